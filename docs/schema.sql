@@ -70,7 +70,6 @@ create table platform.outbox (
   created_at timestamp with time zone not null default now(),
   constraint outbox_pkey PRIMARY KEY (id)
 );
-CREATE TRIGGER announce AFTER INSERT ON platform.outbox FOR EACH STATEMENT EXECUTE FUNCTION platform.announce_outbox();
 alter table platform.outbox enable row level security;
 alter table platform.outbox force row level security;
 create policy app_writes on platform.outbox for insert to mailwright_app with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
@@ -104,17 +103,6 @@ create policy owner_rows on platform.schedule for all to mailwright_owner using 
 create policy system_rows on platform.schedule for all to mailwright_system using (true) with check (true);
 grant insert, select, update on platform.schedule to mailwright_system;
 comment on table platform.schedule is 'Periodic tasks, which every worker offers to run and one does: each at most once per interval.';
-
-CREATE OR REPLACE FUNCTION platform.announce_outbox()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  perform pg_notify('mailwright_outbox', '');
-  return null;
-end $function$;
--- called by public
-comment on function platform.announce_outbox() is 'Wakes the relay.';
 
 CREATE OR REPLACE FUNCTION platform.ensure_month(parent regclass, month date)
  RETURNS void
@@ -295,7 +283,6 @@ create table access.api_keys (
   constraint api_keys_key_hash_key UNIQUE (key_hash)
 );
 CREATE INDEX api_keys_of_environment ON access.api_keys USING btree (environment_id, created_at DESC);
-CREATE TRIGGER announce AFTER UPDATE ON access.api_keys FOR EACH ROW EXECUTE FUNCTION access.announce_api_key();
 alter table access.api_keys enable row level security;
 alter table access.api_keys force row level security;
 create policy app_rows on access.api_keys for select to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE));
@@ -403,17 +390,6 @@ create policy system_rows on access.tenants for all to mailwright_system using (
 grant select on access.tenants to mailwright_app;
 grant insert, select, update on access.tenants to mailwright_system;
 comment on table access.tenants is 'Customers of the installation: who has a plan and is billed.';
-
-CREATE OR REPLACE FUNCTION access.announce_api_key()
- RETURNS trigger
- LANGUAGE plpgsql
-AS $function$
-begin
-  perform pg_notify('mailwright_api_keys', encode(new.key_hash, 'hex'));
-  return null;
-end $function$;
--- called by public
-comment on function access.announce_api_key() is 'Tells every process of a changed key, so that a revocation holds at once.';
 
 CREATE OR REPLACE FUNCTION access.create_key_sequences()
  RETURNS trigger
@@ -1379,7 +1355,6 @@ begin
   from rows_after a
   join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'CUSTOM_EVENT'
     and w.subject = a.name and w.is_open;
-  if found then perform pg_notify('mailwright_automation_triggers', ''); end if;
   return null;
 end $function$;
 -- called by public
@@ -1411,7 +1386,6 @@ begin
     join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
       and w.subject = a.topic_id::text and w.is_open;
   end if;
-  if found then perform pg_notify('mailwright_automation_triggers', ''); end if;
   return null;
 end $function$;
 -- called by public
@@ -1428,7 +1402,6 @@ begin
   from rows_after a
   join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SEGMENT_' || a.kind
     and w.subject = a.segment_id::text and w.is_open;
-  if found then perform pg_notify('mailwright_automation_triggers', ''); end if;
   return null;
 end $function$;
 -- called by public
@@ -3358,11 +3331,10 @@ begin
   end if;
   insert into deliverability.destination_budgets (destination, mails, refilled_at) values (slowed, 0, at)
   on conflict (destination) do update set mails = 0, refilled_at = excluded.refilled_at;
-  perform pg_notify('mailwright_slow_downs', jsonb_build_object('destination', slowed, 'until', until)::text);
   return true;
 end $function$;
 -- called by mailwright_app, mailwright_system
-comment on function deliverability.slow_destination(text,timestamp with time zone,timestamp with time zone) is 'Slows a destination down and tells all workers; true when it was not slow before.';
+comment on function deliverability.slow_destination(text,timestamp with time zone,timestamp with time zone) is 'Slows a destination down; true when it was not slow before.';
 
 CREATE OR REPLACE FUNCTION deliverability.slowed_now(at timestamp with time zone)
  RETURNS TABLE(destination text, slow_until timestamp with time zone)

@@ -272,11 +272,3 @@ comment on function platform.hit_rate_limits is
   'a table that the app cannot read.';
 revoke all on function platform.hit_rate_limits from public;
 grant execute on function platform.hit_rate_limits to mailwright_app;
-
-create function platform.announce_outbox() returns trigger language plpgsql as $$
-begin
-  perform pg_notify('mailwright_outbox', '');
-  return null;
-end $$;
-comment on function platform.announce_outbox is 'Wakes the relay.';
-create trigger announce after insert on platform.outbox for each statement execute function platform.announce_outbox();

@@ -184,11 +184,3 @@ comment on function access.create_key_sequences is
   'counter''s row would make a project''s writers wait for each other.';
 create trigger create_key_sequences after insert on access.projects
   for each row execute function access.create_key_sequences();
-
-create function access.announce_api_key() returns trigger language plpgsql as $$
-begin
-  perform pg_notify('mailwright_api_keys', encode(new.key_hash, 'hex'));
-  return null;
-end $$;
-comment on function access.announce_api_key is 'Tells every process of a changed key, so that a revocation holds at once.';
-create trigger announce after update on access.api_keys for each row execute function access.announce_api_key();

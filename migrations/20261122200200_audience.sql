@@ -794,7 +794,6 @@ begin
     join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
       and w.subject = a.topic_id::text and w.is_open;
   end if;
-  if found then perform pg_notify('mailwright_automation_triggers', ''); end if;
   return null;
 end $$;
 comment on function audience.record_subscribed is 'Triggers the automations that wait for new subscribers of a topic.';
@@ -811,7 +810,6 @@ begin
   from rows_after a
   join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SEGMENT_' || a.kind
     and w.subject = a.segment_id::text and w.is_open;
-  if found then perform pg_notify('mailwright_automation_triggers', ''); end if;
   return null;
 end $$;
 comment on function audience.record_transitions is 'Triggers the automations that wait for who enters or leaves a segment.';
@@ -825,7 +823,6 @@ begin
   from rows_after a
   join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'CUSTOM_EVENT'
     and w.subject = a.name and w.is_open;
-  if found then perform pg_notify('mailwright_automation_triggers', ''); end if;
   return null;
 end $$;
 comment on function audience.record_events is 'Triggers the automations that wait for an event.';

@@ -403,11 +403,10 @@ begin
   end if;
   insert into deliverability.destination_budgets (destination, mails, refilled_at) values (slowed, 0, at)
   on conflict (destination) do update set mails = 0, refilled_at = excluded.refilled_at;
-  perform pg_notify('mailwright_slow_downs', jsonb_build_object('destination', slowed, 'until', until)::text);
   return true;
 end $$;
 comment on function deliverability.slow_destination is
-  'Slows a destination down and tells all workers; true when it was not slow before.';
+  'Slows a destination down; true when it was not slow before.';
 revoke all on function deliverability.slow_destination from public;
 grant execute on function deliverability.slow_destination to mailwright_app, mailwright_system;
 

@@ -70,6 +70,17 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
     ],
   },
   {
+    name: 'wake-ups',
+    title: 'Commits of 16 clients with their wake-ups, against none',
+    sizes: { SECONDS: { full: 10, least: 1 } },
+    repeats: 'PAIRS',
+    figures: [
+      { label: 'commits/s', line: spreadAfter('commits/s: ') },
+      { label: 'ratio', line: spreadAfter('ratio: '), goal: atLeast(0.8) },
+      { label: 'ratio, NOTIFY in each', line: spreadAfter('ratio, NOTIFY in each: ') },
+    ],
+  },
+  {
     name: 'expansion',
     title: 'A campaign’s recipients written down, against one INSERT … SELECT',
     sizes: { ROWS },

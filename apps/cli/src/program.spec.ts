@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { API_SCOPES, SystemClock } from '#kernel';
 import { KeyAuthenticator } from '#access';
-import { Database, Notifications } from '#platform';
+import { Database, PostgresNotifications } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { runCli, runCliForJson, runCliProgram } from '#testing/operator-cli';
 
@@ -41,7 +41,7 @@ describe('The operator’s program', () => {
   const run = (...args: readonly string[]) => runCli({ DATABASE_URL: test.url }, args);
   const json = (...args: readonly string[]) => runCliForJson({ DATABASE_URL: test.url }, args);
   const authenticate = (value: unknown) =>
-    new KeyAuthenticator(database, new SystemClock(), new Notifications(test.url)).authenticate(
+    new KeyAuthenticator(database, new SystemClock(), new PostgresNotifications(test.url)).authenticate(
       String(value),
     );
 

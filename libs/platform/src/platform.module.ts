@@ -15,13 +15,16 @@ import { Publisher, SilentPublisher } from './publishing/publisher.js';
 import { DatabaseClock } from './clock/database-clock.js';
 import type { Config } from './config/config.js';
 import { Database } from './database/database.js';
-import { Notifications } from './database/notifications.js';
 import { OutgoingHttp } from './outgoing-http/outgoing-http.js';
 import { isPublicAddress } from './outgoing-http/public-address.js';
 import { addressResolver } from './outgoing-http/resolve-addresses.js';
 import { SecretBox } from './secrets/secret-box.js';
 import { LinkTokens } from './tokens/link-tokens.js';
 import { TrackingTokens } from './tokens/tracking-tokens.js';
+import { Notifications } from './wakes/notifications.js';
+import { PostgresNotifications } from './wakes/postgres-notifications.js';
+import { RedisNotifications } from './wakes/redis-notifications.js';
+import { redisWakeLine } from './wakes/redis-wake-line.js';
 
 /** Injects the `Config` of this process. */
 export const CONFIG = Symbol('mailwright.config');
@@ -83,6 +86,7 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
             entities,
             statementTimeoutMs,
             clock: clock instanceof DatabaseClock ? undefined : clock,
+            wakeLine: config.REDIS_URL === undefined ? undefined : redisWakeLine(config.REDIS_URL),
           }),
       },
       {
@@ -93,7 +97,13 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
             ...(config.OUTGOING_PRIVATE_ADDRESSES ? {} : { allows: isPublicAddress }),
           }),
       },
-      { provide: Notifications, useFactory: () => new Notifications(config.DATABASE_URL) },
+      {
+        provide: Notifications,
+        useFactory: () =>
+          config.REDIS_URL === undefined
+            ? new PostgresNotifications(config.DATABASE_URL)
+            : new RedisNotifications(config.REDIS_URL),
+      },
     ];
     return { module: PlatformModule, providers, exports: providers.map(({ provide }) => provide) };
   }

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
 import { type PublishedEventType, ManualClock, newId, NotFoundError, type ProjectScope } from '#kernel';
-import { type PublishedEvent, Database, Notifications, OutgoingHttp, SecretBox } from '#platform';
+import { type PublishedEvent, Database, PostgresNotifications, OutgoingHttp, SecretBox } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { createProject } from '#testing/fixtures';
@@ -65,7 +65,7 @@ describe('webhooks', () => {
     log = new WebhookLog(database, clock);
     const deliveries = new WebhookDeliveriesQuery(database);
     const client = new WebhookClient(endpoints, http, clock, logger);
-    sender = new WebhookSender(deliveries, endpoints, client, new Notifications(test.url), logger);
+    sender = new WebhookSender(deliveries, endpoints, client, new PostgresNotifications(test.url), logger);
   });
 
   afterEach(async () => {

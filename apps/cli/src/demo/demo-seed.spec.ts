@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { KeyAuthenticator } from '#access';
 import { API_SCOPES, SystemClock } from '#kernel';
-import { Database, Notifications } from '#platform';
+import { Database, PostgresNotifications } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { runCliForJson } from '#testing/operator-cli';
 
@@ -23,7 +23,7 @@ describe('demo:seed makes a demo project', () => {
 
   const json = (...args: readonly string[]) => runCliForJson({ DATABASE_URL: test.url }, args);
   const authenticate = (value: unknown) =>
-    new KeyAuthenticator(database, new SystemClock(), new Notifications(test.url)).authenticate(
+    new KeyAuthenticator(database, new SystemClock(), new PostgresNotifications(test.url)).authenticate(
       String(value),
     );
   const topics = { doubleOptIn: 'DEMO-1', singleOptIn: 'DEMO-2' };

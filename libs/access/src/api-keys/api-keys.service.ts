@@ -5,6 +5,7 @@ import { Database } from '#platform';
 import { ApiKey, type NewApiKey } from './api-key.js';
 import { ApiKeyRepository } from './api-key.repository.js';
 import { makeApiKey } from './api-key-text.js';
+import { API_KEYS_CHANNEL } from './key-authenticator.js';
 
 export interface CreatedApiKey {
   readonly id: string;
@@ -38,6 +39,10 @@ export class ApiKeysService {
    * withdrawn: a second time changes nothing. Throws `NotFoundError` when there is no such key.
    */
   async revoke(id: string): Promise<Date> {
-    return this.database.system(async () => (await this.keys.lock(id)).revoke(this.clock.now()));
+    return this.database.system(async () => {
+      const key = await this.keys.lock(id);
+      this.database.wake(API_KEYS_CHANNEL, key.keyHash.toString('hex'));
+      return key.revoke(this.clock.now());
+    });
   }
 }

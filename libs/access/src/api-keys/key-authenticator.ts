@@ -7,8 +7,8 @@ import { ApiKeyCache } from './api-key-cache.js';
 import { findApiKey, type StoredApiKey } from './stored-api-key.query.js';
 import { hashApiKey, isWellFormedApiKey } from './api-key-text.js';
 
-/** The channel on which access.announce_api_key() names each changed key, by the hex of its hash. */
-const CHANNEL = 'mailwright_api_keys';
+/** The channel on which a changed key is named, by the hex of its hash. */
+export const API_KEYS_CHANNEL = 'mailwright_api_keys';
 const CACHED_KEYS = 10_000;
 /** The contract allows five seconds; the rest is for requests that are already under way. */
 const CACHED_MS = 3_000;
@@ -38,7 +38,7 @@ export class KeyAuthenticator implements ApiKeyAuthenticator, OnModuleInit, OnMo
   ) {}
 
   onModuleInit(): void {
-    this.#stopListening = this.notifications.listen(CHANNEL, (hash) => {
+    this.#stopListening = this.notifications.listen(API_KEYS_CHANNEL, (hash) => {
       if (hash === null) this.#known.forgetAll();
       else this.#known.forget(hash);
     });

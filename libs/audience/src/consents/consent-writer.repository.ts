@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, prepared, publish } from '#platform';
+import { TRIGGERS_CHANNEL } from '../triggers/triggers.service.js';
 import { act, type Consent, type ConsentAction, type ConsentOutcome, type ConsentTopic } from './consent.js';
 import { ConfirmationRequested, ConfirmationsRequested } from './consent.events.js';
 import { type ConsentOccasion, consentProof, type ConsentProof } from './consent-proof.js';
@@ -125,6 +126,7 @@ export class ConsentWriter {
     const { rows: asked } = await sql<{ id: string }>`${prepared}
       with ${written(selected(rows), into, occasion, isRepeat)} select id from asked
     `.execute(this.database.tables());
+    wakeForConsents(this.database, rows);
     return asked.map(({ id }) => id);
   }
 
@@ -167,6 +169,11 @@ function rowsOf(decisions: readonly Decision[], scope: ProjectScope | null): rea
 
 function peopleOf(rows: readonly WrittenConsent[]): readonly string[] {
   return [...new Set(rows.map(({ subscriberId }) => subscriberId))];
+}
+
+/** Wakes what may wait for somebody who gave one of these consents. */
+export function wakeForConsents(database: Database, consents: readonly Pick<Consent, 'status'>[]): void {
+  if (consents.some(({ status }) => status === 'SUBSCRIBED')) database.wake(TRIGGERS_CHANNEL);
 }
 
 /** Queues the mails of confirmation requests. */

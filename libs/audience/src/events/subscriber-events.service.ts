@@ -9,6 +9,7 @@ import {
   type ProjectScope,
 } from '#kernel';
 import { Database, environmentOf } from '#platform';
+import { TRIGGERS_CHANNEL } from '../triggers/triggers.service.js';
 import { occurrenceFault, type ReportedEvent } from './subscriber-event.js';
 
 /** Stores events of subscribers that clients report, for segments and automations. */
@@ -42,6 +43,7 @@ export class SubscriberEventsService {
         values (${id}, ${occurredAt ?? now}, ${scope.environmentId}, ${subscriberId}, ${name},
           ${JSON.stringify(properties)}::jsonb, ${now})
       `.execute(this.database.tables());
+      this.database.wake(TRIGGERS_CHANNEL);
       return id;
     });
   }

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
 import type { ConsentOccasion } from '../consents/consent-proof.js';
-import { requestMails } from '../consents/consent-writer.repository.js';
+import { requestMails, wakeForConsents } from '../consents/consent-writer.repository.js';
 import { type FirstConsents, selectedForMade, written } from '../consents/written-consents.query.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import type { SubscriberFields } from '../subscribers/subscriber.js';
@@ -68,6 +68,7 @@ export class ImportedPeople {
       ), ${written(selectedForMade(first), 'new', occasion)}
       select id from asked
     `.execute(this.database.tables());
+    wakeForConsents(this.database, first.consents);
     const confirmationIds = rows.map(({ id }) => id);
     await requestMails(this.database, scope, confirmationIds);
   }

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
 import type { ConsentOccasion } from '../consents/consent-proof.js';
-import { requestMails } from '../consents/consent-writer.repository.js';
+import { requestMails, wakeForConsents } from '../consents/consent-writer.repository.js';
 import { type FirstConsents, selectedForMade, written } from '../consents/written-consents.query.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import type { RowRange } from './row-ranges.js';
@@ -33,6 +33,7 @@ export class ImportedSubscribers {
         ${written(selectedForMade(first), 'new', occasion)}
       select (select count(*) from made) as made, (select array_agg(id) from asked) as confirmation_ids
     `.execute(this.database.tables());
+    wakeForConsents(this.database, first.consents);
     await requestMails(this.database, scope, rows[0]!.confirmationIds ?? []);
     return rows[0]!.made;
   }

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
+import { TRIGGERS_CHANNEL } from '../triggers/triggers.service.js';
 import type { Segment } from './segment.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 import { SegmentRepository, segmentsOf } from './segment.repository.js';
@@ -88,7 +89,7 @@ export class SegmentEvaluations {
    * the sets were compared row by row. Nobody changes the segment's rows meanwhile, since it is locked, so their places hold.
    */
   async #compare({ environmentId, id }: Segment, predicate: RawBuilder<boolean>, now: Date): Promise<number> {
-    const { rows } = await sql<{ members: number }>`
+    const { rows } = await sql<{ members: number; hasChanged: boolean }>`
       with current as materialized (
         select b.id from audience.scoped_subscribers b where b.environment_id = ${environmentId} and ${predicate}
       ), difference as materialized (
@@ -111,9 +112,11 @@ export class SegmentEvaluations {
         select ${environmentId}, ${id}, t.subscriber_id, t.kind, ${now}
         from (select subscriber_id, 'LEFT' as kind from gone union all select subscriber_id, 'ENTERED' from come) t
       )
-      select count(*) as members from current
+      select count(*) as members, exists (select from difference) as has_changed from current
     `.execute(this.database.tables());
-    return rows[0]!.members;
+    const { members, hasChanged } = rows[0]!;
+    if (hasChanged) this.database.wake(TRIGGERS_CHANNEL);
+    return members;
   }
 }
 

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { TRIGGERS_CHANNEL } from '../triggers/triggers.service.js';
 import { SegmentRepository } from './segment.repository.js';
 import { SegmentsQuery } from './segments.query.js';
 
@@ -89,6 +90,7 @@ export class SegmentMembersService {
       set member_count = member_count ${change === 'ENTERED' ? sql`+` : sql`-`} (select count(*) from changed)
       where environment_id = ${environmentId} and id = ${segmentId}
     `.execute(this.database.tables());
+    this.database.wake(TRIGGERS_CHANNEL);
   }
 }
 

@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, prepared } from '#platform';
 import { addressLock } from '../addresses/address-lock.query.js';
 import type { ConsentOccasion } from '../consents/consent-proof.js';
-import { requestMails } from '../consents/consent-writer.repository.js';
+import { requestMails, wakeForConsents } from '../consents/consent-writer.repository.js';
 import { type FirstConsents, selectedForMade, written } from '../consents/written-consents.query.js';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { definitionsLock } from '../custom-fields/custom-field.repository.js';
@@ -109,6 +109,7 @@ export class NewSubscribers {
       ), ${written(selectedForMade(first), 'new', occasion)}
       select ${subscriberColumns}, (select a.id from asked a) as confirmation_id from made b
     `.execute(this.database.tables());
+    wakeForConsents(this.database, first.consents);
     const { confirmationId, ...subscriber } = rows[0]!;
     await requestMails(this.database, scope, confirmationId === null ? [] : [confirmationId]);
     return subscriber;

@@ -5,7 +5,7 @@ import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import type { AwaitedTrigger } from './awaited-trigger.js';
 
-/** NOTIFY channel for newly recorded triggers. */
+/** Channel on which waiters hear that a trigger may have been recorded. */
 export const TRIGGERS_CHANNEL = 'mailwright_automation_triggers';
 
 /**

@@ -1,11 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
 import { Database, present, publish } from '#platform';
 import type { DeliverabilityTables } from '../deliverability-tables.js';
 import { DomainVerificationRequested } from './sending-domain.events.js';
 
-/** NOTIFY channel on which waiting clients hear that a domain was looked at; the payload is the check's id. */
+/** Channel on which waiting clients hear that a domain was looked at; the payload is the check's id. */
 export const DOMAIN_CHECKS_CHANNEL = 'mailwright_domain_checks';
 
 /** The checks that were asked for, and whether they are done. */
@@ -72,7 +71,7 @@ export class DomainCheckRequests {
       .where('environmentId', '=', scope.environmentId)
       .where('id', '=', id)
       .execute();
-    await sql`select pg_notify(${DOMAIN_CHECKS_CHANNEL}, ${id})`.execute(this.#tables);
+    this.database.wake(DOMAIN_CHECKS_CHANNEL, id);
   }
 
   get #tables() {

@@ -25,7 +25,7 @@ export interface BudgetGrant {
   readonly slowUntil: Date | null;
 }
 
-/** NOTIFY channel on which workers hear that a destination was slowed down. */
+/** Channel on which workers hear that a destination was slowed down. */
 export const SLOW_DOWNS_CHANNEL = 'mailwright_slow_downs';
 
 /** The budgets of destinations that all workers share: SQL functions count them, since a project's rows show none. */
@@ -88,13 +88,14 @@ export class DestinationBudgets {
    */
   reportDistrust(scope: ProjectScope, deliveryId: string, destination: string, now: Date): Promise<boolean> {
     const { enough, withinMs } = DISTRUST_REPORTS;
-    const [since, until] = [now.getTime() - withinMs, now.getTime() + SLOW_DOWN_MS].map((at) => new Date(at));
+    const since = new Date(now.getTime() - withinMs);
+    const until = new Date(now.getTime() + SLOW_DOWN_MS);
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ readonly begun: boolean }>`
         select deliverability.report_distrust(${deliveryId}::uuid, ${destination}::text, ${now}::timestamptz,
           ${since}::timestamptz, ${enough}::int, ${until}::timestamptz) as begun
       `.execute(this.database.tables());
-      return rows[0]?.begun ?? false;
+      return this.#tell(destination, until, rows[0]);
     });
   }
 
@@ -106,6 +107,11 @@ export class DestinationBudgets {
         select deliverability.slow_destination(${destination}::text, ${now}::timestamptz, ${until}::timestamptz) as begun
       `,
     );
-    return row?.begun ?? false;
+    return this.#tell(destination, until, row);
+  }
+
+  #tell(destination: string, until: Date, { begun } = { begun: false }): boolean {
+    if (begun) this.database.wake(SLOW_DOWNS_CHANNEL, JSON.stringify({ destination, until }));
+    return begun;
   }
 }

@@ -48,7 +48,7 @@ export class MailErasureService {
       where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
     `.execute(tables);
     await eraseRuns(this.database, scope, subscriberId, now);
-    await wakeSenders(this.database);
+    wakeSenders(this.database);
   }
 
   /**

@@ -1,9 +1,8 @@
-import { sql } from 'kysely';
 import type { Database } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
 import { mailboxBehaviour, type Simulation } from './mailbox-simulation.js';
 
-/** NOTIFY channel on which workers hear that there is a mailbox to simulate. */
+/** Channel on which workers hear that there is a mailbox to simulate. */
 export const SIMULATIONS_CHANNEL = 'mailwright_simulations';
 
 interface KeptMail {
@@ -20,13 +19,13 @@ export async function noteSimulation(
 ): Promise<void> {
   const behaviour = mailboxBehaviour(to);
   if (behaviour === null) return;
-  const tables = database.tables<MessagingTables>();
-  await tables
+  await database
+    .tables<MessagingTables>()
     .insertInto('messaging.mailbox_simulations')
     .values({ deliveryId, environmentId, behaviour, createdAt })
     .onConflict((conflict) => conflict.column('deliveryId').doNothing())
     .execute();
-  await sql`select pg_notify(${SIMULATIONS_CHANNEL}, '')`.execute(tables);
+  database.wake(SIMULATIONS_CHANNEL);
 }
 
 /** Removes the note. False when another worker has done so, or the mail was not sent after all. */

@@ -40,7 +40,8 @@ export const environmentVariables = z.object({
   }),
   DATABASE_POOL_SIZE: count(2, 200).default(10).meta({ description: 'Connections per process.' }),
   REDIS_URL: urlOf('redis:', 'rediss:').optional().meta({
-    description: 'Queues and rate limits live in this Redis; without it, in PostgreSQL.',
+    description:
+      'Queues, rate limits and wake-ups go through this Redis; without it, through PostgreSQL. The same for all processes.',
   }),
   SMTP_URL: urlOf('smtp:', 'smtps:').optional().meta({
     description:

@@ -3,6 +3,8 @@ import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/post
 import type { CompiledQuery, Kysely, RawBuilder } from 'kysely';
 import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
+import { postgresWakeLine } from '../wakes/postgres-wake-line.js';
+import { type Wake, type WakeLine, Wakes } from '../wakes/wakes.js';
 import { AskedTogether } from './asked-together.js';
 import { GENERIC_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
 import { copyIn } from './copy-in.js';
@@ -19,12 +21,16 @@ export interface DatabaseOptions extends PoolOptions {
   readonly entities: readonly EntitySchema[];
   /** A test's, which tells the time to PostgreSQL too: `platform.now()`. Default: the server's own. */
   readonly clock?: Clock | undefined;
+  /** Default: NOTIFY. */
+  readonly wakeLine?: WakeLine | undefined;
 }
 
 interface OpenTransaction {
   readonly scope: ProjectScope | 'system';
   readonly em: EntityManager;
   readonly sql: Sql;
+  /** To be sent once it is committed. */
+  readonly wakes: Wake[];
   /** Once they are asked for. */
   tables?: Sql;
 }
@@ -54,6 +60,8 @@ const LIST_CONNECTIONS = 4;
  */
 export class Database {
   readonly #orm: MikroORM;
+  readonly #clock: Clock | undefined;
+  readonly #wakes: Wakes;
   readonly #current = new AsyncLocalStorage<OpenTransaction>();
   #compiler: Sql | undefined;
   readonly #asked = new AskedTogether((statement) => this.statement('system', statement));
@@ -62,9 +70,12 @@ export class Database {
     orm: MikroORM,
     readonly pool: pg.Pool,
     private readonly single: Readonly<Record<'lookUps' | 'lists', SingleStatements>>,
-    private readonly clock: Clock | undefined,
+    { clock, wakeLine }: Pick<DatabaseOptions, 'clock' | 'wakeLine'>,
   ) {
     this.#orm = orm;
+    this.#clock = clock;
+    const notify = postgresWakeLine((statement) => this.statement('system', statement, { flushed: false }));
+    this.#wakes = new Wakes(wakeLine ?? notify);
   }
 
   static async connect(options: DatabaseOptions): Promise<Database> {
@@ -83,7 +94,7 @@ export class Database {
       lookUps: new SingleStatements(poolOf(options, LOOK_UP_CONNECTIONS, GENERIC_PLANS)),
       lists: new SingleStatements(poolOf(options, LIST_CONNECTIONS, GENERIC_PLANS)),
     };
-    return new Database(orm, pool, single, options.clock);
+    return new Database(orm, pool, single, options);
   }
 
   /** Runs `work` in one transaction that sees only the rows of `scope`; commits when it resolves. */
@@ -127,7 +138,7 @@ export class Database {
     const client = await this.pool.connect();
     const commits = isDurable ? '' : '; set local synchronous_commit = off';
     try {
-      await client.query(`begin; ${preambleOf(scope)}${clockPreamble(this.clock)}${commits}`);
+      await client.query(`begin; ${preambleOf(scope)}${clockPreamble(this.#clock)}${commits}`);
       await copyIn(client, statement, data);
       await client.query('commit');
       client.release();
@@ -149,7 +160,7 @@ export class Database {
     { flushed = true, isList = false }: StatementOptions = {},
   ): Promise<Row[]> {
     const commits = `; set synchronous_commit = ${flushed ? 'on' : 'off'}`;
-    const settings = lasting(`${preambleOf(scope)}${clockPreamble(this.clock)}${commits}`);
+    const settings = lasting(`${preambleOf(scope)}${clockPreamble(this.#clock)}${commits}`);
     const { sql, parameters } = this.#compiled(statement);
     return (isList ? this.single.lists : this.single.lookUps).run<Row>(settings, sql, parameters);
   }
@@ -162,6 +173,16 @@ export class Database {
   #compiled(statement: RawBuilder<unknown>): CompiledQuery {
     this.#compiler ??= this.unscoped;
     return statement.compile(this.#compiler);
+  }
+
+  /**
+   * Wakes whoever listens on `channel`, in any process, once the open transaction is committed; at once where none is open.
+   */
+  wake(channel: string, payload = ''): void {
+    const wake = { channel, payload };
+    const open = this.#current.getStore();
+    if (open === undefined) this.#wakes.send([wake]);
+    else open.wakes.push(wake);
   }
 
   /** Answers when the server does, can be written to and row-level security holds; rejects otherwise. */
@@ -179,6 +200,7 @@ export class Database {
   }
 
   async close(): Promise<void> {
+    await this.#wakes.close();
     await this.#orm.close(true);
     // The ORM ends the pool only when it has used it.
     if (!this.pool.ended) await this.pool.end();
@@ -198,13 +220,16 @@ export class Database {
       return work();
     }
     const em = this.#orm.em.fork({ clear: true, useContext: false });
-    return transactionPreamble.run(`${preambleOf(scope)}${clockPreamble(this.clock)}`, () =>
+    const wakes: Wake[] = [];
+    const result = await transactionPreamble.run(`${preambleOf(scope)}${clockPreamble(this.#clock)}`, () =>
       em.transactional((inner) => {
         const sql = inner.getTransactionContext<Sql>();
         if (sql === undefined) throw new Error('The transaction did not start.');
-        return this.#current.run({ em: inner, sql, scope }, work);
+        return this.#current.run({ em: inner, sql, scope, wakes }, work);
       }),
     );
+    this.#wakes.send(wakes);
+    return result;
   }
 }
 

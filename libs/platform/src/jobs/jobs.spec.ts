@@ -8,7 +8,10 @@ import { eventually } from '#testing/eventually';
 import { createProject } from '#testing/fixtures';
 import { startRedis, type TestRedis } from '#testing/redis';
 import { Database } from '../database/database.js';
-import { Notifications } from '../database/notifications.js';
+import type { Notifications } from '../wakes/notifications.js';
+import { PostgresNotifications } from '../wakes/postgres-notifications.js';
+import { RedisNotifications } from '../wakes/redis-notifications.js';
+import { redisWakeLine } from '../wakes/redis-wake-line.js';
 import { JobMetrics } from './job-metrics.js';
 import { publish } from '../outbox/outbox.js';
 import {
@@ -95,8 +98,9 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
       applicationName: 'spec',
       entities: [],
       clock,
+      wakeLine: redis && redisWakeLine(redis.url),
     });
-    notifications = new Notifications(test.url);
+    notifications = redis ? new RedisNotifications(redis.url) : new PostgresNotifications(test.url);
     await notifications.start();
     scope = (await createProject(test)).test;
     note = new NoteParcel(database);
@@ -148,6 +152,16 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
     const id = (await inbox())?.id ?? 0;
     await Promise.all([runner.process(id), runner.process(id), runner.process(id)]);
     expect([note.runs, await effects()]).toEqual([1, 1]);
+  });
+
+  it('runs a job whose wake-up was lost', async () => {
+    const lost = { send: () => Promise.reject(new Error('killed after its commit')), close: () => undefined };
+    const options = { url: test.url, poolSize: 2, applicationName: 'spec', entities: [], clock };
+    const killed = await Database.connect({ ...options, wakeLine: lost });
+    await killed.transaction(scope, () => publish(killed, scope, ParcelSent({ parcel: 'silent' })));
+    await ends('DONE');
+    expect(note.runs).toBe(1);
+    await killed.close();
   });
 
   it('starts no job for an event whose transaction was rolled back', async () => {

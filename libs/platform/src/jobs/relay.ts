@@ -2,9 +2,10 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { present, presentAnd } from '../clock/present.js';
 import type { Database } from '../database/database.js';
-import type { Notifications } from '../database/notifications.js';
 import { describeError } from '../logging/redact.js';
 import { Loop } from '../lifecycle/loop.js';
+import { OUTBOX_CHANNEL } from '../outbox/outbox.js';
+import type { Notifications } from '../wakes/notifications.js';
 import { drain } from './drain.js';
 import { isUnleased } from './lease.js';
 import type { JobCatalogue, QueueName } from './job.js';
@@ -31,7 +32,7 @@ interface DueRow {
 
 /**
  * Turns outbox rows into inbox rows, one for each handler, and wakes the queue for every inbox row that
- * is due. All workers run one; SKIP LOCKED keeps them apart. NOTIFY makes it quick, polling makes it sure:
+ * is due. All workers run one; SKIP LOCKED keeps them apart. A wake-up makes it quick, polling makes it sure:
  * an emptied Redis is filled again from the inbox.
  */
 export class Relay {
@@ -55,7 +56,7 @@ export class Relay {
 
   start(): void {
     for (const name of this.catalogue.queues) this.#queues.set(name, this.backend.queue(name));
-    this.#stopListening = this.notifications.listen('mailwright_outbox', () => this.#loop.wake());
+    this.#stopListening = this.notifications.listen(OUTBOX_CHANNEL, () => this.#loop.wake());
     this.#loop.start();
   }
 

@@ -1,4 +1,4 @@
-import type { Notifications } from '../database/notifications.js';
+import type { Notifications } from '../wakes/notifications.js';
 
 /** A client of the api waits no longer than this for the worker. */
 const WAIT_MS = 15_000;
@@ -6,7 +6,7 @@ const LOOK_AGAIN_MS = 250;
 
 /** What is waited for. */
 export interface AwaitedWork<Progress> {
-  /** NOTIFY channel on which the worker tells of progress; the payload is `id`. */
+  /** Channel on which the worker tells of progress; the payload is `id`. */
   readonly channel: string;
   readonly id: string;
   readonly look: () => Promise<Progress>;

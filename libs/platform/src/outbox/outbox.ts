@@ -2,6 +2,9 @@ import { sql } from 'kysely';
 import { type DomainEvent, newId, type ProjectScope } from '#kernel';
 import type { Database } from '../database/database.js';
 
+/** On which relays hear that there are events. */
+export const OUTBOX_CHANNEL = 'mailwright_outbox';
+
 /**
  * Writes events beside the rows they tell of, in the open transaction of a database: both are kept, or neither.
  * The relay hands each to its handlers, at least once; the handlers' inbox makes it once.
@@ -18,4 +21,5 @@ export async function publish(
     select e.id, ${scope.environmentId}, e.event_name, e.payload
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as e(id uuid, event_name text, payload jsonb)
   `.execute(database.tables());
+  database.wake(OUTBOX_CHANNEL);
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { notifyWorkers } from '../events/webhook-publisher.service.js';
+import { WEBHOOKS_CHANNEL } from '../events/webhook-publisher.service.js';
 import type { WebhookTables } from '../webhook-tables.js';
 
 /** One event on its way to one endpoint. */
@@ -57,13 +57,13 @@ export class WebhookLog {
   /** Tells it again from the first attempt on; how many. Endpoints that are disabled are left out. */
   async replay(scope: ProjectScope, which: Replay): Promise<number> {
     return this.database.transaction(scope, async () => {
-      const tables = this.database.tables<WebhookTables>();
-      const { numInsertedOrUpdatedRows } = await tables
+      const { numInsertedOrUpdatedRows } = await this.database
+        .tables<WebhookTables>()
         .insertInto('webhooks.deliveries')
         .columns(['id', 'environmentId', 'endpointId', 'eventId', 'nextAttemptAt', 'createdAt'])
         .expression(this.#ended(scope, which))
         .executeTakeFirstOrThrow();
-      await notifyWorkers(tables);
+      this.database.wake(WEBHOOKS_CHANNEL);
       return Number(numInsertedOrUpdatedRows);
     });
   }

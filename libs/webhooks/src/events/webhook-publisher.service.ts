@@ -1,13 +1,12 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { type PublishedEventType, Clock, type ProjectScope } from '#kernel';
 import { type PublishedEvent, Publisher, Database, describeError, LOGGER, Loop } from '#platform';
-import type { WebhookTables } from '../webhook-tables.js';
 
 const REFRESH_MS = 2_000;
 
-/** NOTIFY channel on which workers hear that there is something to tell. */
+/** Channel on which workers hear that there is something to tell. */
 export const WEBHOOKS_CHANNEL = 'mailwright_webhooks';
 
 /**
@@ -100,7 +99,7 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
   /** Of what nobody listens to, nothing is kept. A template, since the rows are one: SQL of whoever has them. */
   async #write(rows: RawBuilder<unknown>): Promise<void> {
     const now = this.clock.now();
-    await sql`
+    const { numAffectedRows = 0n } = await sql`
       with told as materialized (
         select platform.new_id() as id, r.* from (${rows}) r
         where exists (
@@ -111,20 +110,12 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
       ), event as (
         insert into webhooks.events (id, environment_id, type, subscriber_id, data, occurred_at)
         select id, environment_id, type, subscriber_id, data, ${now} from told
-      ), delivery as (
-        insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
-        select platform.new_id(), e.environment_id, p.id, e.id, ${now}, ${now}
-        from told e join webhooks.endpoints p on p.environment_id = e.environment_id and p.status = 'ENABLED'
-          and (p.event_types = '{}' or e.type = any (p.event_types))
       )
-      select pg_notify(${WEBHOOKS_CHANNEL}, '')
+      insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
+      select platform.new_id(), e.environment_id, p.id, e.id, ${now}, ${now}
+      from told e join webhooks.endpoints p on p.environment_id = e.environment_id and p.status = 'ENABLED'
+        and (p.event_types = '{}' or e.type = any (p.event_types))
     `.execute(this.database.tables());
+    if (numAffectedRows > 0n) this.database.wake(WEBHOOKS_CHANNEL);
   }
-}
-
-/** Tells workers, once the transaction is there, that something waits to be told. */
-export async function notifyWorkers(tables: Kysely<WebhookTables>): Promise<void> {
-  await tables
-    .selectNoFrom((eb) => eb.fn('pg_notify', [eb.val(WEBHOOKS_CHANNEL), eb.val('')]).as('notified'))
-    .execute();
 }

@@ -46,7 +46,7 @@ export class AutomationLifecycle {
     const awaited = awaitedBy(automation, judged.resolved);
     if (awaited === null) await this.triggers.forget(scope, automation.id);
     else await this.triggers.watch(scope, automation.id, awaited);
-    await wakeRunners(this.database);
+    wakeRunners(this.database);
   }
 
   /** Throws InvalidStateError. */
@@ -61,7 +61,7 @@ export class AutomationLifecycle {
     automation.archive(now);
     await this.triggers.forget(scope, automation.id);
     await stopSteps(this.database, automation.id);
-    await wakeRunners(this.database);
+    wakeRunners(this.database);
   }
 
   /** Throws InvalidStateError while it is ACTIVE or has active runs. */

@@ -97,7 +97,7 @@ export class EmailStep implements StepTaker<'email'> {
             ${column('key')}::text[], ${column('locale')}::text[]) a(run_id, subscriber_id, email, key, locale)
         ) p
       `.execute(this.database.tables());
-      await wakeSenders(this.database);
+      wakeSenders(this.database);
     });
   }
 }

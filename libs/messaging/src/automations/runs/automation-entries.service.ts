@@ -122,7 +122,7 @@ export class AutomationEntries {
       select (select count(*) from noted) as taken,
         (select array_agg(run_id) from (select run_id from entering limit 1) e) as ids
     `.execute(this.database.tables());
-    await wakeRunners(this.database);
+    wakeRunners(this.database);
     return rows[0]!;
   }
 }

@@ -77,7 +77,7 @@ export class WebhookCalls {
       batch.apply(position, [onwards(outcome.detail, outcome.kind === 'accepted' ? 'DONE' : 'FAILED')]);
       batch.park();
       await this.batches.save(batch);
-      await wakeRunners(this.database);
+      wakeRunners(this.database);
     });
   }
 

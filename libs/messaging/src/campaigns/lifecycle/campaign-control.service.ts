@@ -35,7 +35,7 @@ export class CampaignControlService {
       if (stopped !== null)
         throw new InvalidStateError(`The project’s sending is stopped: ${stopped}`, campaign.status, []);
       campaign.resume(now);
-      await wakeSenders(this.database);
+      wakeSenders(this.database);
     });
   }
 

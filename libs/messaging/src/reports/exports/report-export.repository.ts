@@ -1,12 +1,11 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { ReportExport } from './report-export.js';
 
-/** NOTIFY channel on which waiting clients hear that there is more of their export; the payload is its id. */
+/** Channel on which waiting clients hear that there is more of their export; the payload is its id. */
 export const EXPORTS_CHANNEL = 'mailwright_exports';
 
 /** Reads and writes exports in the open transaction, as they are made. */
@@ -30,12 +29,12 @@ export class ReportExportRepository {
     reached: { readonly cursor: string | null; readonly isLast: boolean },
   ): Promise<void> {
     const { id: exportId, parts: part, environmentId } = file;
-    const tables = this.database.tables<MessagingTables>();
-    await tables
+    await this.database
+      .tables<MessagingTables>()
       .insertInto('messaging.export_parts')
       .values({ exportId, part, environmentId, content })
       .execute();
     file.advance(reached, this.clock.now());
-    await sql`select pg_notify(${EXPORTS_CHANNEL}, ${exportId})`.execute(tables);
+    this.database.wake(EXPORTS_CHANNEL, exportId);
   }
 }

@@ -88,7 +88,7 @@ export class CampaignExpansionService {
       const cursor = chunk.last ?? campaign.expansionCursor;
       await advance(this.database, campaign, { emails, cursor, isComplete });
       if (isComplete && isFrozen) await this.recipients.thaw(scope, campaignId);
-      await wakeSenders(this.database);
+      wakeSenders(this.database);
       return !isComplete;
     });
   }

@@ -35,7 +35,7 @@ export class CampaignRetryDeliveriesService {
         campaign.retryEmails = 0;
         campaign.retryFrom = null;
       }
-      await wakeSenders(this.database);
+      wakeSenders(this.database);
       return count > 0;
     });
   }

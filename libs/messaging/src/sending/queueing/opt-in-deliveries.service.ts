@@ -39,7 +39,7 @@ export class OptInDeliveriesService {
         )
         .onConflict((conflict) => conflict.doNothing())
         .execute();
-      await wakeSenders(this.database);
+      wakeSenders(this.database);
     });
   }
 }

@@ -41,7 +41,7 @@ export class TestDeliveriesService {
         newDelivery(scope, { ...of, address, domain: sender.messageIdDomain }),
       );
       await this.#tables.insertInto('messaging.deliveries').values(deliveries).execute();
-      await wakeSenders(this.database);
+      wakeSenders(this.database);
     });
   }
 

@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import type { DomainEvent } from '#kernel';
+import { Database, migrate, PostgresNotifications, publish } from '#platform';
+import { startPostgres } from '#platform/embedded-postgres';
+import { openTestDatabase } from '#testing/database';
+import { prepareProject } from '#testing/system';
+import { spread } from './support/figures.js';
+
+/**
+ * Commits with an event, each flushed to the disk, by clients at the same time: with their wake-ups as a process sends
+ * them, with none, and with a NOTIFY in each.
+ */
+const CLIENTS = 16;
+const SECONDS = Number(process.env['SECONDS'] ?? 3);
+const PAIRS = Number(process.env['PAIRS'] ?? 5);
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
+const postgres = await startPostgres({ directory: join(directory, 'postgres') });
+await postgres.ensureDatabase('bench');
+const url = postgres.url('bench');
+await migrate(url);
+const admin = openTestDatabase(url);
+const options = { url, poolSize: CLIENTS, applicationName: 'bench', entities: [] };
+const silence = { send: () => Promise.resolve(), close: () => undefined };
+const [woken, silent] = [
+  await Database.connect(options),
+  await Database.connect({ ...options, wakeLine: silence }),
+];
+const notifications = new PostgresNotifications(url);
+const event: DomainEvent = { name: 'bench.v1', payload: {} };
+try {
+  let heard = 0;
+  notifications.listen('mailwright_outbox', () => (heard += 1));
+  await notifications.start();
+  const { live: scope } = await prepareProject(admin, '');
+  const commit = (database: Database) => database.transaction(scope, () => publish(database, scope, event));
+  const commitAndNotify = () =>
+    silent.transaction(scope, async () => {
+      await publish(silent, scope, event);
+      await sql`select pg_notify('mailwright_outbox', '')`.execute(silent.tables());
+    });
+  const rounds: Record<'ours' | 'without' | 'inEach', number>[] = [];
+  for (let pair = 0; pair <= PAIRS; pair += 1) {
+    const without = await perSecond(() => commit(silent));
+    heard = 0;
+    const ours = await perSecond(() => commit(woken));
+    const wakeUps = heard / SECONDS;
+    const inEach = await perSecond(commitAndNotify);
+    say(
+      `pair ${pair}: ${ours.toFixed(0)} / ${without.toFixed(0)} commits/s, ${wakeUps.toFixed(0)} wake-ups/s; NOTIFY in each: ${inEach.toFixed(0)}`,
+    );
+    if (pair > 0) rounds.push({ ours, without, inEach });
+  }
+  const column = (name: 'ours' | 'without' | 'inEach') =>
+    spread(
+      rounds.map((round) => round[name]),
+      0,
+    );
+  say(`commits/s: ${column('ours')} against ${column('without')} without`);
+  say(`ratio: ${spread(rounds.map(({ ours, without }) => ours / without))}`);
+  say(`ratio, NOTIFY in each: ${spread(rounds.map(({ inEach, without }) => inEach / without))}`);
+} finally {
+  await notifications.stop();
+  await Promise.all([woken.close(), silent.close()]);
+  await admin.drop();
+  await postgres.stop();
+  await rm(directory, { recursive: true, force: true });
+}
+
+async function perSecond(work: () => Promise<unknown>): Promise<number> {
+  await admin.query('truncate platform.outbox');
+  await admin.query('checkpoint');
+  const until = performance.now() + SECONDS * 1_000;
+  let commits = 0;
+  const client = async () => {
+    for (; performance.now() < until; commits += 1) await work();
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  return commits / SECONDS;
+}
