@@ -68,7 +68,7 @@ export { type HealthCheck, HealthChecks, type Readiness } from './operations/hea
 export { listenFailure } from './operations/listen-failure.js';
 export { Operations, OPERATIONS_PATHS, type OperationsPath } from './operations/operations.js';
 export { OperationsServer } from './operations/operations-server.js';
-export { publish } from './outbox/outbox.js';
+export { awaiting, publish } from './outbox/outbox.js';
 export { CONFIG, LOGGER, PlatformModule, type PlatformOptions } from './platform.module.js';
 export { OutgoingHttp, type OutgoingAnswer, type OutgoingRequest } from './outgoing-http/outgoing-http.js';
 export { OutgoingHttpError } from './outgoing-http/outgoing-http.error.js';

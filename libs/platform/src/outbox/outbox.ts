@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type DomainEvent, newId, type ProjectScope } from '#kernel';
 import type { Database } from '../database/database.js';
 
@@ -19,3 +19,10 @@ export async function publish(
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as e(id uuid, event_name text, payload jsonb)
   `.execute(database.tables());
 }
+
+/** What is `field` in the payloads of an event that `handler` has still to handle. */
+export const awaiting = (event: string, handler: string, field: string): RawBuilder<unknown> => sql`
+  select payload ->> ${field} from platform.outbox where event_name = ${event}
+  union all
+  select payload ->> ${field} from platform.inbox where handler = ${handler} and finished_at is null
+`;
