@@ -189,20 +189,20 @@ describe('lists', () => {
     });
 
     it('refuse a cursor beside a page, and what is no cursor of theirs', async () => {
-      const next = (await client.get(`${path}?size=2`)).at<string>('pagination', 'next');
+      const next = (await client.get(`${path}?size=2`)).at('pagination', 'next');
       const errors = { page: expect.any(String), after: expect.any(String) };
       expectProblem(await client.get(`${path}?page=0&after=${next}`), 400, 'validation-error', { errors });
-      const time = '2026-03-01T00:00:00.123456+00:00';
-      const id = '019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90';
+      const moment = '2026-03-01T00:00:00.123456+00:00';
+      const someId = '019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90';
       const forged = [
         [0],
         [0, 1, 2, 3],
-        [-1, 1, time, id],
-        [1, 1, '9999999-01-01', id],
-        [1, 1, '2026-02-30T00:00:00Z', id],
-        [1, 1, time, { id }],
-        [1, 1, time, id, id],
-        [1, 1, `${time}' or true --`, id],
+        [-1, 1, moment, someId],
+        [1, 1, '9999999-01-01', someId],
+        [1, 1, '2026-02-30T00:00:00Z', someId],
+        [1, 1, moment, { id: someId }],
+        [1, 1, moment, someId, someId],
+        [1, 1, `${moment}' or true --`, someId],
         'x',
         null,
       ].map((content) => Buffer.from(JSON.stringify(content)).toString('base64url'));

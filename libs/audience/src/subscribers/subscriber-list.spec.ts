@@ -57,9 +57,13 @@ describe('a long list of subscribers', () => {
     let after: Cursor | undefined;
     do {
       const request = { size: SIZE, after };
-      const { next, ...page } = await audience.get(SubscribersQuery).page(scope, filter, request);
-      items.push(...page.items);
-      after = next === null ? undefined : { page: 0, totalElements: page.totalElements, place: next };
+      const {
+        next,
+        items: some,
+        totalElements,
+      } = await audience.get(SubscribersQuery).page(scope, filter, request);
+      items.push(...some);
+      after = next === null ? undefined : { page: 0, totalElements, place: next };
       await between();
     } while (after !== undefined);
     return items;
