@@ -73,7 +73,11 @@ describe('lists', () => {
       });
       const second = await client.get(`${path}?page=1`);
       expect(rowsOf(second)).toHaveLength(COUNT - 20);
-      expect(second.at('pagination')).toMatchObject({ page: 1, hasNext: false, hasPrevious: true });
+      expect(second.at('pagination')).toMatchObject({
+        page: 1,
+        hasNext: false,
+        hasPrevious: true,
+      });
       const whole = await client.get(`${path}?size=${COUNT}`);
       expect(whole.at('pagination')).toMatchObject({
         size: COUNT,
@@ -152,6 +156,60 @@ describe('lists', () => {
       expect((await client.get(`${path}?size=100`)).headers.get('link')).toBeNull();
       const followed = await client.get(next.pathname.replace('/api/v1', '') + next.search);
       expect(followed.at('pagination')).toMatchObject({ page: 2, hasNext: false });
+      const after = (await client.get(`${path}?size=10&after=`)).at('pagination', 'next');
+      const behind = linksOf(await client.get(`${path}?size=10&after=${after}`));
+      expect([...behind.keys()]).toEqual(['next']);
+      const last = new URL(behind.get('next') ?? '');
+      expect(rowsOf(await client.get(path + last.search))).toEqual(rowsOf(followed));
+    });
+
+    it('are walked through by cursor', async () => {
+      const whole = rowsOf(await client.get(`${path}?size=100`));
+      const seen: Row[] = [];
+      let query = 'size=9&after=';
+      for (const page of [0, 1, 2]) {
+        const answer = await client.get(`${path}?${query}`);
+        const next = answer.at<string | null>('pagination', 'next');
+        const hasNext = next !== null;
+        expect(answer.at('pagination')).toMatchObject({
+          page,
+          totalElements: COUNT,
+          totalPages: 3,
+          hasNext,
+          hasPrevious: page > 0,
+        });
+        expect(hasNext).toBe(page < 2);
+        seen.push(...rowsOf(answer));
+        query = `size=9&after=${next}`;
+      }
+      expect(seen).toEqual(whole);
+    });
+
+    it('refuse a cursor beside a page, and what is no cursor of theirs', async () => {
+      const next = (await client.get(`${path}?size=2&after=`)).at('pagination', 'next');
+      const errors = { page: expect.any(String), after: expect.any(String) };
+      expectProblem(await client.get(`${path}?page=0&after=${next}`), 400, 'validation-error', { errors });
+      const moment = '2026-03-01T00:00:00.123456+00:00';
+      const someId = '019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90';
+      const forged = [
+        [0],
+        [0, 1, 2, 3],
+        [-1, 1, moment, someId],
+        [1, 1, '9999999-01-01', someId],
+        [1, 1, '2026-02-30T00:00:00Z', someId],
+        [1, 1, moment, { id: someId }],
+        [1, 1, moment, someId, someId],
+        [1, 1, `${moment}' or true --`, someId],
+        'x',
+        null,
+      ].map((content) => Buffer.from(JSON.stringify(content)).toString('base64url'));
+      for (const cursor of ['x', `${next}x`, next.slice(1), `%20${next}`, ...forged]) {
+        const refused = await client.get(`${path}?after=${cursor}`);
+        expect([cursor, refused.status]).toEqual([cursor, 400]);
+        expectProblem(refused, 400, 'validation-error', {
+          errors: { after: 'must be the next of a page of this list' },
+        });
+      }
     });
 
     it('show the newest first', async () => {

@@ -80,6 +80,9 @@ describe('the SDK against the running api', () => {
     expect(new Set(seen)).toEqual(new Set(Array.from({ length: 7 }, (_, n) => `list-${n}@example.com`)));
     const { pagination } = await mailwright.suppressions.all({ size: 3 }).page(2);
     expect(pagination).toMatchObject({ page: 2, totalElements: 7, hasNext: false });
+    const { pagination: first } = await mailwright.suppressions.all({ size: 3 }).page('');
+    const second = await mailwright.suppressions.all({ size: 3 }).page(first.next ?? '');
+    expect(second.data.map(({ email }) => email)).toEqual(seen.slice(3, 6));
     await mailwright.suppressions.remove('list-0@example.com');
     expect((await mailwright.suppressions.get('list-0@example.com')).suppressed).toBe(false);
   });

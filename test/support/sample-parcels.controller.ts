@@ -71,7 +71,9 @@ const view = (id: number, calls = 0) => ({
   secret: 'not documented, not sent',
 });
 
-const parcelQuery = pageQuery.extend({ status: z.string().optional(), q: z.string().optional() });
+const SAMPLE_ID = '019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90';
+const shelfQuery = pageQuery({});
+const parcelQuery = pageQuery({ status: z.string().optional(), q: z.string().optional() });
 
 /** What the sample operations do while a test waits for it. */
 @Injectable()
@@ -98,7 +100,9 @@ export class ParcelsController {
     response: { status: 200, schema: parcelPage },
   })
   list(@Query({ schema: parcelQuery }) query: z.output<typeof parcelQuery>) {
-    return toPage(query, { items: [1, 2, 3], totalElements: 45 }, (id) => view(id));
+    const { page = 0, size } = query;
+    const next = (page + 1) * size < 45 ? [view(1).createdAt, SAMPLE_ID] : null;
+    return toPage(query, { items: [1, 2, 3], totalElements: 45, next }, (id) => view(id));
   }
 
   @Post()
@@ -201,13 +205,13 @@ export class ParcelsController {
     operationId: 'noteParcels',
     summary: 'Note',
     scope: 'topics:write',
-    query: pageQuery,
+    query: shelfQuery,
     body: noteBody,
     response: { status: 204 },
   })
   note(
     @Param('email', { schema: emailParam }) _email: EmailAddress,
-    @Query({ schema: pageQuery }) _query: z.output<typeof pageQuery>,
+    @Query({ schema: shelfQuery }) _query: z.output<typeof shelfQuery>,
     @Body({ schema: noteBody }) _body: z.output<typeof noteBody>,
   ): void {}
 

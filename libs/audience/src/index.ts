@@ -70,8 +70,9 @@ export { ImportsQuery } from './imports/imports.query.js';
 export { type ImportContent, type ImportOptions, ImportsService } from './imports/imports.service.js';
 export { RemoveOldImports } from './imports/remove-old-imports.task.js';
 export { ActivityCatalogue, type MailActivitySource } from './segments/activity-catalogue.query.js';
-export { EvaluateSegments } from './segments/evaluate-segments.task.js';
+export { EvaluateSegments, SEGMENT_JOB } from './segments/evaluate-segments.task.js';
 export { SegmentEvaluations } from './segments/segment-evaluations.service.js';
+export { SegmentDue } from './segments/segment.events.js';
 export { SEGMENT_STATUSES, SEGMENT_TYPES } from './segments/segment.js';
 export { SegmentDeletionService } from './segments/segment-deletion.service.js';
 export {

@@ -19,7 +19,7 @@ export { type EmailAddress, type EmailAddressResult, hostName, parseEmailAddress
 export { isUuid, newId } from './ids.js';
 export { firstIpAddress, parseIpAddress } from './ip-address.js';
 export { formatMoney } from './money.js';
-export type { Page, PageRequest } from './page.js';
+export { type Cursor, offsetOf, type Page, pageOfRows, type PageRequest, type Place } from './page.js';
 export type { Environment, ProjectScope } from './project-scope.js';
 export { firstOf } from './first-of.js';
 export {

@@ -8,6 +8,7 @@ export { PreparedQuery } from './database/prepared-query.js';
 export { CreatePartitions } from './jobs/create-partitions.task.js';
 export { Database } from './database/database.js';
 export { databaseFailure } from './database/database-failure.js';
+export { countOf, limitOf, ListOrder, NEWEST_FIRST, totalOf } from './database/list-order.js';
 export { environmentOf, neverJoined } from './database/planner.js';
 export { prepared } from './database/prepared.js';
 export { excessiveRights, refuseUnfitDatabase } from './database/fit-database.js';
@@ -68,7 +69,7 @@ export { type HealthCheck, HealthChecks, type Readiness } from './operations/hea
 export { listenFailure } from './operations/listen-failure.js';
 export { Operations, OPERATIONS_PATHS, type OperationsPath } from './operations/operations.js';
 export { OperationsServer } from './operations/operations-server.js';
-export { publish } from './outbox/outbox.js';
+export { awaiting, publish } from './outbox/outbox.js';
 export { CONFIG, LOGGER, PlatformModule, type PlatformOptions } from './platform.module.js';
 export { OutgoingHttp, type OutgoingAnswer, type OutgoingRequest } from './outgoing-http/outgoing-http.js';
 export { OutgoingHttpError } from './outgoing-http/outgoing-http.error.js';

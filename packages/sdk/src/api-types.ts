@@ -1971,6 +1971,8 @@ export interface components {
       totalPages: number;
       hasNext: boolean;
       hasPrevious: boolean;
+      /** @description Only with `after`: where the next page begins, for `after`; null at the end. */
+      next?: string | null;
     };
     CreateTopic: {
       name: string;
@@ -2130,9 +2132,15 @@ export interface components {
         consentText?: string | null;
         formVersion?: string | null;
       };
-      /** @description What to do with a row whose address already belongs to a subscriber: UPSERT changes the fields in the row, SKIP ignores the row. */
+      /**
+       * @description What to do with a row whose address already belongs to a subscriber: UPSERT changes the fields in the row, SKIP ignores the row.
+       * @default UPSERT
+       */
       onConflict?: ('UPSERT' | 'SKIP') | null;
-      /** @description Column name → field name; null leaves the column out. */
+      /**
+       * @description Column name → field name; null leaves the column out.
+       * @default {}
+       */
       mapping?: {
         [key: string]: string | null;
       } | null;
@@ -2470,7 +2478,10 @@ export interface components {
        * @example jane@example.com
        */
       email: string;
-      /** @description GLOBAL_UNSUBSCRIBE also revokes all consents. */
+      /**
+       * @description GLOBAL_UNSUBSCRIBE also revokes all consents.
+       * @default GLOBAL_UNSUBSCRIBE
+       */
       reason?: ('GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE') | null;
       /**
        * @description The IPv4 or IPv6 address from which the consent was given. A port is removed, only the first address of a list is kept, and a value that is not an address is dropped.
@@ -3932,10 +3943,12 @@ export interface operations {
   listTopics: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
         /** @description Only topics of this status. */
         status?: 'ACTIVE' | 'INACTIVE' | 'ARCHIVED';
       };
@@ -3986,7 +3999,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */
@@ -4348,10 +4362,12 @@ export interface operations {
   listSubscribers: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
         /** @description Only subscribers of this status. */
         status?: 'SUPPRESSED' | 'COMPLAINED' | 'BOUNCED' | 'ACTIVE' | 'PENDING_CONFIRMATION' | 'UNSUBSCRIBED';
         /** @description Only subscribers whose consent to this topic is subscribed or pending. */
@@ -4409,7 +4425,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */
@@ -4939,10 +4956,12 @@ export interface operations {
   listImportErrors: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
       };
       header?: never;
       path: {
@@ -4979,7 +4998,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */
@@ -5898,10 +5918,12 @@ export interface operations {
   listSegments: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
       };
       header?: never;
       path?: never;
@@ -5942,7 +5964,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */
@@ -6375,10 +6398,12 @@ export interface operations {
   listSegmentMembers: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
       };
       header?: never;
       path: {
@@ -6417,7 +6442,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */
@@ -6662,10 +6688,12 @@ export interface operations {
   listSuppressions: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
         /** @description Only suppressions for this reason. */
         reason?: 'GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE';
       };
@@ -6702,7 +6730,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */
@@ -6926,10 +6955,12 @@ export interface operations {
   listAutomations: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
         status?: 'DRAFT' | 'ACTIVE' | 'PAUSED' | 'ARCHIVED';
       };
       header?: never;
@@ -6977,7 +7008,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */
@@ -7625,10 +7657,12 @@ export interface operations {
   listCampaigns: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
         status?:
           | 'DRAFT'
           | 'SCHEDULED'
@@ -7705,7 +7739,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */
@@ -9098,10 +9133,12 @@ export interface operations {
   listDeliveries: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
         status?:
           | 'PENDING'
           | 'CLAIMED'
@@ -9160,7 +9197,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */
@@ -9188,10 +9226,12 @@ export interface operations {
   listAutomationExecutions: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
       };
       header?: never;
       path: {
@@ -9239,7 +9279,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */
@@ -9748,10 +9789,12 @@ export interface operations {
   listTestInboxMessages: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
         /** @description Only mail to this address. */
         to?: string;
         kind?: 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST';
@@ -9797,7 +9840,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */
@@ -9981,10 +10025,12 @@ export interface operations {
   listRelays: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
       };
       header?: never;
       path?: never;
@@ -10039,7 +10085,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */
@@ -11223,10 +11270,12 @@ export interface operations {
   listInvoices: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
       };
       header?: never;
       path?: never;
@@ -11267,7 +11316,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */
@@ -11396,10 +11446,12 @@ export interface operations {
   listCreditTransactions: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. */
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
         page?: number;
         /** @description Items on a page; more than 100 is taken as 100. */
         size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
       };
       header?: never;
       path?: never;
@@ -11437,7 +11489,8 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false
+           *         "hasPrevious": false,
+           *         "next": "text"
            *       }
            *     }
            */

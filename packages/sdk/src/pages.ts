@@ -6,24 +6,29 @@ export interface PageOf<Element> {
   readonly pagination: Schemas['Pagination'];
 }
 
-/** A list: `for await` goes through all of it, page by page; `page(n)` gets one. */
-export class List<Element> implements AsyncIterable<Element> {
-  readonly #fetchPage: (page: number) => Promise<PageOf<Element>>;
+/** Which page of a list: its number, the first is 0, or the `pagination.next` of the page before ('' at the beginning). */
+export type PagePlace = number | string;
 
-  constructor(fetchPage: (page: number) => Promise<PageOf<Element>>) {
+/**
+ * A list: `for await` goes through all of it, and whatever is added or removed meanwhile, nothing comes twice or is left out;
+ * `page(n)` gets one page.
+ */
+export class List<Element> implements AsyncIterable<Element> {
+  readonly #fetchPage: (place: PagePlace) => Promise<PageOf<Element>>;
+
+  constructor(fetchPage: (place: PagePlace) => Promise<PageOf<Element>>) {
     this.#fetchPage = fetchPage;
   }
 
-  /** The first page is 0. */
-  page(page = 0): Promise<PageOf<Element>> {
-    return this.#fetchPage(page);
+  page(place: PagePlace = 0): Promise<PageOf<Element>> {
+    return this.#fetchPage(place);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Element, void, void> {
-    for (let page = 0; ; page += 1) {
-      const { data, pagination } = await this.#fetchPage(page);
+    for (let place: string | null = ''; place !== null;) {
+      const { data, pagination }: PageOf<Element> = await this.#fetchPage(place);
       yield* data;
-      if (!pagination.hasNext) return;
+      place = pagination.next ?? null;
     }
   }
 

@@ -10,6 +10,7 @@ import {
   InScope,
   Operation,
   pageQuery,
+  PLACES,
   parseInput,
   ProblemError,
   toPage,
@@ -29,6 +30,8 @@ import {
 
 /** 10 000 rows of 1 600 characters each; larger imports use CSV. */
 const MAX_JSON_BYTES = 16 * 1024 * 1024;
+
+const errorListQuery = pageQuery({}, [PLACES.number]);
 
 @ApiController('subscriber-imports', { tag: 'Subscribers' })
 export class ImportsController {
@@ -80,13 +83,13 @@ export class ImportsController {
     operationId: 'listImportErrors',
     summary: 'List the rows of an import that something is to be said of, in their order',
     scope: 'subscribers:read',
-    query: pageQuery,
+    query: errorListQuery,
     response: { status: 200, schema: importErrorPage },
   })
   async errors(
     @InScope() scope: ProjectScope,
     @Param('id') id: string,
-    @Query({ schema: pageQuery }) query: z.output<typeof pageQuery>,
+    @Query({ schema: errorListQuery }) query: z.output<typeof errorListQuery>,
   ): Promise<z.output<typeof importErrorPage>> {
     return toPage(query, await this.query.errors(scope, id, query), toImportErrorView);
   }

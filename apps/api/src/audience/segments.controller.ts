@@ -32,6 +32,8 @@ const MEMBERS_CHANGE = {
   response: { status: 204 },
 } as const;
 
+const segmentListQuery = pageQuery({});
+
 /** A path names a segment by its id or its key. */
 @ApiController('segments', { tag: 'Segments' })
 export class SegmentsController {
@@ -48,12 +50,12 @@ export class SegmentsController {
     operationId: 'listSegments',
     summary: 'List segments, newest first',
     scope: 'segments:read',
-    query: pageQuery,
+    query: segmentListQuery,
     response: { status: 200, schema: segmentPage },
   })
   async list(
     @InScope() scope: ProjectScope,
-    @Query({ schema: pageQuery }) query: z.output<typeof pageQuery>,
+    @Query({ schema: segmentListQuery }) query: z.output<typeof segmentListQuery>,
   ): Promise<z.output<typeof segmentPage>> {
     return toPage(query, await this.query.page(scope, query), toSegmentView);
   }
@@ -147,13 +149,13 @@ export class SegmentsController {
     description:
       'The first page of a DYNAMIC segment evaluates its rules now; further pages show the same evaluation.',
     scope: 'segments:read',
-    query: pageQuery,
+    query: segmentListQuery,
     response: { status: 200, schema: segmentMemberPage },
   })
   async listMembers(
     @InScope() scope: ProjectScope,
     @Param('segmentId') segmentId: string,
-    @Query({ schema: pageQuery }) query: z.output<typeof pageQuery>,
+    @Query({ schema: segmentListQuery }) query: z.output<typeof segmentListQuery>,
   ): Promise<z.output<typeof segmentMemberPage>> {
     return toPage(query, await this.members.page(scope, segmentId, query), toSegmentMemberView);
   }

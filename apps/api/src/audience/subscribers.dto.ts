@@ -24,7 +24,7 @@ export const createSubscriberBody = strictBody({
 }).meta({ id: 'CreateSubscriber' });
 export const updateSubscriberBody = strictBody(fields).meta({ id: 'UpdateSubscriber' });
 
-export const subscriberListQuery = pageQuery.extend({
+export const subscriberListQuery = pageQuery({
   status: z.enum(SUBSCRIBER_STATUSES).optional().meta({ description: 'Only subscribers of this status.' }),
   topicKey: z
     .string()

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SUPPRESSION_REASONS, type SuppressionView } from '#audience';
-import { emailField, emailText, pageOf, pageQuery, strictBody, timestamp } from '#platform/http';
+import { emailField, emailText, pageOf, pageQuery, PLACES, strictBody, timestamp } from '#platform/http';
 import { defaulted } from '../left-out.js';
 import { ipAddress } from './proof-fields.js';
 
@@ -14,9 +14,15 @@ export const suppressBody = strictBody({
   ipAddress,
 }).meta({ id: 'Suppress' });
 
-export const suppressionListQuery = pageQuery.extend({
-  reason: z.enum(SUPPRESSION_REASONS).optional().meta({ description: 'Only suppressions for this reason.' }),
-});
+export const suppressionListQuery = pageQuery(
+  {
+    reason: z
+      .enum(SUPPRESSION_REASONS)
+      .optional()
+      .meta({ description: 'Only suppressions for this reason.' }),
+  },
+  [PLACES.time, PLACES.text],
+);
 
 export const suppressionView = z
   .object({

@@ -25,7 +25,7 @@ const fields = {
 export const createTopicBody = strictBody({ name, ...fields }).meta({ id: 'CreateTopic' });
 export const updateTopicBody = strictBody({ name: name.optional(), ...fields }).meta({ id: 'UpdateTopic' });
 
-export const topicListQuery = pageQuery.extend({
+export const topicListQuery = pageQuery({
   status: z.enum(TOPIC_STATUSES).optional().meta({ description: 'Only topics of this status.' }),
 });
 

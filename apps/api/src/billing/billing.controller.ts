@@ -22,6 +22,8 @@ import {
   usageView,
 } from './billing.dto.js';
 
+const invoiceListQuery = pageQuery({});
+
 /** Read-only: the operator changes subscriptions. */
 @ApiController('billing', { tag: 'Billing' })
 export class BillingController {
@@ -72,12 +74,12 @@ export class BillingController {
     operationId: 'listInvoices',
     summary: 'List invoices, newest first',
     scope: 'billing:read',
-    query: pageQuery,
+    query: invoiceListQuery,
     response: { status: 200, schema: invoicePage },
   })
   async invoices(
     @InScope() scope: ProjectScope,
-    @Query({ schema: pageQuery }) query: z.output<typeof pageQuery>,
+    @Query({ schema: invoiceListQuery }) query: z.output<typeof invoiceListQuery>,
   ): Promise<z.output<typeof invoicePage>> {
     const page = await this.invoiceList.page(scope, query);
     return toPage(query, page, (invoice) => toInvoiceView(invoice, this.links.urlOf(scope, invoice)));

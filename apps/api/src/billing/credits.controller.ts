@@ -2,13 +2,15 @@ import { Get, Inject, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import { CreditsQuery } from '#billing';
 import type { ProjectScope } from '#kernel';
-import { ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
+import { ApiController, InScope, Operation, pageQuery, PLACES, toPage } from '#platform/http';
 import {
   creditBalanceView,
   creditTransactionPage,
   toCreditBalanceView,
   toCreditTransactionView,
 } from './credits.dto.js';
+
+const transactionListQuery = pageQuery({}, [PLACES.number]);
 
 /** AI credits belong to the tenant: all its projects and both environments share them. */
 @ApiController('credits', { tag: 'AI credits' })
@@ -31,12 +33,12 @@ export class CreditsController {
     operationId: 'listCreditTransactions',
     summary: 'List the ledger of AI credits, newest first',
     scope: 'credits:read',
-    query: pageQuery,
+    query: transactionListQuery,
     response: { status: 200, schema: creditTransactionPage },
   })
   async transactions(
     @InScope() scope: ProjectScope,
-    @Query({ schema: pageQuery }) query: z.output<typeof pageQuery>,
+    @Query({ schema: transactionListQuery }) query: z.output<typeof transactionListQuery>,
   ): Promise<z.output<typeof creditTransactionPage>> {
     return toPage(query, await this.credits.transactions(scope, query), toCreditTransactionView);
   }

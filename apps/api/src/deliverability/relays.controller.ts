@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { FeedbackAddresses, type Relay, RelayChecks, RelayRepository, RelaysService } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { API_PREFIX, ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
+import { API_PREFIX, ApiController, InScope, Operation, pageQuery, PLACES, toPage } from '#platform/http';
 import {
   createRelayBody,
   relayCheckView,
@@ -12,6 +12,8 @@ import {
   toRelayView,
   updateRelayBody,
 } from './relays.dto.js';
+
+const relayListQuery = pageQuery({}, [PLACES.number, PLACES.time, PLACES.id]);
 
 /** Where a project's live mail is handed over. Without one of its own it uses the installation's. */
 @ApiController('relays', { tag: 'Relays' })
@@ -28,12 +30,12 @@ export class RelaysController {
     operationId: 'listRelays',
     summary: 'List relays, in the order in which they are tried',
     scope: 'relays:read',
-    query: pageQuery,
+    query: relayListQuery,
     response: { status: 200, schema: relayPage },
   })
   async list(
     @InScope() scope: ProjectScope,
-    @Query({ schema: pageQuery }) asked: z.output<typeof pageQuery>,
+    @Query({ schema: relayListQuery }) asked: z.output<typeof relayListQuery>,
   ) {
     return toPage(asked, await this.query.list(scope, asked), (relay) => this.#view(relay));
   }

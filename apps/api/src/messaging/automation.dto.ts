@@ -57,7 +57,7 @@ export const automationContentBody = strictBody({
   edges: edges.nullish(),
 }).meta({ id: 'AutomationContent' });
 
-export const automationListQuery = pageQuery.extend({ status: z.enum(AUTOMATION_STATUSES).optional() });
+export const automationListQuery = pageQuery({ status: z.enum(AUTOMATION_STATUSES).optional() });
 
 export const automationView = z
   .object({

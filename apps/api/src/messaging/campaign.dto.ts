@@ -100,7 +100,7 @@ export const testCampaignBody = strictBody({
   locale: leftOut(localeField.meta({ description: 'Sends what readers with this language get.' })),
 });
 
-export const campaignListQuery = pageQuery.extend({
+export const campaignListQuery = pageQuery({
   status: z.enum(CAMPAIGN_STATUSES).optional(),
   topicKey: z.string().optional(),
 });

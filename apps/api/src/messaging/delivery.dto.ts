@@ -1,8 +1,11 @@
 import { z } from 'zod';
-import { pageOf, pageQuery, timestamp } from '#platform/http';
+import { pageOf, pageQuery, PLACES, timestamp } from '#platform/http';
 import { DELIVERY_STATES, type DeliveryRow } from '#messaging';
 
-export const deliveryListQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATES).optional() });
+export const deliveryListQuery = pageQuery({ status: z.enum(DELIVERY_STATES).optional() }, [
+  PLACES.id.nullable(),
+  PLACES.id,
+]);
 
 const deliveryView = z
   .object({

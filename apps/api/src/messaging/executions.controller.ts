@@ -2,8 +2,10 @@ import { Body, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import { AutomationEntries, ExecutionsQuery } from '#messaging';
-import { ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
+import { ApiController, InScope, Operation, pageQuery, PLACES, toPage } from '#platform/http';
 import { enterAutomationBody, enteredView, executionPage, toExecutionView } from './automation.dto.js';
+
+const executionListQuery = pageQuery({}, [PLACES.id]);
 
 @ApiController('automations/:automationId/executions', { tag: 'Automations' })
 export class ExecutionsController {
@@ -17,13 +19,13 @@ export class ExecutionsController {
     operationId: 'listAutomationExecutions',
     summary: 'List the runs of an automation with their steps, latest first',
     scope: 'automations:read',
-    query: pageQuery,
+    query: executionListQuery,
     response: { status: 200, schema: executionPage },
   })
   async list(
     @InScope() scope: ProjectScope,
     @Param('automationId') automationId: string,
-    @Query({ schema: pageQuery }) query: z.output<typeof pageQuery>,
+    @Query({ schema: executionListQuery }) query: z.output<typeof executionListQuery>,
   ): Promise<z.output<typeof executionPage>> {
     return toPage(query, await this.executions.page(scope, automationId, query), toExecutionView);
   }

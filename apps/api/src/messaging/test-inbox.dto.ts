@@ -5,7 +5,7 @@ import { line } from '../text-fields.js';
 
 const MAIL_KINDS = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'] as const;
 
-export const testInboxListQuery = pageQuery.extend({
+export const testInboxListQuery = pageQuery({
   to: line(320).optional().meta({ description: 'Only mail to this address.' }),
   kind: z.enum(MAIL_KINDS).optional(),
 });

@@ -70,4 +70,5 @@ export const EXAMPLE_VALUES: Readonly<Record<string, unknown>> = {
   totalPages: 1,
   hasNext: false,
   hasPrevious: false,
+  next: null,
 };

@@ -23,6 +23,9 @@ export function toOpenApiSchema(
       shorten(jsonSchema);
       // zod omits the default of a transformed field.
       if (zodSchema instanceof z.ZodDefault) jsonSchema.default = zodSchema.def.defaultValue;
+      // What a field without one of its own takes for granted.
+      const taken = z.globalRegistry.get(zodSchema)?.['default'];
+      if (taken !== undefined) jsonSchema.default = taken;
       // Answers may get new properties at any time.
       if (schemaType === 'output' && jsonSchema.additionalProperties === false)
         delete jsonSchema.additionalProperties;

@@ -1,10 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { isUuid, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, limitOf, ListOrder, totalOf } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { type Counted, countedPage } from '../counted-page.js';
 import type { ImportError, ImportStatus, ImportView } from './import.js';
+
+const ROWS_IN_ORDER = new ListOrder([['row_number', 'bigint']], 'asc');
 
 /** Reads imports. */
 @Injectable()
@@ -30,20 +32,20 @@ export class ImportsQuery {
   }
 
   /** The errors and notes about its rows, in order. Throws NotFoundError. */
-  errors(scope: ProjectScope, importId: string, { page, size }: PageRequest): Promise<Page<ImportError>> {
+  errors(scope: ProjectScope, importId: string, request: PageRequest): Promise<Page<ImportError>> {
     return this.database.transaction(scope, async () => {
       await this.byId(scope, importId);
       const matching = sql`from audience.import_errors
         where import_id = ${importId} and environment_id = ${scope.environmentId}`;
       const { rows } = await sql<Counted<ImportError>>`
-        select n.total, e.* from (select count(*) as total ${matching}) n
+        select n.total, e.* from (select ${totalOf(request, sql`(select count(*) ${matching})`)} as total) n
         left join (
-          select row_number as "row", email, errors ${matching}
-          order by row_number limit ${size} offset ${page * size}
+          select row_number as "row", email, errors, ${ROWS_IN_ORDER.place} as place
+          ${matching} and ${ROWS_IN_ORDER.isBehind(request)} order by ${ROWS_IN_ORDER.by} ${limitOf(request)}
         ) e on true
         order by e."row"
       `.execute(this.database.tables());
-      return countedPage(rows, ({ total: _total, ...found }) => (found.row === null ? null : found));
+      return countedPage(rows, request);
     });
   }
 }

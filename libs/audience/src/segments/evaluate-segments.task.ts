@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, forEachApart, PeriodicTask } from '#platform';
+import { awaiting, Database, forEachApart, PeriodicTask, publish } from '#platform';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
-import { SegmentEvaluations } from './segment-evaluations.service.js';
+import { SegmentDue } from './segment.events.js';
 
 /** Running every minute, it keeps evaluations of segments in use younger than five minutes. */
 const EVERY_MS = 60_000;
@@ -14,7 +14,10 @@ interface StaleSegment extends ProjectScope {
   readonly isDue: boolean;
 }
 
-/** Evaluates dynamic segments of all projects that are due: their rules changed, or something uses them. */
+/** What evaluates one. */
+export const SEGMENT_JOB = 'evaluate-segment';
+
+/** Hands the dynamic segments of all projects that are due to the workers: their rules changed, or something uses them. */
 @Injectable()
 export class EvaluateSegments extends PeriodicTask {
   override readonly name = 'evaluate-segments';
@@ -23,7 +26,6 @@ export class EvaluateSegments extends PeriodicTask {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
-    @Inject(SegmentEvaluations) private readonly evaluations: SegmentEvaluations,
     @Inject(Clock) private readonly clock: Clock,
   ) {
     super();
@@ -31,13 +33,15 @@ export class EvaluateSegments extends PeriodicTask {
 
   override async run(): Promise<void> {
     await forEachApart(
-      this.#due(),
-      ({ segmentId, ...scope }) => this.evaluations.evaluate(scope, segmentId),
-      'segments could not be evaluated',
+      this.due(),
+      ({ segmentId, ...scope }) =>
+        this.database.transaction(scope, () => publish(this.database, scope, SegmentDue({ segmentId }))),
+      'segments could not be handed over',
     );
   }
 
-  async *#due(): AsyncGenerator<StaleSegment> {
+  /** Those that no worker has or is about to have. */
+  async *due(): AsyncGenerator<StaleSegment> {
     for (const segments of Map.groupBy(await this.#stale(), ({ environmentId }) => environmentId).values()) {
       const [scope] = segments;
       if (scope === undefined) continue;
@@ -54,6 +58,7 @@ export class EvaluateSegments extends PeriodicTask {
         select s.id as segment_id, s.is_due, e.tenant_id, e.project_id, e.environment_id, e.environment
         from audience.segments s cross join lateral access.find_environment(s.environment_id) e
         where s.type = 'DYNAMIC' and (s.is_due or s.evaluated_at <= ${before}) and s.status <> 'ARCHIVED'
+          and s.id::text not in (${awaiting(SegmentDue.eventName, SEGMENT_JOB, 'segmentId')})
         order by s.evaluated_at nulls first, s.id
       `.execute(this.database.tables());
       return rows;

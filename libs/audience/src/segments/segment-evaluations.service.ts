@@ -1,14 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, publish } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { TRIGGERS_CHANNEL } from '../triggers/triggers.service.js';
+import { SegmentDue } from './segment.events.js';
 import type { Segment } from './segment.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 import { SegmentRepository, segmentsOf } from './segment.repository.js';
 import { endSets, prepareForRules } from './set-plans.query.js';
 
+/** Of one project, so that it never has all that evaluate. */
+const AT_ONCE = 2;
 /** How long a request waits for an evaluation. */
 const PATIENCE_MS = 8_000;
 /** PostgreSQL's query_canceled. */
@@ -32,6 +35,27 @@ export class SegmentEvaluations {
     return this.#evaluate(scope, segmentId, null);
   }
 
+  /** The same for a job; false when the project has as many under way as it may. */
+  evaluateInTurn(scope: ProjectScope, segmentId: string): Promise<boolean> {
+    return this.database.transaction(scope, async () => {
+      for (let turn = 0; turn < AT_ONCE; turn += 1) {
+        if (!(await this.#takesTurn(scope, turn))) continue;
+        await this.evaluate(scope, segmentId);
+        return true;
+      }
+      return false;
+    });
+  }
+
+  /** Has it until the transaction ends. */
+  async #takesTurn({ environmentId }: ProjectScope, turn: number): Promise<boolean> {
+    const name = `segments ${environmentId} ${turn}`;
+    const { rows } = await sql<{ isTaken: boolean }>`
+      select pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) as is_taken
+    `.execute(this.database.tables());
+    return rows[0]?.isTaken === true;
+  }
+
   /** The same for a waiting request; false when it would take too long, and the worker has to do it. */
   async evaluateQuickly(scope: ProjectScope, segmentId: string): Promise<boolean> {
     try {
@@ -44,13 +68,15 @@ export class SegmentEvaluations {
     }
   }
 
-  /** Marks the segment as due for the worker's next run, unless somebody is evaluating it. */
-  #askFor(scope: ProjectScope, segmentId: string): Promise<unknown> {
-    return this.database.transaction(scope, () => {
+  /** Hands the segment to the worker, unless somebody is evaluating it. */
+  #askFor(scope: ProjectScope, segmentId: string): Promise<void> {
+    return this.database.transaction(scope, async () => {
       const tables = this.database.tables<AudienceTables>();
       const segment = segmentsOf(tables, scope).select('id').where('id', '=', segmentId);
       const free = segment.forNoKeyUpdate().skipLocked();
-      return tables.updateTable('audience.segments').set({ isDue: true }).where('id', '=', free).execute();
+      const due = tables.updateTable('audience.segments').set({ isDue: true }).where('id', '=', free);
+      const { numUpdatedRows } = await due.executeTakeFirstOrThrow();
+      if (numUpdatedRows > 0n) await publish(this.database, scope, SegmentDue({ segmentId }));
     });
   }
 

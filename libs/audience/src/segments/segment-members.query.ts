@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database, neverJoined } from '#platform';
+import { Database, limitOf, ListOrder, neverJoined, totalOf } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
 import { SegmentEvaluations } from './segment-evaluations.service.js';
 import { endSets, prepareForRules } from './set-plans.query.js';
@@ -22,6 +22,11 @@ export interface SegmentPreview {
   readonly sample: readonly SegmentMember[];
 }
 
+const LATEST_FIRST = new ListOrder([
+  ['m.added_at', 'timestamptz'],
+  ['m.subscriber_id', 'uuid'],
+]);
+
 const SAMPLE = 5;
 /** Shorter than the time limit of a request. */
 const PREVIEW_MS = '25000';
@@ -41,29 +46,26 @@ export class SegmentMembersQuery {
    * Latest additions first. The first page of a dynamic segment evaluates it, if that is quick; further pages show the same
    * evaluation. Throws NotFoundError.
    */
-  async page(
-    scope: ProjectScope,
-    idOrKey: string,
-    { page, size }: PageRequest,
-  ): Promise<Page<SegmentMember>> {
+  async page(scope: ProjectScope, idOrKey: string, request: PageRequest): Promise<Page<SegmentMember>> {
     const { id, type } = await this.segments.get(scope, idOrKey);
-    if (type === 'DYNAMIC' && page === 0) await this.evaluations.evaluateQuickly(scope, id);
+    if (type === 'DYNAMIC' && !request.after && !request.page)
+      await this.evaluations.evaluateQuickly(scope, id);
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<Counted<SegmentMember>>`
-        select coalesce(s.member_count, 0) as total, p.* from audience.segments s
+        select ${totalOf(request, sql`coalesce(s.member_count, 0)`)} as total, p.* from audience.segments s
         left join (
-          select b.id as subscriber_id, b.email, b.first_name, b.last_name, m.added_at
+          select b.id as subscriber_id, b.email, b.first_name, b.last_name, m.added_at, m.place
           from (
-            select m.subscriber_id, m.added_at from audience.segment_members m
-            where m.environment_id = ${scope.environmentId} and m.segment_id = ${id}
-            order by m.added_at desc, m.subscriber_id desc limit ${size} offset ${page * size}
+            select m.subscriber_id, m.added_at, ${LATEST_FIRST.place} as place from audience.segment_members m
+            where m.environment_id = ${scope.environmentId} and m.segment_id = ${id} and ${LATEST_FIRST.isBehind(request)}
+            order by ${LATEST_FIRST.by} ${limitOf(request)}
           ) m
           join audience.subscribers b on b.id = m.subscriber_id
         ) p on true
         where s.environment_id = ${scope.environmentId} and s.id = ${id}
         order by p.added_at desc, p.subscriber_id desc
       `.execute(this.database.tables());
-      return countedPage(rows, itemOf);
+      return countedPage(rows, request);
     });
   }
 
@@ -83,9 +85,11 @@ export class SegmentMembersQuery {
           select b.id, b.created_at from audience.scoped_subscribers b
           where b.environment_id = ${scope.environmentId} and ${predicate}
         )
-        select n.total, p.* from (select count(*) as total from matching) n
+        select n.total, p.subscriber_id, p.email, p.first_name, p.last_name, p.added_at, p.place
+        from (select count(*) as total from matching) n
         left join (
-          select m.id as subscriber_id, b.email, b.first_name, b.last_name, ${now}::timestamptz as added_at, m.created_at
+          select m.id as subscriber_id, b.email, b.first_name, b.last_name, ${now}::timestamptz as added_at,
+            m.created_at, json_build_array(m.id) as place
           from (select id, created_at from matching order by created_at desc, id desc limit ${SAMPLE}) m
           cross join lateral (
             select email, first_name, last_name from audience.subscribers where id = m.id ${neverJoined}
@@ -94,14 +98,8 @@ export class SegmentMembersQuery {
         order by p.created_at desc, p.subscriber_id desc
       `.execute(this.database.tables());
       await endSets(this.database);
-      const { items, totalElements } = countedPage(rows, itemOf);
+      const { items, totalElements } = countedPage(rows, { size: SAMPLE });
       return { count: totalElements, sample: items };
     });
   }
-}
-
-function itemOf(row: Counted<SegmentMember>): SegmentMember | null {
-  if (row.subscriberId === null) return null;
-  const { subscriberId, email, firstName, lastName, addedAt } = row;
-  return { subscriberId, email, firstName, lastName, addedAt };
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, limitOf, NEWEST_FIRST, totalOf } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
 import type { Segment } from './segment.js';
 import { segmentOf, segmentsOf } from './segment.repository.js';
@@ -29,19 +29,20 @@ export class SegmentsQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Newest first. */
-  page(scope: ProjectScope, { page, size }: PageRequest): Promise<Page<SegmentView>> {
+  page(scope: ProjectScope, request: PageRequest): Promise<Page<SegmentView>> {
+    const segments = sql`from audience.segments where environment_id = ${scope.environmentId}`;
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<Counted<SegmentView>>`
         select n.total, p.*
-        from (select count(*) as total from audience.segments where environment_id = ${scope.environmentId}) n
+        from (select ${totalOf(request, sql`(select count(*) ${segments})`)} as total) n
         left join (
-          select id, segment_key, name, description, type, rules, status, member_count, created_at, updated_at
-          from audience.segments where environment_id = ${scope.environmentId}
-          order by created_at desc, id desc limit ${size} offset ${page * size}
+          select id, segment_key, name, description, type, rules, status, member_count, created_at, updated_at,
+            ${NEWEST_FIRST.place} as place
+          ${segments} and ${NEWEST_FIRST.isBehind(request)} order by ${NEWEST_FIRST.by} ${limitOf(request)}
         ) p on true
         order by p.created_at desc, p.id desc
       `.execute(this.database.tables());
-      return countedPage(rows, ({ total: _total, ...segment }) => (segment.id === null ? null : segment));
+      return countedPage(rows, request);
     });
   }
 

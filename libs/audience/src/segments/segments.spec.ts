@@ -7,7 +7,7 @@ import { RecipientsQuery } from '../recipients/recipients.query.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
 import { InUseError } from '../usage/usage.errors.js';
-import { EvaluateSegments } from './evaluate-segments.task.js';
+import { evaluateDueSegments } from '#testing/due-segments';
 import { SegmentMembersQuery } from './segment-members.query.js';
 import { SegmentMembersService } from './segment-members.service.js';
 import { SegmentsQuery } from './segments.query.js';
@@ -284,23 +284,23 @@ describe('segments', () => {
 
   it('are evaluated again and again while something uses them', async () => {
     const { scope } = await town('Ada', 'Bob');
-    const task = audience.get(EvaluateSegments);
+    const evaluated = () => evaluateDueSegments((type) => audience.get(type));
     const idle = await segments.create(scope, { name: 'idle', rules: named('Ada') });
     const busy = await segments.create(scope, { name: 'busy', rules: named('Ada') });
     const inner = await segments.create(scope, { name: 'inner', rules: named('Ada') });
     await segments.create(scope, { name: 'outer', rules: inSegment(inner.segmentKey) });
     used.add(busy.id);
     await rename(scope, 'Bob', 'Ada');
-    await task.run();
+    await evaluated();
     expect(await countOf(scope, busy.id)).toBe(1);
     audience.clock.advance(4 * MINUTE);
-    await task.run();
+    await evaluated();
     expect(await Promise.all([idle, busy, inner].map(({ id }) => countOf(scope, id)))).toEqual([1, 2, 2]);
     expect(await transitions(busy.id)).toEqual(['ENTERED Bob']);
     used.delete(busy.id);
     // Rules whose evaluation was not done with the request are due whoever uses them.
     await audience.test.query('update audience.segments set is_due = true where id = $1', [idle.id]);
-    await task.run();
+    await evaluated();
     expect(await countOf(scope, idle.id)).toBe(2);
   });
 

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { PageRequest, ProjectScope } from '#kernel';
-import { neverJoined } from '#platform';
-
+import { offsetOf, type PageRequest, type ProjectScope } from '#kernel';
+import { limitOf, ListOrder, neverJoined, totalOf } from '#platform';
 import {
   changedCount,
   createdCount,
@@ -37,13 +36,13 @@ export function listed(
 ): RawBuilder<unknown> {
   const { q } = filter;
   if (q === undefined || q === '') {
-    return sql`n as materialized (select ${total(scope, filter)} as total), p as (${walk(scope, filter, request)})`;
+    return sql`n as materialized (select ${totalOf(request, total(scope, filter))} as total), p as (${walk(scope, filter, request)})`;
   }
   if (isSearchAlone(filter)) return searched(scope, q, request);
-  const { page, size } = request;
   return sql`
-    f as materialized (${found(scope, filter, q)}), n as materialized (select count(*) as total from f),
-    p as (select id from f order by created_at desc, id desc limit ${size} offset ${page * size})
+    f as materialized (${found(scope, filter, q, request)}),
+    n as materialized (select ${totalOf(request, sql`(select count(*) from f)`)} as total),
+    p as (select id from f order by created_at desc, id desc ${limitOf(request)})
   `;
 }
 
@@ -70,15 +69,13 @@ function total(scope: ProjectScope, filter: SubscriberFilter): RawBuilder<number
 }
 
 /** Reads a page in the order of an index, from the nearer end of the list. */
-function walk(
-  scope: ProjectScope,
-  filter: SubscriberFilter,
-  { page, size }: PageRequest,
-): RawBuilder<unknown> {
-  const before = page * size;
+function walk(scope: ProjectScope, filter: SubscriberFilter, request: PageRequest): RawBuilder<unknown> {
+  const before = offsetOf(request);
+  // One more says whether there are more.
+  const size = request.size + 1;
   const rows = matching(scope, filter);
-  const { id, createdAt } = orderedBy(filter);
-  const forward = sql`order by ${createdAt} desc, ${id} desc limit ${size} offset ${before}`;
+  const { id, createdAt, order } = orderedBy(filter);
+  const forward = sql`and ${order.isBehind(request)} order by ${order.by} ${limitOf(request)}`;
   if (before <= NEAR) return sql`select ${id} as id from ${rows} ${forward}`;
   const after = sql`n.total - ${before + size}`;
   // The outer LIMIT is for the planner only, which estimates a computed LIMIT as a tenth of the list.
@@ -95,10 +92,21 @@ function walk(
 
 /** The table whose index has the order of the list: that of the subscribers, or of the topic's consents. */
 function orderedBy({ topicKey }: SubscriberFilter) {
-  return topicKey === undefined
-    ? { id: sql`b.id`, createdAt: sql`b.created_at`, status: sql`b.status` }
-    : { id: sql`c.subscriber_id`, createdAt: sql`c.subscriber_created_at`, status: sql`c.subscriber_status` };
+  return topicKey === undefined ? OF_EVERYBODY : OF_TOPIC;
 }
+
+const orderOf = (createdAt: string, id: string, status: string) => ({
+  id: sql.ref(id),
+  createdAt: sql.ref(createdAt),
+  status: sql.ref(status),
+  order: new ListOrder([
+    [createdAt, 'timestamptz'],
+    [id, 'uuid'],
+  ]),
+});
+
+const OF_EVERYBODY = orderOf('b.created_at', 'b.id', 'b.status');
+const OF_TOPIC = orderOf('c.subscriber_created_at', 'c.subscriber_id', 'c.subscriber_status');
 
 /** Tables and a WHERE, to which more conditions can be added. */
 function matching(scope: ProjectScope, filter: SubscriberFilter): RawBuilder<unknown> {
@@ -139,12 +147,17 @@ function topicId(scope: ProjectScope, topicKey: string): RawBuilder<unknown> {
  * The matches of `q` that meet the other conditions; reads rows only for conditions on them. An OFFSET keeps the planner
  * from joining, so that each match is looked up: a join compared the matches with everybody in the topic.
  */
-function found(scope: ProjectScope, filter: SubscriberFilter, q: string): RawBuilder<unknown> {
+function found(
+  scope: ProjectScope,
+  filter: SubscriberFilter,
+  q: string,
+  request: PageRequest,
+): RawBuilder<unknown> {
   const { status, topicKey, updatedAfter } = filter;
   const ofRow = status !== undefined || updatedAfter !== undefined;
   return sql`
     select f.id, f.created_at
-    from (${everyoneFound(scope, q)}) f
+    from (${everyoneFound(scope, q, request)}) f
     ${ofRow ? sql`cross join lateral (select b.status, b.updated_at from audience.subscribers b where b.id = f.id ${neverJoined}) b` : sql``}
     ${topicKey === undefined ? sql`` : sql`cross join lateral (select from audience.consents c where c.subscriber_id = f.id and ${inTopic(scope, topicKey)} ${neverJoined}) c`}
     where true ${conditionsOf(filter, { status: sql`b.status`, createdAt: sql`f.created_at` })}

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ProjectScope } from '#kernel';
+import type { Cursor, ProjectScope } from '#kernel';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
 import { insertSubscribers } from '#testing/subscribers';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
@@ -51,6 +51,24 @@ describe('a long list of subscribers', () => {
     return { items, totals };
   }
 
+  /** All pages by cursor; `between` happens between them. */
+  async function walk(filter: SubscriberFilter, between = async () => {}): Promise<SubscriberView[]> {
+    const items: SubscriberView[] = [];
+    let after: Cursor | undefined;
+    do {
+      const request = { size: SIZE, after };
+      const {
+        next,
+        items: some,
+        totalElements,
+      } = await audience.get(SubscribersQuery).page(scope, filter, request);
+      items.push(...some);
+      after = next === null ? undefined : { page: 0, totalElements, place: next };
+      await between();
+    } while (after !== undefined);
+    return items;
+  }
+
   it.each<[string, () => SubscriberFilter, (person: (typeof everyone)[number]) => boolean]>([
     ['all of them', () => ({}), () => true],
     ['those of a status', () => ({ status: 'ACTIVE' }), ({ status }) => status === 'ACTIVE'],
@@ -78,6 +96,7 @@ describe('a long list of subscribers', () => {
     expect(wanted.length).toBeGreaterThan(3_800);
     expect(items.map(({ id }) => id)).toEqual(wanted);
     expect(totals).toEqual(new Set([wanted.length]));
+    expect((await walk(filter())).map(({ id }) => id)).toEqual(wanted);
   });
 
   it.each([0, 3, 499, 500, 2_000, COUNT - 500, COUNT - 499, COUNT - 3, COUNT])(
@@ -94,6 +113,32 @@ describe('a long list of subscribers', () => {
   );
 
   it('is empty behind its end, and keeps its total there', async () => {
-    expect(await page({}, 2_000_000_000)).toEqual({ items: [], totalElements: COUNT });
+    expect(await page({}, 2_000_000_000)).toEqual({ items: [], totalElements: COUNT, next: null });
+  });
+
+  it.each<[string, () => SubscriberFilter]>([
+    ['all of them', () => ({})],
+    ['those of a status', () => ({ status: 'ACTIVE' })],
+    ['those of a topic', () => ({ topicKey: topic.topicKey })],
+    ['those whose address begins so', () => ({ q: 'reader-' })],
+    ['those whose address begins so and who are active', () => ({ q: 'reader-', status: 'ACTIVE' })],
+  ])('shows %s once by cursor, while others come and go', async (_name, filter) => {
+    const wanted = (await walk(filter())).map(({ id }) => id);
+    const leaving = wanted.filter((_id, index) => index % 41 === 7);
+    let turns = 0;
+    const seen = await walk(filter(), async () => {
+      turns += 1;
+      await audience.test.query('delete from audience.consents where subscriber_id = any($1)', [
+        [leaving[turns * 2], leaving.at(-turns)],
+      ]);
+      await audience.test.query('delete from audience.subscribers where id = any($1)', [
+        [leaving[turns * 2], leaving.at(-turns)],
+      ]);
+      await insertSubscribers(audience.test, scope, topic.id, 1, `newcomer-${wanted.length}-${turns}`);
+    });
+    const ids = seen.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const stayed = wanted.filter((id) => !leaving.includes(id));
+    expect(ids.filter((id) => stayed.includes(id))).toEqual(stayed);
   });
 });

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { hostName, type PageRequest, type ProjectScope } from '#kernel';
+import { hostName, offsetOf, type PageRequest, type ProjectScope } from '#kernel';
+import { limitOf, NEWEST_FIRST } from '#platform';
 
 /** With more matches than this, the first page is soon found by reading the list instead of sorting the matches. */
 const MANY = 20_000;
@@ -17,8 +18,24 @@ interface Place {
  * on the page in no order. Each column is counted in its index. Subscribers found in two columns would count twice: they
  * are among the matches of the two columns with fewer matches, and only these rows are read.
  */
-export function searched(scope: ProjectScope, q: string, { page, size }: PageRequest): RawBuilder<unknown> {
+export function searched(scope: ProjectScope, q: string, request: PageRequest): RawBuilder<unknown> {
   const places = placesOf(q);
+  const size = request.size + 1;
+  return sql`
+    ${request.after ? sql`n as materialized (select ${request.after.totalElements}::bigint as total)` : counted(scope, places)},
+    ${offsetOf(request) === 0 ? walked(scope, places, request) : sql`w as (select null::uuid as id where false)`},
+    p as (
+      select id from w where (select count(*) from w) = ${size}
+      union all
+      select id from (
+        select f.id, f.created_at from (${foundIn(scope, places, request)}) f where (select count(*) from w) < ${size}
+        order by f.created_at desc, f.id desc ${limitOf(request)}
+      ) sorted
+    )
+  `;
+}
+
+function counted(scope: ProjectScope, places: readonly Place[]): RawBuilder<unknown> {
   const count = ({ place, begins }: Place) =>
     sql`select ${place}::text as place, count(*) as found from ${subscribers(scope)} and ${begins}`;
   const doubles = places.map(
@@ -37,42 +54,36 @@ export function searched(scope: ProjectScope, q: string, { page, size }: PageReq
         )} as times
         from audience.subscribers b where b.id = s.id
       ) x
-    )::bigint as total),
-    ${page === 0 ? walked(scope, places, size) : sql`w as (select null::uuid as id where false)`},
-    p as (
-      select id from w where (select count(*) from w) = ${size}
-      union all
-      select id from (
-        select f.id, f.created_at from (${foundIn(scope, places)}) f where (select count(*) from w) < ${size}
-        order by f.created_at desc, f.id desc limit ${size} offset ${page * size}
-      ) sorted
-    )
+    )::bigint as total)
   `;
 }
 
-/** Each match once, as `id` and `created_at`. */
-export function everyoneFound(scope: ProjectScope, q: string): RawBuilder<unknown> {
-  return foundIn(scope, placesOf(q));
+/** Each match behind the cursor once, as `id` and `created_at`. */
+export function everyoneFound(scope: ProjectScope, q: string, request: PageRequest): RawBuilder<unknown> {
+  return foundIn(scope, placesOf(q), request);
 }
 
 /** With many matches: those among the newest subscribers. */
-function walked(scope: ProjectScope, places: readonly Place[], size: number): RawBuilder<unknown> {
+function walked(scope: ProjectScope, places: readonly Place[], request: PageRequest): RawBuilder<unknown> {
   return sql`w as materialized (
     select b.id from (
-      select * from ${subscribers(scope)} and (select total from n) > ${MANY}
+      select * from ${subscribers(scope)} and ${NEWEST_FIRST.isBehind(request)} and (select total from n) > ${MANY}
       order by b.created_at desc, b.id desc limit ${WALK}
     ) b
     where ${sql.join(
       places.map(({ begins }) => begins),
       sql` or `,
     )}
-    order by b.created_at desc, b.id desc limit ${size}
+    order by b.created_at desc, b.id desc ${limitOf(request)}
   )`;
 }
 
-function foundIn(scope: ProjectScope, places: readonly Place[]): RawBuilder<unknown> {
+function foundIn(scope: ProjectScope, places: readonly Place[], request: PageRequest): RawBuilder<unknown> {
   return sql.join(
-    places.map(({ begins }) => sql`select b.id, b.created_at from ${subscribers(scope)} and ${begins}`),
+    places.map(
+      ({ begins }) =>
+        sql`select b.id, b.created_at from ${subscribers(scope)} and ${begins} and ${NEWEST_FIRST.isBehind(request)}`,
+    ),
     sql` union `,
   );
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { Database, environmentOf, NEWEST_FIRST } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
 import { isTopicKey } from '../topics/topic.js';
 import type { SubscriberView } from './subscriber.js';
@@ -10,7 +10,7 @@ import { subscriberColumns } from './subscriber-columns.query.js';
 
 export type { SubscriberFilter } from './subscriber-list.query.js';
 
-const NOBODY: Page<SubscriberView> = { items: [], totalElements: 0 };
+const NOBODY: Page<SubscriberView> = { items: [], totalElements: 0, next: null };
 
 /** Reads subscribers. */
 @Injectable()
@@ -31,14 +31,14 @@ export class SubscribersQuery {
         select n.total, s.* from n
         left join (
           select b.* from p cross join lateral (
-            select ${subscriberColumns} from audience.subscribers b where b.id = p.id
+            select ${subscriberColumns}, ${NEWEST_FIRST.place} as place from audience.subscribers b where b.id = p.id
           ) b
         ) s on true
         order by s."createdAt" desc, s.id desc
       `,
       { isList: true },
     );
-    return countedPage(rows, ({ total: _total, ...row }) => (row.id === null ? null : row));
+    return countedPage(rows, request);
   }
 
   /** Throws NotFoundError. */

@@ -151,7 +151,11 @@ describe('subscribers', () => {
       '0',
       '',
     ]);
-    expect(await query.page(await audience.scope(), {}, FIRST_PAGE)).toEqual({ items: [], totalElements: 0 });
+    expect(await query.page(await audience.scope(), {}, FIRST_PAGE)).toEqual({
+      items: [],
+      totalElements: 0,
+      next: null,
+    });
   });
 
   it('are found by status, topic, time and how their address or name begins', async () => {

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { EmailAddress, Page, PageRequest, ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, limitOf, ListOrder, totalOf } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
 import { suppressionCount } from '../counters/counters.query.js';
 import type { SuppressionReason } from '../consents/subscriber-status.js';
@@ -18,6 +18,11 @@ export interface SuppressionView {
 export interface SuppressionFilter {
   readonly reason?: SuppressionReason | undefined;
 }
+
+const LATEST_FIRST = new ListOrder([
+  ['suppressed_at', 'timestamptz'],
+  ['email_key', 'text'],
+]);
 
 /** Reads the suppression list. */
 @Injectable()
@@ -39,23 +44,25 @@ export class SuppressionsQuery {
   page(
     scope: ProjectScope,
     { reason }: SuppressionFilter,
-    { page, size }: PageRequest,
+    request: PageRequest,
   ): Promise<Page<SuppressionView>> {
     const matching = sql`from audience.suppressions where environment_id = ${scope.environmentId}
       ${reason === undefined ? sql`` : sql`and reason = ${reason}`}`;
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<Counted<SuppressionDetails>>`
-        select n.total, s.email, s.reason, s.suppressed_at
-        from (select ${suppressionCount(scope, reason)} as total) n
+        select n.total, s.email, s.reason, s.suppressed_at, s.place
+        from (select ${totalOf(request, suppressionCount(scope, reason))} as total) n
         left join (
-          select s.* from (
-            select email_key ${matching} order by suppressed_at desc, email_key desc limit ${size} offset ${page * size}
+          select s.*, k.place from (
+            select email_key, ${LATEST_FIRST.place} as place ${matching} and ${LATEST_FIRST.isBehind(request)}
+            order by ${LATEST_FIRST.by} ${limitOf(request)}
           ) k
           join audience.suppressions s on s.environment_id = ${scope.environmentId} and s.email_key = k.email_key
         ) s on true
         order by s.suppressed_at desc, s.email_key desc
       `.execute(this.database.tables());
-      return countedPage(rows, (row) => (row.email === null ? null : toView(row)));
+      const { items, ...page } = countedPage(rows, request);
+      return { ...page, items: items.map(toView) };
     });
   }
 }

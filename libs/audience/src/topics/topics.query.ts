@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { NotFoundError, type Page, type PageRequest, type Place, type ProjectScope } from '#kernel';
+import { Database, limitOf, NEWEST_FIRST, totalOf } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { type Counted, countedPage } from '../counted-page.js';
 import { topicCounts } from '../counters/counters.query.js';
@@ -27,17 +27,17 @@ export class TopicsQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Newest first. */
-  page(scope: ProjectScope, { status }: TopicFilter, { page, size }: PageRequest): Promise<Page<TopicView>> {
+  page(scope: ProjectScope, { status }: TopicFilter, request: PageRequest): Promise<Page<TopicView>> {
     const matching = sql`from audience.topics t where t.environment_id = ${scope.environmentId} and t.deleted_at is null
       and (${status ?? null}::text is null or t.status = ${status ?? null})`;
-    const wanted = sql`select t.* ${matching} order by t.created_at desc, t.id desc limit ${size} offset ${page * size}`;
+    const wanted = sql`select t.* ${matching} and ${NEWEST_FIRST.isBehind(request)} order by ${NEWEST_FIRST.by} ${limitOf(request)}`;
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<Counted<TopicView>>`
-        select n.total, v.* from (select count(*) as total ${matching}) n
+        select n.total, v.* from (select ${totalOf(request, sql`(select count(*) ${matching})`)} as total) n
         left join (${viewsOf(scope, wanted)}) v on true
         order by v.created_at desc, v.id desc
       `.execute(this.database.tables());
-      return countedPage(rows, ({ total: _total, ...topic }) => (topic.id === null ? null : topic));
+      return countedPage(rows, request);
     });
   }
 
@@ -49,7 +49,8 @@ export class TopicsQuery {
     return this.database.transaction(scope, async () => {
       const { rows } = await viewsOf(scope, wanted).execute(this.database.tables());
       if (rows[0] === undefined) throw new NotFoundError();
-      return rows[0];
+      const { place: _place, ...topic } = rows[0];
+      return topic;
     });
   }
 
@@ -93,12 +94,15 @@ function topicsOf(tables: Kysely<AudienceTables>, { environmentId }: ProjectScop
     .where('deletedAt', 'is', null);
 }
 
+type PlacedTopic = TopicView & { readonly place: Place };
+
 /** Counts laterally, for each topic of the page. */
-function viewsOf(scope: ProjectScope, wanted: RawBuilder<unknown>): RawBuilder<TopicView> {
-  return sql<TopicView>`
+function viewsOf(scope: ProjectScope, wanted: RawBuilder<unknown>): RawBuilder<PlacedTopic> {
+  return sql<PlacedTopic>`
     select w.id, w.topic_key, w.name, w.description, w.status, w.visibility, w.priority, w.icon,
       w.double_opt_in_enabled, w.translations, w.created_at, w.updated_at,
-      n.subscribers as subscriber_count, n.active as active_subscriber_count
+      n.subscribers as subscriber_count, n.active as active_subscriber_count,
+      json_build_array(w.created_at, w.id) as place
     from (${wanted}) w cross join lateral (${topicCounts(scope, sql`w.id`)}) n
   `;
 }

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Page, PageRequest, ProjectScope } from '#kernel';
+import { offsetOf, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import type { CreditBalance, CreditTransaction } from './credit.js';
@@ -29,10 +29,11 @@ export class CreditsQuery {
   }
 
   /** Newest first. The rows are numbered without a gap, so a page is a range of numbers and the last one is the total. */
-  transactions(scope: ProjectScope, { page, size }: PageRequest): Promise<Page<CreditTransaction>> {
+  transactions(scope: ProjectScope, request: PageRequest): Promise<Page<CreditTransaction>> {
     return this.database.transaction(scope, async () => {
       const totalElements = (await this.#account(scope))?.transactions ?? 0;
-      const newest = totalElements - page * size;
+      const { size, after } = request;
+      const newest = after ? Number(after.place[0]) - 1 : totalElements - offsetOf(request);
       const items = await this.database
         .tables<BillingTables>()
         .selectFrom('billing.credit_transactions')
@@ -42,7 +43,7 @@ export class CreditsQuery {
         .where('sequence', '>', newest - size)
         .orderBy('sequence', 'desc')
         .execute();
-      return { items, totalElements };
+      return { items, totalElements, next: newest > size ? [newest - size + 1] : null };
     });
   }
 

@@ -92,7 +92,11 @@ describe('AI credits', () => {
 
   it('are none before the first transaction', async () => {
     expect(await query.balance(scope)).toEqual({ balance: 0, creditsDepleted: true, lastUpdatedAt: null });
-    expect(await query.transactions(scope, { page: 0, size: 20 })).toEqual({ items: [], totalElements: 0 });
+    expect(await query.transactions(scope, { page: 0, size: 20 })).toEqual({
+      items: [],
+      totalElements: 0,
+      next: null,
+    });
     expect(await reserve(1)).toEqual({ reserved: false, lacking: 'credits' });
   });
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Page, PageRequest, ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, NEWEST_FIRST } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import type { InvoiceDocument, InvoiceSummary } from './invoice.js';
 
@@ -24,23 +24,13 @@ export class InvoicesQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Those of the scope's tenant, newest first. */
-  page(scope: ProjectScope, { page, size }: PageRequest): Promise<Page<InvoiceSummary>> {
+  page(scope: ProjectScope, request: PageRequest): Promise<Page<InvoiceSummary>> {
     return this.database.transaction(scope, async () => {
       const invoices = this.database
         .tables<BillingTables>()
         .selectFrom('billing.invoices')
         .where('tenantId', '=', scope.tenantId);
-      const items = await invoices
-        .select(SUMMARY)
-        .orderBy('createdAt', 'desc')
-        .orderBy('id', 'desc')
-        .limit(size)
-        .offset(page * size)
-        .execute();
-      const { total } = await invoices
-        .select(({ fn }) => fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow();
-      return { items, totalElements: total };
+      return NEWEST_FIRST.page(invoices.select(SUMMARY), invoices, request);
     });
   }
 

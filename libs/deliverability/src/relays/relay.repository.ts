@@ -1,7 +1,15 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { newId, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
+import {
+  newId,
+  NotFoundError,
+  offsetOf,
+  type Page,
+  type PageRequest,
+  type Place,
+  type ProjectScope,
+} from '#kernel';
 import { Database } from '#platform';
 import type { RelayKind } from './kinds/kinds.js';
 import { Relay, type RelaySettings } from './relay.js';
@@ -35,16 +43,18 @@ export class RelayRepository {
     return this.database.em.count(Relay, { environmentId });
   }
 
-  /** In the order in which they are tried. */
-  list(scope: ProjectScope, { page, size }: PageRequest): Promise<Page<Relay>> {
+  /** In the order in which they are tried; a project has few. */
+  list(scope: ProjectScope, request: PageRequest): Promise<Page<Relay>> {
     const { environmentId } = scope;
+    const { size, after } = request;
     return this.database.transaction(scope, async () => {
-      const [items, total] = await this.database.em.findAndCount(
-        Relay,
-        { environmentId },
-        { orderBy: { priority: 'asc', createdAt: 'asc', id: 'asc' }, limit: size, offset: page * size },
-      );
-      return { items, totalElements: total };
+      const orderBy = { priority: 'asc', createdAt: 'asc', id: 'asc' } as const;
+      const relays = await this.database.em.find(Relay, { environmentId }, { orderBy });
+      const seen = after && relays.filter((relay) => rankOf(placeOf(relay)) <= rankOf(after.place)).length;
+      const from = seen ?? offsetOf(request);
+      const items = relays.slice(from, from + size);
+      const last = relays.length > from + size ? items.at(-1) : undefined;
+      return { items, totalElements: relays.length, next: last === undefined ? null : placeOf(last) };
     });
   }
 
@@ -70,3 +80,9 @@ export class RelayRepository {
     return relay;
   }
 }
+
+const placeOf = ({ priority, createdAt, id }: Relay): Place => [priority, createdAt.toISOString(), id];
+
+/** Sorts as text. */
+const rankOf = ([priority, ...rest]: Place): string =>
+  [String(priority).padStart(16, '0'), ...rest].join(' ');

@@ -1,8 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { TopicsQuery } from '#audience';
-import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import {
+  NotFoundError,
+  offsetOf,
+  type Page,
+  pageOfRows,
+  type PageRequest,
+  type Place,
+  type ProjectScope,
+} from '#kernel';
+import { countOf, Database, NEWEST_FIRST } from '#platform';
 import type { Automation, AutomationFields, AutomationStatus } from './automation.js';
 import { automationOf, automationsOf } from './automation.repository.js';
 
@@ -24,7 +32,7 @@ export interface AutomationFilter {
   readonly status?: AutomationStatus | undefined;
 }
 
-type Row = Omit<AutomationView, 'triggerTopicName'>;
+type Row = Omit<AutomationView, 'triggerTopicName'> & { readonly place: Place };
 
 /** Reads automations with their counts. */
 @Injectable()
@@ -38,18 +46,18 @@ export class AutomationsQuery {
   page(
     scope: ProjectScope,
     { status }: AutomationFilter,
-    { page, size }: PageRequest,
+    request: PageRequest,
   ): Promise<Page<AutomationView>> {
     return this.database.transaction(scope, async () => {
       const matching = automationsOf(this.database.tables(), scope).$if(status !== undefined, (all) =>
         all.where('status', '=', status!),
       );
-      const wanted = matching.selectAll().orderBy('createdAt', 'desc').orderBy('id', 'desc');
-      const items = await this.#views(scope, sql`${wanted.limit(size).offset(page * size)}`);
-      const { total } = await matching
-        .select(({ fn }) => fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow();
-      return { items, totalElements: total };
+      const wanted = matching.selectAll().where(NEWEST_FIRST.isBehind(request)).orderBy(NEWEST_FIRST.by);
+      const views = await this.#views(
+        scope,
+        sql`(${wanted.limit(request.size + 1).offset(offsetOf(request))})`,
+      );
+      return pageOfRows(views, request, request.after?.totalElements ?? (await countOf(matching)));
     });
   }
 
@@ -59,15 +67,16 @@ export class AutomationsQuery {
       const wanted = automationOf(this.database.tables(), scope, idOrKey)?.selectAll();
       const [view] = wanted === undefined ? [] : await this.#views(scope, sql`${wanted}`);
       if (view === undefined) throw new NotFoundError();
-      return view;
+      const { place: _place, ...automation } = view;
+      return automation;
     });
   }
 
   /** `wanted` is in parentheses. Its counts are added laterally, an automation of the page at a time. */
-  async #views(scope: ProjectScope, wanted: RawBuilder<unknown>): Promise<AutomationView[]> {
+  async #views(scope: ProjectScope, wanted: RawBuilder<unknown>) {
     const { rows } = await sql<Row>`
       select a.id, a.automation_key, a.name, a.description, a.status, a.trigger_type, a.trigger_topic_id, a.nodes, a.edges,
-        a.node_count, a.created_at, a.updated_at, n.*
+        a.node_count, a.created_at, a.updated_at, n.*, json_build_array(a.created_at, a.id) as place
       from ${wanted} a cross join lateral (
         select coalesce(sum(c.entered), 0)::bigint as total_entered,
           coalesce(sum(c.completed), 0)::bigint as total_completed,

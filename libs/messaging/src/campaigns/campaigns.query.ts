@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { TopicsQuery } from '#audience';
 import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, NEWEST_FIRST } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
 import { type Campaign, type CampaignStatus, isCampaignKey } from './campaign.js';
 
@@ -77,26 +77,16 @@ export class CampaignsQuery {
   /** Newest first. Those of a topic that there is not are none. */
   async list(
     scope: ProjectScope,
-    { page, size }: PageRequest,
+    request: PageRequest,
     { status, topicKey }: CampaignFilter,
   ): Promise<Page<CampaignRow>> {
     const topicId = topicKey === undefined ? undefined : await this.topics.idOf(scope, topicKey);
-    if (topicId === null) return { items: [], totalElements: 0 };
+    if (topicId === null) return { items: [], totalElements: 0, next: null };
     return this.database.transaction(scope, async () => {
       const campaigns = campaignsOf(this.database.tables(), scope)
         .$if(status !== undefined, (query) => query.where('status', '=', status!))
         .$if(topicId !== undefined, (query) => query.where(sql<boolean>`${topicId}::uuid = any(topic_ids)`));
-      const items = await campaigns
-        .select(COLUMNS)
-        .orderBy('createdAt', 'desc')
-        .orderBy('id', 'desc')
-        .limit(size)
-        .offset(page * size)
-        .execute();
-      const { total } = await campaigns
-        .select(({ fn }) => fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow();
-      return { items, totalElements: total };
+      return NEWEST_FIRST.page(campaigns.select(COLUMNS), campaigns, request);
     });
   }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { NotFoundError, type ProjectScope } from '#kernel';
+import { type Cursor, NotFoundError, type ProjectScope } from '#kernel';
 import { prepareProject } from '#testing/system';
 import { CampaignSendingService } from '../campaigns/lifecycle/campaign-sending.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';
@@ -45,6 +45,10 @@ describe('the list of a campaign’s deliveries', () => {
     const states = ['SENT', 'FAILED', 'SKIPPED', 'CANCELLED', 'AMBIGUOUS', 'DEFERRED'] as const;
     for (const [index, state] of states.entries())
       await set(index + 1, state, state === 'SENT' || state === 'DEFERRED' ? null : 'policy');
+    await fixture.test.query(
+      `insert into messaging.campaign_counters (campaign_id, writer, environment_id, sent) values ($1, 1, $2, 1)`,
+      [queued.id, scope.environmentId],
+    );
     for (const [index, state] of states.entries()) {
       const { items, totalElements } = await list(campaignKey, 0, 20, state);
       expect([state, totalElements, items.map(({ email }) => email)]).toEqual([
@@ -56,9 +60,33 @@ describe('the list of a campaign’s deliveries', () => {
     expect((await list(campaignKey, 0, 20, 'SENDING')).totalElements).toBe(0);
   });
 
+  it('shows each once by cursor, those of erased subscribers first, and counts nothing behind the first page', async () => {
+    const { campaignKey } = await fixture.queuedCampaign(scope, 25);
+    await fixture.settled('all are sent', ({ state }) => state === 'SENT');
+    await fixture.test.query(
+      `update messaging.deliveries set subscriber_id = null where address in ('reader-3@example.com', 'reader-7@example.com',
+       'reader-20@example.com')`,
+    );
+    const whole = (await list(campaignKey, 0, 100)).items.map(({ id }) => id);
+    expect(whole).toHaveLength(25);
+    for (const size of [1, 2, 10]) {
+      const seen: string[] = [];
+      let after: Cursor | undefined;
+      do {
+        const page = await fixture
+          .get(DeliveriesQuery)
+          .list(scope, campaignKey, { size, after }, size === 2 ? 'SENT' : undefined);
+        seen.push(...page.items.map(({ id }) => id));
+        expect(page.totalElements).toBe(after === undefined ? 25 : 1_000);
+        after = page.next === null ? undefined : { page: 0, totalElements: 1_000, place: page.next };
+      } while (after !== undefined);
+      expect(seen).toEqual(whole);
+    }
+  });
+
   it('is empty before it is sent, and not there for a stranger', async () => {
     const { campaignKey } = await fixture.draft(scope, 1);
-    expect(await list(campaignKey, 0, 20)).toEqual({ items: [], totalElements: 0 });
+    expect(await list(campaignKey, 0, 20)).toEqual({ items: [], totalElements: 0, next: null });
     const stranger = await fixture.scope();
     await expect(
       fixture.get(DeliveriesQuery).list(stranger, campaignKey, { page: 0, size: 20 }, undefined),

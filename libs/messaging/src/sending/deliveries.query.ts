@@ -1,7 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
-import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { type RawBuilder, sql } from 'kysely';
+import {
+  NotFoundError,
+  offsetOf,
+  type Page,
+  pageOfRows,
+  type PageRequest,
+  type Place,
+  type ProjectScope,
+} from '#kernel';
+import { countOf, Database } from '#platform';
 import { isCampaignKey } from '../campaigns/campaign.js';
 import { PARTITION } from '../deliveries/partition.query.js';
 import type { DeliveryState } from '../deliveries/delivery.js';
@@ -31,72 +39,91 @@ export interface DeliveryRow {
 const OPEN: readonly DeliveryState[] = ['PENDING', 'CLAIMED', 'SENDING', 'DEFERRED'];
 const EXCEPTIONAL: readonly DeliveryState[] = ['FAILED', 'AMBIGUOUS', 'SKIPPED', 'CANCELLED'];
 
+interface ListedCampaign {
+  readonly id: string;
+  /** Null before it was sent. */
+  readonly queuedOn: string | null;
+  /** Null when it was sent again, which queues those anew whom it did not reach. */
+  readonly queued: number | null;
+  readonly sent: number;
+}
+
 /** Lists the deliveries of a campaign. */
 @Injectable()
 export class DeliveriesQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /**
-   * All of a campaign's deliveries were made at one moment: newest first is by subscriber, the youngest first.
-   * `NotFoundError` without such a campaign.
+   * All of a campaign's deliveries were made at one moment: newest first is by subscriber, the youngest first, behind those of
+   * erased ones. `NotFoundError` without such a campaign.
    */
   list(
     scope: ProjectScope,
     campaignKey: string,
-    { page, size }: PageRequest,
+    request: PageRequest,
     status: DeliveryState | undefined,
   ): Promise<Page<DeliveryRow>> {
     if (!isCampaignKey(campaignKey)) throw new NotFoundError();
     return this.database.transaction(scope, async () => {
-      const deliveries = await this.#deliveriesOf(scope, campaignKey, status);
-      const items = await deliveries
-        .select([
-          'd.id',
-          'd.subscriberId',
-          'd.reason',
-          'd.locale',
-          'd.messageId',
-          'd.possibleDuplicate',
-          'd.lastError',
-        ])
-        .select(['d.relayKey', 'd.providerMessageId'])
+      const campaign = await this.#campaign(scope, campaignKey);
+      const rows = await this.#deliveriesOf(campaign, status)
+        .select(['d.id', 'd.subscriberId', 'd.reason', 'd.locale', 'd.messageId', 'd.possibleDuplicate'])
+        .select(['d.lastError', 'd.relayKey', 'd.providerMessageId'])
         .select(['d.state as status', 'd.attempt as attempts', 'd.sentAt', 'd.finishedAt'])
         .select(sql<string | null>`case when d.subscriber_id is not null then d.address end`.as('email'))
         .select(
           sql<Date | null>`case when d.finished_at is null then d.next_attempt_at end`.as('nextAttemptAt'),
         )
+        .select(sql<Place>`json_build_array(d.subscriber_id, d.id)`.as('place'))
+        .where(isBehind(request))
         .orderBy('d.subscriberId', 'desc')
         .orderBy('d.id', 'desc')
-        .limit(size)
-        .offset(page * size)
+        .limit(request.size + 1)
+        .offset(offsetOf(request))
         .execute();
-      const { total } = await deliveries
-        .select(({ fn }) => fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow();
-      return { items, totalElements: total };
+      const total = request.after?.totalElements ?? (await this.#total(campaign, status));
+      return pageOfRows(rows, request, total);
     });
   }
 
+  async #campaign(scope: ProjectScope, campaignKey: string) {
+    const { rows } = await sql<ListedCampaign>`
+      select c.id, ${PARTITION} as queued_on, case when c.audience_at = c.queued_at then c.expanded_emails end as queued,
+        (select coalesce(sum(k.sent), 0)::bigint from messaging.campaign_counters k where k.campaign_id = c.id) as sent
+      from messaging.campaigns c
+      where c.environment_id = ${scope.environmentId} and c.campaign_key = ${campaignKey} and c.deleted_at is null
+    `.execute(this.database.tables());
+    if (rows[0] === undefined) throw new NotFoundError();
+    return rows[0];
+  }
+
+  /** Known of all and of those that were sent, which may be millions; the rest are counted in the indexes that have no others. */
+  async #total(campaign: ListedCampaign, status: DeliveryState | undefined): Promise<number> {
+    const { queued, sent } = campaign;
+    if (status === 'SENT') return sent;
+    return status === undefined && queued !== null ? queued : countOf(this.#deliveriesOf(campaign, status));
+  }
+
   /** Says in the indexes' own words what follows from the state, so that a rare one is not searched among all. */
-  async #deliveriesOf(scope: ProjectScope, campaignKey: string, status: DeliveryState | undefined) {
-    const tables = this.database.tables<MessagingTables>();
-    const campaign = await tables
-      .selectFrom('messaging.campaigns as c')
-      // The day is null before it was sent.
-      .select(['c.id', PARTITION.as('queuedOn')])
-      .where('c.environmentId', '=', scope.environmentId)
-      .where('c.campaignKey', '=', campaignKey)
-      .where('c.deletedAt', 'is', null)
-      .executeTakeFirst();
-    if (campaign === undefined) throw new NotFoundError();
-    return tables
+  #deliveriesOf({ id, queuedOn }: ListedCampaign, status: DeliveryState | undefined) {
+    return this.database
+      .tables<MessagingTables>()
       .selectFrom('messaging.deliveries as d')
-      .where('d.sourceId', '=', campaign.id)
-      .where('d.queuedOn', '=', campaign.queuedOn)
+      .where('d.sourceId', '=', id)
+      .where('d.queuedOn', '=', queuedOn)
       .$if(status !== undefined, (all) => all.where('d.state', '=', status!))
       .$if(OPEN.includes(status!), (all) =>
         all.where('d.finishedAt', 'is', null).where('d.kind', '=', 'CAMPAIGN'),
       )
       .$if(EXCEPTIONAL.includes(status!), (all) => all.where('d.reason', 'is not', null));
   }
+}
+
+/** Those of erased subscribers come first, whose place is by their id alone. */
+function isBehind({ after }: PageRequest): RawBuilder<boolean> {
+  if (!after) return sql<boolean>`true`;
+  const [subscriberId, id] = after.place;
+  return subscriberId === null
+    ? sql<boolean>`(d.subscriber_id is not null or d.id < ${id}::uuid)`
+    : sql<boolean>`(d.subscriber_id, d.id) < (${subscriberId}::uuid, ${id}::uuid)`;
 }

@@ -5,6 +5,7 @@ export { API_PREFIX, ApiController } from './operation/api-controller.decorator.
 export { Operation } from './operation/operation.decorator.js';
 export type { OperationOptions, OperationResponse } from './operation/operation-options.js';
 export { Caller, ClientAddress, InScope } from './authentication/request-values.decorator.js';
+export { PLACES } from './pagination/cursor.js';
 export { pageOf, pageQuery, type Pagination, pagination, toPage } from './pagination/page.js';
 export { invalidRequest, ProblemError } from './problems/problem-error.js';
 export {

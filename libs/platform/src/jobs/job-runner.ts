@@ -37,6 +37,7 @@ const CONCURRENCY: Record<QueueName, number> = {
   webhooks: 10,
   billing: 2,
   reports: 2,
+  segments: 3,
 };
 
 /** Takes wake-ups from the queues, leases their inbox rows and runs the jobs. */

@@ -13,6 +13,7 @@ export const QUEUES = [
   'webhooks',
   'billing',
   'reports',
+  'segments',
 ] as const;
 export type QueueName = (typeof QUEUES)[number];
 

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type DomainEvent, newId, type ProjectScope } from '#kernel';
 import type { Database } from '../database/database.js';
 
@@ -23,3 +23,10 @@ export async function publish(
   `.execute(database.tables());
   database.wake(OUTBOX_CHANNEL);
 }
+
+/** What is `field` in the payloads of an event that `handler` has still to handle. */
+export const awaiting = (event: string, handler: string, field: string): RawBuilder<unknown> => sql`
+  select payload ->> ${field} from platform.outbox where event_name = ${event}
+  union all
+  select payload ->> ${field} from platform.inbox where handler = ${handler} and finished_at is null
+`;

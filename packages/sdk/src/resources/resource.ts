@@ -3,7 +3,7 @@ import { List, type PageOf } from '../pages.js';
 import type { Call, Transport } from '../transport.js';
 
 /** The query parameters of a list but its page. */
-export type Filters<Id extends OperationId> = Omit<Query<Id>, 'page'>;
+export type Filters<Id extends OperationId> = Omit<Query<Id>, 'after' | 'page'>;
 
 /** The operations on one kind of thing. */
 export abstract class Resource {
@@ -14,8 +14,9 @@ export abstract class Resource {
     filters: object = {},
     path: Call['path'] = {},
   ): List<Item<Id>> {
-    return new List(async (page) => {
-      const answer = await this.transport.call(id, { path, query: { ...filters, page } });
+    return new List(async (place) => {
+      const at = typeof place === 'string' ? { after: place } : { page: place };
+      const answer = await this.transport.call(id, { path, query: { ...filters, ...at } });
       return answer as unknown as PageOf<Item<Id>>;
     });
   }

@@ -1,10 +1,10 @@
+import { evaluateDueSegments } from '#testing/due-segments';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   ConsentsQuery,
   ConsentsService,
   CustomFieldsService,
   ErasureService,
-  EvaluateSegments,
   SegmentDeletionService,
   SegmentsService,
   SubscriberEventsService,
@@ -84,7 +84,7 @@ describe('people in automations', () => {
       const turn = async (plan: string) => {
         await get(SubscribersService).update(fixture.scope, address(ada.email), { customFields: { plan } });
         fixture.messaging.clock.advance(6 * 60_000);
-        await get(EvaluateSegments).run();
+        await evaluateDueSegments(get);
         await fixture.run();
       };
       await turn('pro');
@@ -115,7 +115,7 @@ describe('people in automations', () => {
         customFields: { plan: 'free' },
       });
       fixture.messaging.clock.advance(6 * 60_000);
-      await get(EvaluateSegments).run();
+      await evaluateDueSegments(get);
       await fixture.run();
       expect(await fixture.paths(entered, early.email)).toEqual([]);
       expect(await fixture.paths(entered, late.email)).toEqual(['ACTIVE: start, wait WAITING']);

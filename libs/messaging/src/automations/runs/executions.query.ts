@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Selectable } from 'kysely';
 import { RecipientsQuery } from '#audience';
-import { Clock, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Clock, type Page, pageOfRows, type PageRequest, type Place, type ProjectScope } from '#kernel';
+import { Database, ListOrder } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { AutomationsQuery } from '../automations.query.js';
 import { VersionPlans } from './version-plans.service.js';
@@ -35,6 +35,9 @@ export interface Execution {
 const RUN = ['id', 'versionId', 'subscriberId', 'position', 'status', 'enteredAt', 'finishedAt'] as const;
 type RunRow = Pick<Selectable<MessagingTables['messaging.automation_runs']>, (typeof RUN)[number]>;
 
+/** Ids sort by time. */
+const LATEST_FIRST = new ListOrder([['id', 'uuid']]);
+
 const STEP = ['runId', 'position', 'status', 'at', 'detail'] as const;
 type StepRow = Pick<Selectable<MessagingTables['messaging.automation_steps']>, (typeof STEP)[number]>;
 
@@ -53,38 +56,31 @@ export class ExecutionsQuery {
   page(scope: ProjectScope, idOrKey: string, request: PageRequest): Promise<Page<Execution>> {
     return this.database.transaction(scope, async () => {
       const { id, totalEntered } = await this.automations.get(scope, idOrKey);
-      const runs = await this.#runs(scope, id, request);
+      const runs: readonly (RunRow & { readonly place: Place })[] = await this.#runs(scope, id, request);
       const steps = Map.groupBy(await this.#steps(scope, runs), ({ runId }) => runId);
       const subscriberIds = runs.flatMap(({ subscriberId }) => subscriberId ?? []);
       const people = await this.recipients.lookUp(scope, [], subscriberIds, this.clock.now());
       const items = await Promise.all(
         runs.map(async (run) => ({
           ...executionOf(run, steps.get(run.id) ?? [], await this.plans.of(scope, run.versionId)),
+          place: run.place,
           email: people.get(run.subscriberId ?? '')?.email ?? null,
         })),
       );
-      return { items, totalElements: totalEntered };
+      return pageOfRows(items, request, totalEntered);
     });
   }
 
-  /** The ids sort by time. */
-  #runs(
-    { environmentId }: ProjectScope,
-    automationId: string,
-    { page, size }: PageRequest,
-  ): Promise<RunRow[]> {
-    return this.database
+  #runs({ environmentId }: ProjectScope, automationId: string, request: PageRequest) {
+    const runs = this.database
       .tables<MessagingTables>()
       .selectFrom('messaging.automation_runs')
       .select(RUN)
       .where('environmentId', '=', environmentId)
       .where('automationNumber', '=', (eb) =>
         eb.selectFrom('messaging.automations').select('number').where('id', '=', automationId),
-      )
-      .orderBy('id', 'desc')
-      .limit(size)
-      .offset(page * size)
-      .execute();
+      );
+    return LATEST_FIRST.rows(runs, request);
   }
 
   async #steps({ environmentId }: ProjectScope, runs: readonly RunRow[]): Promise<StepRow[]> {

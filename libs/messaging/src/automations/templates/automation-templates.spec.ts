@@ -1,12 +1,7 @@
+import { evaluateDueSegments } from '#testing/due-segments';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
-import {
-  CustomFieldsService,
-  EvaluateSegments,
-  SubscriberEventsService,
-  TopicsService,
-  type TopicView,
-} from '#audience';
+import { CustomFieldsService, SubscriberEventsService, TopicsService, type TopicView } from '#audience';
 import { eventually } from '#testing/eventually';
 import { TrackedLinks } from '../../engagement/tracking/tracked-links.service.js';
 import { TrackingRecorder } from '../../engagement/tracking/tracking-recorder.service.js';
@@ -61,7 +56,7 @@ describe('the ready automation', () => {
   /** Segments are evaluated, and people go on. */
   async function evaluated(): Promise<void> {
     fixture.messaging.clock.advance(6 * MINUTE);
-    await get(EvaluateSegments).run();
+    await evaluateDueSegments(get);
     await fixture.run();
   }
 

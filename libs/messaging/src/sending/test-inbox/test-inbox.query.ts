@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isUuid, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, ListOrder } from '#platform';
 import type { DeliveryKind } from '../../deliveries/delivery.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { type OpenedTestInboxMessage, openMessage, type TestInboxMessage } from './test-inbox-message.js';
@@ -21,6 +21,11 @@ const SUMMARY = [
   'links',
 ] as const;
 
+const LATEST_FIRST = new ListOrder([
+  ['received_at', 'timestamptz'],
+  ['id', 'uuid'],
+]);
+
 /** The project's test inbox. A live environment has none: everything in it is `NotFoundError`. */
 @Injectable()
 export class TestInboxQuery {
@@ -29,7 +34,7 @@ export class TestInboxQuery {
   /** Newest first. */
   async list(
     scope: ProjectScope,
-    { page, size }: PageRequest,
+    request: PageRequest,
     { toKey, kind }: TestInboxFilter,
   ): Promise<Page<TestInboxMessage>> {
     refuseLive(scope);
@@ -40,17 +45,7 @@ export class TestInboxQuery {
         .where('environmentId', '=', scope.environmentId)
         .$if(toKey !== undefined, (all) => all.where('toKey', '=', toKey!))
         .$if(kind !== undefined, (all) => all.where('kind', '=', kind!));
-      const items = await messages
-        .select(SUMMARY)
-        .orderBy('receivedAt', 'desc')
-        .orderBy('id', 'desc')
-        .limit(size)
-        .offset(page * size)
-        .execute();
-      const { total } = await messages
-        .select(({ fn }) => fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow();
-      return { items, totalElements: total };
+      return LATEST_FIRST.page(messages.select(SUMMARY), messages, request);
     });
   }
 

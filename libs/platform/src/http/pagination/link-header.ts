@@ -1,20 +1,27 @@
 import type { Pagination } from './page.js';
 
-/** The `Link` header (RFC 8288) of a page: its neighbours, with all other query parameters as they were sent. */
+/**
+ * The `Link` header (RFC 8288) of a page: its neighbours, with all other query parameters as they were
+ * sent; a walk by `after` goes forward alone.
+ */
 export function linkHeader(
   publicUrl: string,
   requestTarget: string,
-  { page, hasNext, hasPrevious }: Pagination,
+  { page, hasNext, hasPrevious, next }: Pagination,
 ): string {
   const target = new URL(requestTarget, publicUrl);
   const links: string[] = [];
-  const add = (relation: string, neighbour: number): void => {
+  const add = (relation: string, parameter: 'page' | 'after', value: string): void => {
     const query = new URLSearchParams(target.search);
-    query.set('page', String(neighbour));
+    query.set(parameter, value);
     links.push(`<${publicUrl}${target.pathname}?${query.toString()}>; rel="${relation}"`);
   };
-  if (hasPrevious) add('prev', page - 1);
-  if (hasNext) add('next', page + 1);
+  if (next !== undefined) {
+    if (next !== null) add('next', 'after', next);
+    return links.join(', ');
+  }
+  if (hasPrevious) add('prev', 'page', String(page - 1));
+  if (hasNext) add('next', 'page', String(page + 1));
   return links.join(', ');
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Page, PageRequest } from '#kernel';
+import type { Page, PageRequest, Place } from '#kernel';
+import { cursorField, PLACES, writeCursor } from './cursor.js';
 
 const MAX_SIZE = 100;
 const MAX_PAGE = 2_147_483_647;
@@ -21,16 +22,35 @@ const integer = z.int({
   error: ({ code }) => (code === 'invalid_type' ? 'must be an integer' : undefined),
 });
 
-/** The query of every list: `page` from zero, `size` clamped to 100. Extend it with the list's filters. */
-export const pageQuery = z.object({
-  page: wholeNumber(integer.min(0).max(MAX_PAGE))
-    .default(0)
-    .meta({ description: 'Which page, counted from zero.' }),
-  size: wholeNumber(integer.min(1))
-    .transform((size) => Math.min(size, MAX_SIZE))
-    .default(20)
-    .meta({ description: 'Items on a page; more than 100 is taken as 100.' }),
+const page = wholeNumber(integer.min(0).max(MAX_PAGE)).optional().meta({
+  default: 0,
+  description: 'Which page, counted from zero. Far from the beginning `after` is faster.',
 });
+const size = wholeNumber(integer.min(1))
+  .transform((items) => Math.min(items, MAX_SIZE))
+  .default(20)
+  .meta({ description: 'Items on a page; more than 100 is taken as 100.' });
+
+/** The query of every list: `page` from zero or `after`, `size` clamped to 100, and the list's filters. `place` is what it is sorted by. */
+export function pageQuery<Filters extends z.ZodRawShape>(
+  filters: Filters,
+  place: readonly z.ZodType<Place[number]>[] = [PLACES.time, PLACES.id],
+) {
+  const after = cursorField(place).optional().meta({
+    description:
+      'Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning.',
+  });
+  return z.object({ page, size, after, ...filters }).superRefine((query: object, context) => {
+    const isBoth = ['page', 'after'].every((name) => (query as Record<string, unknown>)[name] !== undefined);
+    if (!isBoth) return;
+    for (const name of ['page', 'after'])
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        message: 'must not be given with the other one of page and after',
+      });
+  });
+}
 
 /** Where a page stands in its list. */
 export const pagination = z
@@ -41,6 +61,11 @@ export const pagination = z
     totalPages: z.int(),
     hasNext: z.boolean(),
     hasPrevious: z.boolean(),
+    next: z
+      .string()
+      .nullable()
+      .optional()
+      .meta({ description: 'Only with `after`: where the next page begins, for `after`; null at the end.' }),
   })
   .meta({ id: 'Pagination' });
 
@@ -53,20 +78,23 @@ export function pageOf<Item extends z.ZodType>(item: Item, id: string) {
 
 /** The answer of a list: each row as its view, and where the page stands. */
 export function toPage<Row, View>(
-  query: PageRequest,
-  page: Page<Row>,
+  { after, page: asked = 0, size: items }: PageRequest,
+  { items: rows, totalElements, next }: Page<Row>,
   toView: (row: Row) => View,
 ): { data: View[]; pagination: Pagination } {
-  const totalPages = Math.ceil(page.totalElements / query.size);
+  const number = after?.page ?? asked;
   return {
-    data: page.items.map((row) => toView(row)),
+    data: rows.map((row) => toView(row)),
     pagination: {
-      page: query.page,
-      size: query.size,
-      totalElements: page.totalElements,
-      totalPages,
-      hasNext: query.page + 1 < totalPages,
-      hasPrevious: query.page > 0,
+      page: number,
+      size: items,
+      totalElements,
+      totalPages: Math.ceil(totalElements / items),
+      hasNext: next !== null,
+      hasPrevious: number > 0,
+      ...(after !== undefined && {
+        next: next === null ? null : writeCursor({ page: number + 1, totalElements, place: next }),
+      }),
     },
   };
 }

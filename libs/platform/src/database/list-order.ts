@@ -1,0 +1,82 @@
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import { offsetOf, type Page, pageOfRows, type PageRequest, type Place } from '#kernel';
+
+type ColumnType = 'bigint' | 'text' | 'timestamptz' | 'uuid';
+
+/**
+ * The order of a list, by columns whose values together are of one row alone: an index that has them behind what the list is
+ * filtered by finds a page behind any row at once.
+ */
+export class ListOrder {
+  constructor(
+    private readonly columns: readonly (readonly [column: string, type: ColumnType])[],
+    private readonly direction: 'asc' | 'desc' = 'desc',
+  ) {}
+
+  /** Behind `order by`. */
+  get by(): RawBuilder<unknown> {
+    return sql.join(this.#names.map((name) => sql`${name} ${sql.raw(this.direction)}`));
+  }
+
+  /** The column `place` of a row. */
+  get place(): RawBuilder<Place> {
+    return sql<Place>`json_build_array(${sql.join(this.#names)})`;
+  }
+
+  /** Whether a row is behind the cursor; all are without one. */
+  isBehind({ after }: PageRequest): RawBuilder<boolean> {
+    if (!after) return sql<boolean>`true`;
+    const values = this.columns.map(([, type], index) => sql`${after.place[index]}::${sql.raw(type)}`);
+    const sign = sql.raw(this.direction === 'asc' ? '>' : '<');
+    return sql<boolean>`(${sql.join(this.#names)}) ${sign} (${sql.join(values)})`;
+  }
+
+  /** A page of `rows`; `all`, the same rows without columns, are counted. */
+  async page<DB, TB extends keyof DB, Row>(
+    rows: SelectQueryBuilder<DB, TB, Row>,
+    all: SelectQueryBuilder<DB, TB, object>,
+    request: PageRequest,
+  ): Promise<Page<Row>> {
+    const found = await this.rows(rows, request);
+    return pageOfRows<Row>(found, request, request.after?.totalElements ?? (await countOf(all)));
+  }
+
+  /** Those of a page, and one more when there are more. */
+  rows<DB, TB extends keyof DB, Row>(rows: SelectQueryBuilder<DB, TB, Row>, request: PageRequest) {
+    const page = rows
+      .select(this.place.as('place'))
+      .where(this.isBehind(request))
+      .orderBy(this.by)
+      .limit(request.size + 1)
+      .offset(offsetOf(request));
+    return page.execute() as unknown as Promise<(Row & { readonly place: Place })[]>;
+  }
+
+  get #names(): RawBuilder<unknown>[] {
+    return this.columns.map(([column]) => sql.ref(column));
+  }
+}
+
+/** How many rows there are. */
+export async function countOf<DB, TB extends keyof DB>(
+  rows: SelectQueryBuilder<DB, TB, object>,
+): Promise<number> {
+  const counted = await rows.select(sql<number>`count(*)`.as('total')).executeTakeFirstOrThrow();
+  return (counted as { readonly total: number }).total;
+}
+
+/** One row more than the page has, which says whether there are more. */
+export function limitOf(request: PageRequest): RawBuilder<unknown> {
+  return sql`limit ${request.size + 1} offset ${offsetOf(request)}`;
+}
+
+/** How long a list is: counted where a walk begins, and known behind that. */
+export function totalOf({ after }: PageRequest, count: RawBuilder<number>): RawBuilder<number> {
+  return after ? sql<number>`${after.totalElements}::bigint` : count;
+}
+
+/** Of most lists. */
+export const NEWEST_FIRST = new ListOrder([
+  ['created_at', 'timestamptz'],
+  ['id', 'uuid'],
+]);
