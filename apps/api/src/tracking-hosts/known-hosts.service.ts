@@ -8,6 +8,8 @@ const OWNED_MS = 30_000;
 const UNKNOWN_MS = 5_000;
 const KEPT = 10_000;
 const PORT = /:\d+$/;
+/** Of a host name with its port. */
+const LONGEST = 260;
 
 interface Known {
   readonly owner: HostOwner | null;
@@ -32,7 +34,7 @@ export class KnownHosts {
 
   /** By a Host header. Null: no customer's, so that it is served like PUBLIC_URL; undefined: has to be looked up. */
   atHand(header: string | undefined): HostOwner | null | undefined {
-    if (header === undefined || header === this.#ownAuthority) return null;
+    if (header === undefined || header === this.#ownAuthority || header.length > LONGEST) return null;
     const known = this.#known.get(header);
     return known === undefined || known.until <= this.clock.now().getTime() ? undefined : known.owner;
   }

@@ -85,7 +85,7 @@ export function timeZoneFault(text: string): string | null {
 }
 
 export function logoUrlFault(text: string): string | null {
-  const url = URL.parse(text);
+  const url = /^[^\s\p{Cc}\p{Cs}]+$/u.test(text) ? URL.parse(text) : null;
   if (url?.protocol !== 'https:') return 'must be an https URL';
   if (url.username !== '' || url.password !== '') return 'must not carry a user name or a password';
   return text.length > MAX_URL_LENGTH ? `must be at most ${MAX_URL_LENGTH} characters` : null;
