@@ -133,7 +133,7 @@ describe('billing', () => {
     const page = await fetch(url);
     expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store']);
     const markup = await page.text();
-    expect(markup).toContain('33.21 EUR due on');
+    expect(markup).toContain('<bdi>33.21 EUR</bdi> due on');
     expect(markup).toContain('VAT 23%');
     const pdf = await fetch(`${url}.pdf`);
     expect(pdf.headers.get('content-type')).toBe('application/pdf');
@@ -148,7 +148,7 @@ describe('billing', () => {
     expect(listed(await client.get('/billing/invoices'))).toMatchObject([
       { status: 'PAID', paidAt: expect.any(String) },
     ]);
-    expect(await (await fetch(url)).text()).toContain('33.21 EUR paid on');
+    expect(await (await fetch(url)).text()).toContain('<bdi>33.21 EUR</bdi> paid on');
   });
 
   it('never shows an invoice to another tenant', async () => {

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Triggers } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { Database, present } from '#platform';
+import { Database, neverJoined, present } from '#platform';
 
 export interface FoundAutomation {
   readonly id: string;
@@ -29,7 +29,9 @@ export class WaitingWork {
       sql`(
         exists (
           select from messaging.automations a
-          where a.status = 'ACTIVE' and exists (select from audience.recorded_triggers s where s.watcher_id = a.id)
+          where a.status = 'ACTIVE' and exists (
+            select from audience.recorded_triggers s where s.watcher_id = a.id ${neverJoined}
+          )
         )
         or exists (select from messaging.automations where is_closing)
         or ${isDue(false)}
