@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Cursor, NotFoundError, type ProjectScope } from '#kernel';
 import { prepareProject } from '#testing/system';
 import { CampaignSendingService } from '../campaigns/lifecycle/campaign-sending.service.js';
@@ -10,12 +10,15 @@ describe('the list of a campaign’s deliveries', () => {
   let fixture: MessagingFixture;
   let scope: ProjectScope;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     fixture = await MessagingFixture.open();
+  });
+  beforeEach(async () => {
     fixture.engine.start();
     scope = (await prepareProject(fixture.test, '')).test;
   });
-  afterEach(() => fixture.close());
+  afterEach(() => fixture.clear());
+  afterAll(() => fixture.close());
 
   const list = (key: string, page: number, size: number, status?: DeliveryState) =>
     fixture.get(DeliveriesQuery).list(scope, key, { page, size }, status);

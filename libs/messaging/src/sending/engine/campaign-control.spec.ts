@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#testing/eventually';
 import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
 import { CampaignSendingService } from '../../campaigns/lifecycle/campaign-sending.service.js';
@@ -18,13 +18,23 @@ describe('a campaign under way', () => {
   let fixture: CampaignLifecycle['fixture'];
   let scope: CampaignLifecycle['scope'];
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     lifecycle = await CampaignLifecycle.open();
-    ({ sink, fixture, scope } = lifecycle);
+    ({ fixture } = lifecycle);
   });
-  afterEach(() => lifecycle.stop());
+  beforeEach(async () => {
+    await lifecycle.begin();
+    ({ sink, scope } = lifecycle);
+  });
+  afterEach(() => lifecycle.end());
+  afterAll(() => fixture.close());
 
   const control = () => fixture.get(CampaignControlService);
+  const planned = (tier: string) =>
+    fixture.test.query('update billing.subscriptions set plan_tier = $2 where tenant_id = $1', [
+      scope.tenantId,
+      tier,
+    ]);
 
   describe('that is paused', () => {
     it('sends at most what is on its connections, and when it goes on loses none and repeats none', async () => {
@@ -48,7 +58,7 @@ describe('a campaign under way', () => {
 
     it('has everybody written down meanwhile', async () => {
       const { campaignKey } = await fixture.draft(scope, 5_100);
-      await fixture.test.query(`update billing.subscriptions set plan_tier = 'PRO'`);
+      await planned('PRO');
       const queued = await fixture.get(CampaignSendingService).send(scope, campaignKey);
       await fixture.get(CampaignExpansionService).expand(scope, queued.id, afterOneChunk());
       await control().pause(scope, campaignKey);
@@ -103,7 +113,7 @@ describe('a campaign under way', () => {
     });
 
     it('while its recipients are written down gives back what no delivery is bound to', async () => {
-      await fixture.test.query(`update billing.subscriptions set plan_tier = 'PRO'`);
+      await planned('PRO');
       const { campaignKey } = await fixture.draft(scope, 5_100);
       const queued = await fixture.get(CampaignSendingService).send(scope, campaignKey);
       await fixture.get(CampaignExpansionService).expand(scope, queued.id, afterOneChunk());

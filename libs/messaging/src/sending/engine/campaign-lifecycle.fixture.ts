@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import { eventually } from '#testing/eventually';
+import { freePort } from '#testing/ports';
 import { startRawSmtpSink } from '#testing/raw-smtp-sink';
 import type { SmtpSink } from '#testing/sink-rules';
 import type { ProjectScope } from '#kernel';
@@ -17,23 +18,31 @@ export function states(rows: readonly DeliveryRow[]): Readonly<Record<string, nu
   return Object.fromEntries([...byState].map(([state, those]) => [state, those.length]));
 }
 
-/** Live campaigns of one project, from being sent to their end, to a relay that the test tells how to behave. */
+/** Live campaigns, from being sent to their end: each test has a project, and a relay that it tells how to behave. */
 export class CampaignLifecycle {
+  sink!: SmtpSink;
+  scope!: ProjectScope;
+
   private constructor(
-    readonly sink: SmtpSink,
     readonly fixture: MessagingFixture,
-    readonly scope: ProjectScope,
+    private readonly port: number,
   ) {}
 
   static async open(): Promise<CampaignLifecycle> {
-    const sink = await startRawSmtpSink();
-    const variables = { SMTP_URL: sink.url, SMTP_CONNECTIONS: String(CONNECTIONS) };
-    const fixture = await MessagingFixture.open(variables);
-    return new CampaignLifecycle(sink, fixture, await fixture.scope());
+    const port = await freePort();
+    const variables = { SMTP_URL: `smtp://127.0.0.1:${port}`, SMTP_CONNECTIONS: String(CONNECTIONS) };
+    return new CampaignLifecycle(await MessagingFixture.open(variables), port);
   }
 
-  async stop(): Promise<void> {
-    await this.fixture.close();
+  /** Before each test. */
+  async begin(): Promise<void> {
+    this.sink = await startRawSmtpSink({ port: this.port });
+    this.scope = await this.fixture.scope();
+  }
+
+  /** After each test. */
+  async end(): Promise<void> {
+    await this.fixture.clear();
     await this.sink.stop();
   }
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#testing/eventually';
 import { newId } from '#kernel';
 import { consentProof, PreferencesService } from '#audience';
@@ -17,11 +17,16 @@ describe('a campaign that not all goes well with', () => {
   let fixture: CampaignLifecycle['fixture'];
   let scope: CampaignLifecycle['scope'];
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     lifecycle = await CampaignLifecycle.open();
-    ({ sink, fixture, scope } = lifecycle);
+    ({ fixture } = lifecycle);
   });
-  afterEach(() => lifecycle.stop());
+  beforeEach(async () => {
+    await lifecycle.begin();
+    ({ sink, scope } = lifecycle);
+  });
+  afterEach(() => lifecycle.end());
+  afterAll(() => fixture.close());
 
   describe('that cannot go on', () => {
     it('fails, says why, and is sent again only to those whom it did not reach', async () => {
@@ -122,8 +127,8 @@ describe('a campaign that not all goes well with', () => {
     it('puts nobody’s mail on a wire after they have left', async () => {
       const campaign = await fixture.queuedCampaign(scope, READERS);
       const readers = await fixture.test.query<{ id: string; email: string }>(
-        'select id, email from audience.subscribers order by email desc limit $1',
-        [Math.floor(READERS / 2)],
+        'select id, email from audience.subscribers where environment_id = $1 order by email desc limit $2',
+        [scope.environmentId, Math.floor(READERS / 2)],
       );
       // A part of them leave while others' mail is sent, the rest before their own can be.
       const held: (() => void)[] = [];

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#testing/eventually';
 import { freePort } from '#testing/ports';
 import { startRawSmtpSink } from '#testing/raw-smtp-sink';
@@ -23,19 +23,31 @@ describe('The relays of a project', () => {
   let second: SmtpSink;
   let fixture: MessagingFixture;
   let scope: ProjectScope;
+  /** One that comes back after it was away comes back on its own port. */
+  const ports: number[] = [];
+
+  beforeAll(async () => {
+    while (ports.length < 3) ports.push(await freePort());
+    const SMTP_URL = `smtp://127.0.0.1:${ports[0]}`;
+    fixture = await MessagingFixture.open({ SMTP_URL, OUTGOING_PRIVATE_ADDRESSES: 'true' });
+  });
+
+  afterAll(() => fixture.close());
 
   beforeEach(async () => {
-    installation = await startRawSmtpSink();
-    // One that comes back after it was away comes back on its own port.
-    first = await startRawSmtpSink({ port: await freePort() });
-    second = await startRawSmtpSink({ port: await freePort() });
-    fixture = await MessagingFixture.open({ SMTP_URL: installation.url, OUTGOING_PRIVATE_ADDRESSES: 'true' });
+    [installation, first, second] = await Promise.all([
+      startRawSmtpSink({ port: ports[0] }),
+      startRawSmtpSink({ port: ports[1] }),
+      startRawSmtpSink({ port: ports[2] }),
+    ]);
     scope = await fixture.scope();
   });
 
   afterEach(async () => {
-    await fixture.close();
+    // Then nothing hangs on a wire, and the senders have all ended before the next test.
     for (const sink of [installation, first, second]) await sink.stop();
+    await fixture.engine.stop(2 * MINUTE);
+    await fixture.clear();
   });
 
   const relayTo = (sink: SmtpSink, settings: Settings = {}, of = scope): Promise<Relay> =>
@@ -68,6 +80,14 @@ describe('The relays of a project', () => {
     });
   const rows = () => fixture.test.query<Row>('select * from messaging.deliveries');
   const isSent = ({ state }: DeliveryRow) => state === 'SENT';
+
+  // First, since a worker tells of it every ten seconds.
+  it('say since when they were used', async () => {
+    const relay = await relayTo(first);
+    await fixture.queuedCampaign(scope, 1);
+    fixture.engine.start();
+    await eventually('it was used', async () => (await stateOf(relay)).last_used_at !== null);
+  });
 
   it('take its mail from the installation’s, by their weights, and each mail says whose it was', async () => {
     const three = await relayTo(first, { weight: 3 });
@@ -252,12 +272,5 @@ describe('The relays of a project', () => {
     const [row] = await fixture.settled('it is on the wire', ({ state }) => state === 'SENDING');
     // Marks of an epoch are not waited for.
     expect(row).toMatchObject({ relay_key: relay.relayKey, lease_era: null });
-  });
-
-  it('say since when they were used', async () => {
-    const relay = await relayTo(first);
-    await fixture.queuedCampaign(scope, 1);
-    fixture.engine.start();
-    await eventually('it was used', async () => (await stateOf(relay)).last_used_at !== null);
   });
 });

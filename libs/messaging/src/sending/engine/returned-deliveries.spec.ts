@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { SuppressionsService } from '#audience';
 import { newId, type ProjectScope } from '#kernel';
 import type { SmtpSink } from '#testing/sink-rules';
@@ -12,23 +12,27 @@ describe('what the next hop says of an address', () => {
   let messaging: MessagingFixture;
   let scope: ProjectScope;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     sink = await startSmtpSink();
     messaging = await MessagingFixture.open({ SMTP_URL: sink.url });
+  });
+  beforeEach(async () => {
     scope = await messaging.scope();
   });
-  afterEach(async () => {
+  afterEach(() => messaging.clear());
+  afterAll(async () => {
     await messaging.close();
     await sink.stop();
   });
 
   /** A campaign to two people, which the next hop answers with this; all deliveries afterwards. */
   async function refusedCampaign(reply: string, prepare: () => Promise<void> = async () => undefined) {
-    sink.behave({ at: 'rcpt', action: { reply } });
+    const behavesAgain = sink.behave({ at: 'rcpt', action: { reply } });
     const campaign = await messaging.queuedCampaign(scope, 2);
     await prepare();
     messaging.engine.start();
     const rows = await messaging.settled('all are refused', ({ state }) => state === 'FAILED');
+    behavesAgain();
     return { campaign, rows };
   }
 

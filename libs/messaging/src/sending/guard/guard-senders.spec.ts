@@ -40,20 +40,19 @@ describe('a domain whose mail is refused for its sender', () => {
 
   beforeAll(async () => {
     sink = await startSmtpSink();
-  });
-  beforeEach(async () => {
     messaging = await MessagingFixture.open({
       SMTP_URL: sink.url,
       REQUIRE_VERIFIED_DOMAIN: 'true',
       DEFAULT_FROM_EMAIL: `news@${DOMAIN}`,
     });
+  });
+  beforeEach(async () => {
     scope = await messaging.scope();
     await insertSendingDomain(messaging.test, scope, { domainName: DOMAIN, keys: [KEY] });
   });
-  afterEach(async () => {
-    await messaging.close();
-  });
+  afterEach(() => messaging.clear());
   afterAll(async () => {
+    await messaging.close();
     await sink.stop();
   });
 
@@ -81,6 +80,7 @@ describe('a domain whose mail is refused for its sender', () => {
   }
 
   it('is suspended with the reason, its mail waits, and an operator lets it go on', async () => {
+    messaging.get(Registry).resetMetrics();
     const running = await messaging.queuedAgain(scope, await refusedCampaign(3));
     await guard();
     const reason = expect.stringContaining('3 of the last 3 mails were refused for their sender');
