@@ -1,6 +1,6 @@
 import type { Invoice, InvoiceLine, InvoiceParty } from '#billing';
 import { formatMoney } from '#kernel';
-import type { Wording } from '#wording';
+import type { Wording, WordingKey } from '#wording';
 import { formatsOf } from './page-formats.js';
 
 /** The operator's settings for all invoices. */
@@ -39,20 +39,20 @@ export function taxText({ taxRateBp }: Invoice, { taxName }: InvoiceSettings, wo
 export function standingOf(invoice: Invoice, now: Date, wording: Wording) {
   const day = invoice.status === 'PAID' ? invoice.paidAt : invoice.dueAt;
   const values = { amount: amountOf(invoice, invoice.amountCents, wording), date: dayOf(day, wording) };
-  return { key: `invoice.standing.${stateOf(invoice, now)}`, values } as const;
+  return { key: standingKey(invoice, now), values };
 }
 
-function stateOf(invoice: Invoice, now: Date) {
+function standingKey(invoice: Invoice, now: Date): WordingKey {
   switch (invoice.status) {
     case 'PAID':
-      return 'paid';
+      return 'invoice.standing.paid';
     case 'VOID':
-      return 'void';
+      return 'invoice.standing.void';
     case 'UNCOLLECTIBLE':
-      return 'uncollectible';
+      return 'invoice.standing.uncollectible';
     case 'OPEN':
     case 'DRAFT':
-      return isOverdue(invoice, now) ? 'overdue' : 'open';
+      return isOverdue(invoice, now) ? 'invoice.standing.overdue' : 'invoice.standing.open';
   }
 }
 
