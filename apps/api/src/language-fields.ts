@@ -18,10 +18,13 @@ export const timeZoneField = z
   .refine(isTimeZone, TIME_ZONE_FAULT)
   .meta({ description: 'A time zone by its IANA name.', example: 'Europe/Berlin' });
 
-/** The first language that an `Accept-Language` header asks for; what is no language is skipped. */
-export function acceptedLocale(header: string | undefined): string | null {
+/** More than any browser sends. */
+const MOST_LANGUAGES = 20;
+
+/** The languages that an `Accept-Language` header asks for, best first; null stands for what is no language. */
+export function acceptedLocales(header: string | undefined): (string | null)[] {
   const wanted = new Negotiator({ headers: { 'accept-language': header ?? '' } }).languages();
-  return wanted.map(parseLocale).find((locale) => locale !== null) ?? null;
+  return wanted.slice(0, MOST_LANGUAGES).map(parseLocale);
 }
 
 /**

@@ -14,7 +14,7 @@ import {
   Operation,
   toPage,
 } from '#platform/http';
-import { acceptedLocale } from '../language-fields.js';
+import { acceptedLocales } from '../language-fields.js';
 import {
   createSubscriberBody,
   subscriberListQuery,
@@ -71,7 +71,7 @@ export class SubscribersController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<z.output<typeof subscriberView>> {
     const { email: address, consent, ...rest } = body;
-    const locale = body.locale ?? acceptedLocale(languages);
+    const locale = body.locale ?? acceptedLocales(languages).find((one) => one !== null) ?? null;
     const subscriber = await this.signUps.create(
       scope,
       { ...rest, address, locale, source: 'API' },

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import Negotiator from 'negotiator';
 import { matchLocale, parseLocale, SHIPPED_LOCALES } from '#kernel';
 import { Wording, type WordingKey } from '#wording';
+import { acceptedLocales } from '../language-fields.js';
 import { html, type Html } from './html.js';
 import { maskedAddress } from './masked-address.js';
 
@@ -32,23 +32,21 @@ export interface SenderView extends PageView {
 
 /** The query parameter by which a reader chooses a language. */
 export const LANGUAGE_PARAMETER = 'lang';
-/** More than any browser sends. */
-const MOST_LANGUAGES = 20;
 
 /** What the reader chose on the page before, or null. */
-export function chosenLocale({ query }: FastifyRequest): string | null {
+function chosenLocale({ query }: FastifyRequest): string | null {
   const chosen = (query as Readonly<Record<string, unknown>>)[LANGUAGE_PARAMETER];
   return typeof chosen === 'string' ? parseLocale(chosen) : null;
 }
 
-/** The languages of the reader's browser, best first. */
-export function acceptedLocales({ headers }: FastifyRequest): (string | null)[] {
-  return new Negotiator({ headers }).languages().slice(0, MOST_LANGUAGES).map(parseLocale);
+/** What the reader asks for, best first: the language chosen on the page, those `known` of them, those of the browser. */
+export function wantedLocales(request: FastifyRequest, known: readonly (string | null)[] = []) {
+  return [chosenLocale(request), ...known, ...acceptedLocales(request.headers['accept-language'])];
 }
 
 /** For a page that has no sender: under a link that is nobody's, or a failure. */
 export function viewOf(request: FastifyRequest): PageView {
-  const wanted = [chosenLocale(request), ...acceptedLocales(request)];
+  const wanted = wantedLocales(request);
   const wording = new Wording(matchLocale(wanted, SHIPPED_LOCALES) ?? 'en');
   return { wording, locale: nameOf(wording, wanted), sender: null };
 }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ProjectWordings } from '#access';
 import type { PageLink } from './page-links.service.js';
-import { acceptedLocales, chosenLocale, nameOf, type SenderView } from './page-view.js';
+import { nameOf, type SenderView, wantedLocales } from './page-view.js';
 
 /** Finds the words for the readers of pages. */
 @Injectable()
@@ -18,7 +18,7 @@ export class PageViews {
     { scope, sender }: PageLink,
     known: readonly (string | null)[] = [],
   ): Promise<SenderView> {
-    const wanted = [chosenLocale(request), ...known, ...acceptedLocales(request)];
+    const wanted = wantedLocales(request, known);
     const { wording, version } = await this.wordings.of(scope, wanted);
     return { wording, version, locale: nameOf(wording, wanted), sender };
   }
