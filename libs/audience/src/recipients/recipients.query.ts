@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, neverJoined } from '#platform';
+import { Database, environmentOf, neverJoined } from '#platform';
 import { templateDefaults } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { SegmentPredicates } from '../segments/segment-predicates.service.js';
@@ -186,7 +186,7 @@ export class RecipientsQuery {
         from unnest(${[...subscriberIds]}::uuid[]) wanted(id)
         cross join lateral (
           select * from audience.subscribers b
-          where b.environment_id = ${scope.environmentId} and b.id = wanted.id ${neverJoined}
+          where b.environment_id = ${environmentOf(scope)} and b.id = wanted.id ${neverJoined}
         ) b
         left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
         left join lateral (
