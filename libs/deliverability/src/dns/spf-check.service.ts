@@ -15,7 +15,7 @@ interface Fault {
 }
 
 /** What following one record has cost, and whether it came past our include. */
-interface Walk {
+interface Evaluation {
   readonly ourHost: string;
   lookups: number;
   voidLookups: number;
@@ -42,60 +42,70 @@ export class SpfCheck {
       return failed('MULTIPLE', `there are ${records.length} SPF records; leave one`, records);
     const parsed = parseSpf(text);
     if ('fault' in parsed) return failed('SYNTAX', parsed.fault, records);
-    const walk: Walk = { ourHost, lookups: 0, voidLookups: 0, isOursReached: false };
-    const fault = await this.#follow(host, parsed.record, walk, true);
+    const evaluation: Evaluation = { ourHost, lookups: 0, voidLookups: 0, isOursReached: false };
+    const fault = await this.#follow(host, parsed.record, evaluation, true);
     if (fault !== null) return failed(fault.code, fault.reason, records);
-    if (!walk.isOursReached)
+    if (!evaluation.isOursReached)
       return failed('MISMATCH', `the record does not have include:${ourHost}`, records);
     return verified(records);
   }
 
   /** `mayPass`: whether a match below here makes the whole record pass. */
-  async #follow(host: string, record: SpfRecord, walk: Walk, mayPass: boolean): Promise<Fault | null> {
+  async #follow(
+    host: string,
+    record: SpfRecord,
+    evaluation: Evaluation,
+    mayPass: boolean,
+  ): Promise<Fault | null> {
     for (const mechanism of record.mechanisms) {
       // What stands behind `all` is never reached (RFC 7208 §5.1).
       if (mechanism.name === 'all') return null;
-      const fault = await this.#look(host, mechanism, walk, mayPass && mechanism.qualifier === '+');
+      const fault = await this.#look(host, mechanism, evaluation, mayPass && mechanism.qualifier === '+');
       if (fault !== null) return fault;
     }
-    return record.redirect === null ? null : this.#include('redirect=', record.redirect, walk, mayPass);
+    return record.redirect === null ? null : this.#include('redirect=', record.redirect, evaluation, mayPass);
   }
 
   async #look(
     domain: string,
     { name, host }: SpfMechanism,
-    walk: Walk,
+    evaluation: Evaluation,
     mayPass: boolean,
   ): Promise<Fault | null> {
-    if (name === 'include') return this.#include('include:', host ?? '', walk, mayPass);
+    if (name === 'include') return this.#include('include:', host ?? '', evaluation, mayPass);
     if (name !== 'a' && name !== 'mx' && name !== 'ptr' && name !== 'exists') return null;
-    const fault = count(walk);
+    const fault = count(evaluation);
     const target = host ?? domain;
     // ptr and macros are about the sender's address, which is not known here.
     if (fault !== null || name === 'ptr' || target.includes('%')) return fault;
-    if (name !== 'mx') return faultOf(await this.dns.addresses(target), target, walk);
+    if (name !== 'mx') return faultOf(await this.dns.addresses(target), target, evaluation);
     const exchanges = await this.dns.mx(target);
     if (exchanges.kind === 'found' && exchanges.entries.length > MAX_MAIL_EXCHANGES)
       return tooMany(`${target} has more than ${MAX_MAIL_EXCHANGES} mail servers`);
-    return faultOf(exchanges, target, walk);
+    return faultOf(exchanges, target, evaluation);
   }
 
-  async #include(term: string, host: string, walk: Walk, mayPass: boolean): Promise<Fault | null> {
-    const fault = count(walk);
+  async #include(
+    term: string,
+    host: string,
+    evaluation: Evaluation,
+    mayPass: boolean,
+  ): Promise<Fault | null> {
+    const fault = count(evaluation);
     if (fault !== null || host.includes('%')) return fault;
-    const isOurs = host.toLowerCase() === walk.ourHost;
-    if (isOurs && mayPass) walk.isOursReached = true;
-    const inner = await this.#recordOf(term, host, walk);
+    const isOurs = host.toLowerCase() === evaluation.ourHost;
+    if (isOurs && mayPass) evaluation.isOursReached = true;
+    const inner = await this.#recordOf(term, host, evaluation);
     // That our own host has a good record is the operator's matter, not the customer's.
     if ('code' in inner) return isOurs ? null : inner;
-    return this.#follow(host, inner, walk, mayPass);
+    return this.#follow(host, inner, evaluation, mayPass);
   }
 
   /** RFC 7208 §5.2, §6.1: an include without exactly one good record is a permanent error. */
-  async #recordOf(term: string, host: string, walk: Walk): Promise<SpfRecord | Fault> {
+  async #recordOf(term: string, host: string, evaluation: Evaluation): Promise<SpfRecord | Fault> {
     const answer = await this.dns.txt(host);
     if (answer.kind === 'error') return { code: 'DNS_ERROR', reason: `${term}${host}: ${answer.reason}` };
-    if (answer.kind === 'missing' && host.toLowerCase() !== walk.ourHost) walk.voidLookups += 1;
+    if (answer.kind === 'missing' && host.toLowerCase() !== evaluation.ourHost) evaluation.voidLookups += 1;
     const records = answer.kind === 'found' ? spfRecords(answer.entries) : [];
     const [text] = records;
     if (text === undefined) return { code: 'SYNTAX', reason: `${term}${host}: there is no SPF record` };
@@ -106,18 +116,18 @@ export class SpfCheck {
   }
 }
 
-function count(walk: Walk): Fault | null {
-  walk.lookups += 1;
-  return walk.lookups > MAX_LOOKUPS
+function count(evaluation: Evaluation): Fault | null {
+  evaluation.lookups += 1;
+  return evaluation.lookups > MAX_LOOKUPS
     ? tooMany(`the record needs more than ${MAX_LOOKUPS} DNS look-ups`)
     : null;
 }
 
-function faultOf(answer: DnsAnswer<unknown>, host: string, walk: Walk): Fault | null {
+function faultOf(answer: DnsAnswer<unknown>, host: string, evaluation: Evaluation): Fault | null {
   if (answer.kind === 'error') return { code: 'DNS_ERROR', reason: `${host}: ${answer.reason}` };
   if (answer.kind === 'found') return null;
-  walk.voidLookups += 1;
-  return walk.voidLookups > MAX_VOID_LOOKUPS
+  evaluation.voidLookups += 1;
+  return evaluation.voidLookups > MAX_VOID_LOOKUPS
     ? tooMany(`more than ${MAX_VOID_LOOKUPS} of the hosts that it names do not exist`)
     : null;
 }
