@@ -21,7 +21,7 @@ create table platform.idempotency_keys (
 CREATE INDEX idempotency_keys_expiry ON platform.idempotency_keys USING btree (expires_at);
 alter table platform.idempotency_keys enable row level security;
 alter table platform.idempotency_keys force row level security;
-create policy app_rows on platform.idempotency_keys for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on platform.idempotency_keys for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on platform.idempotency_keys for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on platform.idempotency_keys for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on platform.idempotency_keys to mailwright_app;
@@ -55,7 +55,7 @@ CREATE INDEX inbox_finished ON platform.inbox USING btree (finished_at) WHERE (f
 CREATE INDEX inbox_open ON platform.inbox USING btree (run_at) WHERE (finished_at IS NULL);
 alter table platform.inbox enable row level security;
 alter table platform.inbox force row level security;
-create policy app_rows on platform.inbox for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on platform.inbox for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on platform.inbox for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on platform.inbox for all to mailwright_system using (true) with check (true);
 grant select, update on platform.inbox to mailwright_app;
@@ -72,7 +72,7 @@ create table platform.outbox (
 );
 alter table platform.outbox enable row level security;
 alter table platform.outbox force row level security;
-create policy app_writes on platform.outbox for insert to mailwright_app with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_writes on platform.outbox for insert to mailwright_app with check ((environment_id = platform.environment_id()));
 create policy owner_rows on platform.outbox for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on platform.outbox for all to mailwright_system using (true) with check (true);
 grant insert on platform.outbox to mailwright_app;
@@ -243,8 +243,8 @@ AS $procedure$
 begin
   execute format('alter table %s enable row level security', target);
   execute format(
-    'create policy app_rows on %s to mailwright_app using ((environment_id = (select platform.environment_id())) is true) '
-    'with check (environment_id = (select platform.environment_id()))', target);
+    'create policy app_rows on %s to mailwright_app using (environment_id is not distinct from platform.environment_id()) '
+    'with check (environment_id = platform.environment_id())', target);
   execute format('create policy system_rows on %s to mailwright_system using (true) with check (true)', target);
   execute format('grant %s on %s to mailwright_app', app_privileges, target);
   execute format('grant select, insert, update, delete on %s to mailwright_system', target);
@@ -285,7 +285,7 @@ create table access.api_keys (
 CREATE INDEX api_keys_of_environment ON access.api_keys USING btree (environment_id, created_at DESC);
 alter table access.api_keys enable row level security;
 alter table access.api_keys force row level security;
-create policy app_rows on access.api_keys for select to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE));
+create policy app_rows on access.api_keys for select to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id())));
 create policy owner_rows on access.api_keys for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on access.api_keys for all to mailwright_system using (true) with check (true);
 grant select on access.api_keys to mailwright_app;
@@ -304,7 +304,7 @@ create table access.project_environments (
 );
 alter table access.project_environments enable row level security;
 alter table access.project_environments force row level security;
-create policy app_rows on access.project_environments for select to mailwright_app using ((id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on access.project_environments for select to mailwright_app using ((id = platform.environment_id()));
 create policy owner_rows on access.project_environments for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on access.project_environments for all to mailwright_system using (true) with check (true);
 grant select on access.project_environments to mailwright_app;
@@ -323,7 +323,7 @@ create table access.project_texts (
 );
 alter table access.project_texts enable row level security;
 alter table access.project_texts force row level security;
-create policy app_rows on access.project_texts for all to mailwright_app using ((project_id = ( SELECT platform.project_id() AS project_id))) with check ((project_id = ( SELECT platform.project_id() AS project_id)));
+create policy app_rows on access.project_texts for all to mailwright_app using ((project_id = platform.project_id())) with check ((project_id = platform.project_id()));
 create policy owner_rows on access.project_texts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on access.project_texts for all to mailwright_system using (true) with check (true);
 grant insert, select on access.project_texts to mailwright_app;
@@ -359,8 +359,8 @@ create table access.projects (
 CREATE TRIGGER create_key_sequences AFTER INSERT ON access.projects FOR EACH ROW EXECUTE FUNCTION access.create_key_sequences();
 alter table access.projects enable row level security;
 alter table access.projects force row level security;
-create policy app_changes on access.projects for update to mailwright_app using ((id = ( SELECT platform.project_id() AS project_id))) with check ((id = ( SELECT platform.project_id() AS project_id)));
-create policy app_rows on access.projects for select to mailwright_app using ((id = ( SELECT platform.project_id() AS project_id)));
+create policy app_changes on access.projects for update to mailwright_app using ((id = platform.project_id())) with check ((id = platform.project_id()));
+create policy app_rows on access.projects for select to mailwright_app using ((id = platform.project_id()));
 create policy owner_rows on access.projects for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on access.projects for all to mailwright_system using (true) with check (true);
 grant select on access.projects to mailwright_app;
@@ -384,7 +384,7 @@ create table access.tenants (
 );
 alter table access.tenants enable row level security;
 alter table access.tenants force row level security;
-create policy app_rows on access.tenants for select to mailwright_app using ((id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy app_rows on access.tenants for select to mailwright_app using ((id = platform.tenant_id()));
 create policy owner_rows on access.tenants for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on access.tenants for all to mailwright_system using (true) with check (true);
 grant select on access.tenants to mailwright_app;
@@ -495,13 +495,13 @@ create table audience.confirmations (
   is_repeat boolean not null,
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
-  constraint confirmations_pkey PRIMARY KEY (id),
-  constraint confirmations_subscriber_id_fkey FOREIGN KEY (subscriber_id) REFERENCES audience.subscribers(id) ON DELETE CASCADE
+  constraint confirmations_pkey PRIMARY KEY (id, environment_id),
+  constraint confirmations_subscriber_id_environment_id_fkey FOREIGN KEY (subscriber_id, environment_id) REFERENCES audience.subscribers(id, environment_id) ON DELETE CASCADE
 );
 CREATE INDEX confirmations_of_subscriber ON audience.confirmations USING btree (subscriber_id, created_at);
 alter table audience.confirmations enable row level security;
 alter table audience.confirmations force row level security;
-create policy app_rows on audience.confirmations for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.confirmations for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.confirmations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.confirmations for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.confirmations to mailwright_app;
@@ -534,7 +534,7 @@ create table audience.consent_ledger (
 CREATE INDEX consent_ledger_of_subscriber ON ONLY audience.consent_ledger USING btree (subscriber_id, occurred_at);
 alter table audience.consent_ledger enable row level security;
 alter table audience.consent_ledger force row level security;
-create policy app_rows on audience.consent_ledger for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.consent_ledger for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.consent_ledger for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.consent_ledger for all to mailwright_system using (true) with check (true);
 grant insert, select on audience.consent_ledger to mailwright_app;
@@ -554,7 +554,7 @@ create table audience.consents (
   subscribed_at timestamp with time zone,
   revoked_at timestamp with time zone,
   token_expires_at timestamp with time zone,
-  constraint consents_pkey PRIMARY KEY (subscriber_id, topic_id),
+  constraint consents_pkey PRIMARY KEY (subscriber_id, topic_id, environment_id),
   constraint consents_status_check CHECK ((status = ANY (ARRAY['PENDING_CONFIRMATION'::text, 'SUBSCRIBED'::text, 'UNSUBSCRIBED'::text, 'EXPIRED'::text])))
 );
 CREATE INDEX consents_of_topic ON audience.consents USING btree (environment_id, topic_id, status, subscriber_id) INCLUDE (subscribed_at);
@@ -568,7 +568,7 @@ CREATE TRIGGER record_triggers_inserted AFTER INSERT ON audience.consents REFERE
 CREATE TRIGGER record_triggers_updated AFTER UPDATE ON audience.consents REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.record_subscribed();
 alter table audience.consents enable row level security;
 alter table audience.consents force row level security;
-create policy app_rows on audience.consents for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.consents for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.consents for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.consents for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.consents to mailwright_app;
@@ -588,7 +588,7 @@ create table audience.counter_deltas (
 CREATE INDEX counter_deltas_of_counter ON audience.counter_deltas USING btree (environment_id, kind, key, state);
 alter table audience.counter_deltas enable row level security;
 alter table audience.counter_deltas force row level security;
-create policy app_rows on audience.counter_deltas for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.counter_deltas for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.counter_deltas for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.counter_deltas for all to mailwright_system using (true) with check (true);
 grant insert, select on audience.counter_deltas to mailwright_app;
@@ -606,7 +606,7 @@ create table audience.counters (
 ) with (fillfactor=50);
 alter table audience.counters enable row level security;
 alter table audience.counters force row level security;
-create policy app_rows on audience.counters for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.counters for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.counters for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.counters for all to mailwright_system using (true) with check (true);
 grant select on audience.counters to mailwright_app;
@@ -630,7 +630,7 @@ create table audience.custom_fields (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   archived_at timestamp with time zone,
-  constraint custom_fields_pkey PRIMARY KEY (id),
+  constraint custom_fields_pkey PRIMARY KEY (id, environment_id),
   constraint custom_fields_check CHECK (((archived_at IS NULL) = (status = 'ACTIVE'::text))),
   constraint custom_fields_key_check CHECK ((key ~ '^[a-z][a-z0-9_]{0,63}$'::text)),
   constraint custom_fields_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'ARCHIVED'::text]))),
@@ -640,7 +640,7 @@ create table audience.custom_fields (
 CREATE INDEX custom_fields_archived ON audience.custom_fields USING btree (environment_id, key) WHERE (status = 'ARCHIVED'::text);
 alter table audience.custom_fields enable row level security;
 alter table audience.custom_fields force row level security;
-create policy app_rows on audience.custom_fields for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.custom_fields for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.custom_fields for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.custom_fields for all to mailwright_system using (true) with check (true);
 grant insert, select, update on audience.custom_fields to mailwright_app;
@@ -659,7 +659,7 @@ create table audience.erased_suppressions (
 );
 alter table audience.erased_suppressions enable row level security;
 alter table audience.erased_suppressions force row level security;
-create policy app_rows on audience.erased_suppressions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.erased_suppressions for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.erased_suppressions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.erased_suppressions for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.erased_suppressions to mailwright_app;
@@ -671,12 +671,12 @@ create table audience.frozen_audience_members (
   audience_id uuid not null,
   subscriber_id uuid not null,
   environment_id bigint not null,
-  constraint frozen_audience_members_pkey PRIMARY KEY (audience_id, subscriber_id),
-  constraint frozen_audience_members_audience_id_fkey FOREIGN KEY (audience_id) REFERENCES audience.frozen_audiences(id) ON DELETE CASCADE
+  constraint frozen_audience_members_pkey PRIMARY KEY (audience_id, subscriber_id, environment_id),
+  constraint frozen_audience_members_audience_id_environment_id_fkey FOREIGN KEY (audience_id, environment_id) REFERENCES audience.frozen_audiences(id, environment_id) ON DELETE CASCADE
 );
 alter table audience.frozen_audience_members enable row level security;
 alter table audience.frozen_audience_members force row level security;
-create policy app_rows on audience.frozen_audience_members for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.frozen_audience_members for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.frozen_audience_members for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.frozen_audience_members for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.frozen_audience_members to mailwright_app;
@@ -687,11 +687,11 @@ create table audience.frozen_audiences (
   id uuid not null,
   environment_id bigint not null,
   frozen_at timestamp with time zone not null,
-  constraint frozen_audiences_pkey PRIMARY KEY (id)
+  constraint frozen_audiences_pkey PRIMARY KEY (id, environment_id)
 );
 alter table audience.frozen_audiences enable row level security;
 alter table audience.frozen_audiences force row level security;
-create policy app_rows on audience.frozen_audiences for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.frozen_audiences for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.frozen_audiences for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.frozen_audiences for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.frozen_audiences to mailwright_app;
@@ -705,13 +705,13 @@ create table audience.import_errors (
   email text,
   email_key text collate "C",
   errors jsonb not null,
-  constraint import_errors_pkey PRIMARY KEY (import_id, row_number),
-  constraint import_errors_import_id_fkey FOREIGN KEY (import_id) REFERENCES audience.imports(id) ON DELETE CASCADE
+  constraint import_errors_pkey PRIMARY KEY (import_id, row_number, environment_id),
+  constraint import_errors_import_id_environment_id_fkey FOREIGN KEY (import_id, environment_id) REFERENCES audience.imports(id, environment_id) ON DELETE CASCADE
 );
 CREATE INDEX import_errors_of_address ON audience.import_errors USING btree (environment_id, email_key) WHERE (email_key IS NOT NULL);
 alter table audience.import_errors enable row level security;
 alter table audience.import_errors force row level security;
-create policy app_rows on audience.import_errors for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.import_errors for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.import_errors for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.import_errors for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.import_errors to mailwright_app;
@@ -732,11 +732,11 @@ create table audience.import_rows (
   custom_fields jsonb,
   cells text not null,
   fault text,
-  constraint import_rows_pkey PRIMARY KEY (import_id, row_number)
+  constraint import_rows_pkey PRIMARY KEY (import_id, row_number, environment_id)
 ) partition by list (import_id);
 alter table audience.import_rows enable row level security;
 alter table audience.import_rows force row level security;
-create policy app_rows on audience.import_rows for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.import_rows for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.import_rows for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.import_rows for all to mailwright_system using (true) with check (true);
 grant delete, select on audience.import_rows to mailwright_app;
@@ -763,7 +763,7 @@ create table audience.imports (
   failure_reason text,
   created_at timestamp with time zone not null,
   completed_at timestamp with time zone,
-  constraint imports_pkey PRIMARY KEY (id),
+  constraint imports_pkey PRIMARY KEY (id, environment_id),
   constraint imports_on_conflict_check CHECK ((on_conflict = ANY (ARRAY['UPSERT'::text, 'SKIP'::text]))),
   constraint imports_status_check CHECK ((status = ANY (ARRAY['RECEIVING'::text, 'QUEUED'::text, 'IN_PROGRESS'::text, 'COMPLETED'::text, 'FAILED'::text])))
 );
@@ -771,7 +771,7 @@ CREATE INDEX imports_completed ON audience.imports USING btree (completed_at) WH
 CREATE INDEX imports_received ON audience.imports USING btree (created_at) WHERE (status = 'RECEIVING'::text);
 alter table audience.imports enable row level security;
 alter table audience.imports force row level security;
-create policy app_rows on audience.imports for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.imports for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.imports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.imports for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.imports to mailwright_app;
@@ -788,14 +788,14 @@ create table audience.recorded_triggers (
   watcher_id uuid not null,
   subscriber_id uuid not null,
   data jsonb,
-  constraint recorded_triggers_pkey PRIMARY KEY (id),
-  constraint recorded_triggers_watcher_id_fkey FOREIGN KEY (watcher_id) REFERENCES audience.trigger_watches(watcher_id) ON DELETE CASCADE
+  constraint recorded_triggers_pkey PRIMARY KEY (id, environment_id),
+  constraint recorded_triggers_watcher_id_environment_id_fkey FOREIGN KEY (watcher_id, environment_id) REFERENCES audience.trigger_watches(watcher_id, environment_id) ON DELETE CASCADE
 ) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=-1, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=50000, vacuum_truncate=off);
 CREATE INDEX recorded_triggers_of_subscriber ON audience.recorded_triggers USING btree (subscriber_id);
 CREATE INDEX recorded_triggers_of_watcher ON audience.recorded_triggers USING btree (watcher_id, id);
 alter table audience.recorded_triggers enable row level security;
 alter table audience.recorded_triggers force row level security;
-create policy app_rows on audience.recorded_triggers for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.recorded_triggers for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.recorded_triggers for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.recorded_triggers for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.recorded_triggers to mailwright_app;
@@ -808,13 +808,13 @@ create table audience.segment_members (
   segment_id uuid not null,
   environment_id bigint not null,
   added_at timestamp with time zone not null,
-  constraint segment_members_pkey PRIMARY KEY (subscriber_id, segment_id),
-  constraint segment_members_segment_id_fkey FOREIGN KEY (segment_id) REFERENCES audience.segments(id) ON DELETE CASCADE
+  constraint segment_members_pkey PRIMARY KEY (subscriber_id, segment_id, environment_id),
+  constraint segment_members_segment_id_environment_id_fkey FOREIGN KEY (segment_id, environment_id) REFERENCES audience.segments(id, environment_id) ON DELETE CASCADE
 );
 CREATE INDEX segment_members_newest ON audience.segment_members USING btree (segment_id, added_at DESC, subscriber_id DESC);
 alter table audience.segment_members enable row level security;
 alter table audience.segment_members force row level security;
-create policy app_rows on audience.segment_members for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.segment_members for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.segment_members for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.segment_members for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.segment_members to mailwright_app;
@@ -825,15 +825,15 @@ create table audience.segment_references (
   segment_id uuid not null,
   used_segment_id uuid not null,
   environment_id bigint not null,
-  constraint segment_references_pkey PRIMARY KEY (segment_id, used_segment_id),
-  constraint segment_references_segment_id_fkey FOREIGN KEY (segment_id) REFERENCES audience.segments(id) ON DELETE CASCADE,
-  constraint segment_references_used_segment_id_fkey FOREIGN KEY (used_segment_id) REFERENCES audience.segments(id)
+  constraint segment_references_pkey PRIMARY KEY (segment_id, used_segment_id, environment_id),
+  constraint segment_references_segment_id_environment_id_fkey FOREIGN KEY (segment_id, environment_id) REFERENCES audience.segments(id, environment_id) ON DELETE CASCADE,
+  constraint segment_references_used_segment_id_environment_id_fkey FOREIGN KEY (used_segment_id, environment_id) REFERENCES audience.segments(id, environment_id)
 );
 CREATE INDEX segment_references_of_environment ON audience.segment_references USING btree (environment_id);
 CREATE INDEX segment_references_of_used ON audience.segment_references USING btree (used_segment_id);
 alter table audience.segment_references enable row level security;
 alter table audience.segment_references force row level security;
-create policy app_rows on audience.segment_references for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.segment_references for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.segment_references for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.segment_references for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.segment_references to mailwright_app;
@@ -848,7 +848,7 @@ create table audience.segment_transitions (
   subscriber_id uuid not null,
   kind text not null,
   occurred_at timestamp with time zone not null,
-  constraint segment_transitions_pkey PRIMARY KEY ("position"),
+  constraint segment_transitions_pkey PRIMARY KEY ("position", environment_id),
   constraint segment_transitions_kind_check CHECK ((kind = ANY (ARRAY['ENTERED'::text, 'LEFT'::text])))
 );
 CREATE INDEX segment_transitions_of_segment ON audience.segment_transitions USING btree (segment_id, "position");
@@ -856,7 +856,7 @@ CREATE INDEX segment_transitions_oldest ON audience.segment_transitions USING br
 CREATE TRIGGER record_triggers_inserted AFTER INSERT ON audience.segment_transitions REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.record_transitions();
 alter table audience.segment_transitions enable row level security;
 alter table audience.segment_transitions force row level security;
-create policy app_rows on audience.segment_transitions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.segment_transitions for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.segment_transitions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.segment_transitions for all to mailwright_system using (true) with check (true);
 grant insert, select on audience.segment_transitions to mailwright_app;
@@ -878,7 +878,7 @@ create table audience.segments (
   evaluated_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
-  constraint segments_pkey PRIMARY KEY (id),
+  constraint segments_pkey PRIMARY KEY (id, environment_id),
   constraint segments_check CHECK (((rules IS NULL) = (type = 'STATIC'::text))),
   constraint segments_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'INACTIVE'::text, 'ARCHIVED'::text]))),
   constraint segments_type_check CHECK ((type = ANY (ARRAY['STATIC'::text, 'DYNAMIC'::text]))),
@@ -888,7 +888,7 @@ CREATE INDEX segments_newest ON audience.segments USING btree (environment_id, c
 CREATE INDEX segments_to_evaluate ON audience.segments USING btree (evaluated_at) WHERE (type = 'DYNAMIC'::text);
 alter table audience.segments enable row level security;
 alter table audience.segments force row level security;
-create policy app_rows on audience.segments for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.segments for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.segments for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.segments for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.segments to mailwright_app;
@@ -907,15 +907,15 @@ create table audience.subscriber_events (
   properties jsonb not null,
   occurred_at timestamp with time zone not null,
   created_at timestamp with time zone not null,
-  constraint subscriber_events_pkey PRIMARY KEY (id, occurred_at),
-  constraint subscriber_events_subscriber_id_fkey FOREIGN KEY (subscriber_id) REFERENCES audience.subscribers(id) ON DELETE CASCADE
+  constraint subscriber_events_pkey PRIMARY KEY (id, occurred_at, environment_id),
+  constraint subscriber_events_subscriber_id_environment_id_fkey FOREIGN KEY (subscriber_id, environment_id) REFERENCES audience.subscribers(id, environment_id) ON DELETE CASCADE
 ) partition by range (occurred_at);
 CREATE INDEX subscriber_events_named ON ONLY audience.subscriber_events USING btree (environment_id, name, occurred_at) INCLUDE (subscriber_id);
 CREATE INDEX subscriber_events_of_subscriber ON ONLY audience.subscriber_events USING btree (subscriber_id, name, occurred_at);
 CREATE TRIGGER record_triggers_inserted AFTER INSERT ON audience.subscriber_events REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.record_events();
 alter table audience.subscriber_events enable row level security;
 alter table audience.subscriber_events force row level security;
-create policy app_rows on audience.subscriber_events for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.subscriber_events for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.subscriber_events for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.subscriber_events for all to mailwright_system using (true) with check (true);
 grant insert, select on audience.subscriber_events to mailwright_app;
@@ -941,7 +941,7 @@ create table audience.subscribers (
   paused_until timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
-  constraint subscribers_pkey PRIMARY KEY (id),
+  constraint subscribers_pkey PRIMARY KEY (id, environment_id),
   constraint subscribers_source_check CHECK ((source = ANY (ARRAY['API'::text, 'IMPORT'::text, 'FORM'::text, 'MANUAL'::text]))),
   constraint subscribers_status_check CHECK ((status = ANY (ARRAY['SUPPRESSED'::text, 'COMPLAINED'::text, 'BOUNCED'::text, 'ACTIVE'::text, 'PENDING_CONFIRMATION'::text, 'UNSUBSCRIBED'::text])))
 );
@@ -961,7 +961,7 @@ CREATE TRIGGER leave_segments AFTER DELETE ON audience.subscribers REFERENCING O
 CREATE TRIGGER remove_consents AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.remove_consents();
 alter table audience.subscribers enable row level security;
 alter table audience.subscribers force row level security;
-create policy app_rows on audience.subscribers for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.subscribers for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.subscribers for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.subscribers for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.subscribers to mailwright_app;
@@ -989,7 +989,7 @@ CREATE TRIGGER count_inserted AFTER INSERT ON audience.suppressions REFERENCING 
 CREATE TRIGGER count_updated AFTER UPDATE ON audience.suppressions REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_suppressions();
 alter table audience.suppressions enable row level security;
 alter table audience.suppressions force row level security;
-create policy app_rows on audience.suppressions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.suppressions for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.suppressions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.suppressions for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.suppressions to mailwright_app;
@@ -1011,7 +1011,7 @@ create table audience.topics (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
-  constraint topics_pkey PRIMARY KEY (id),
+  constraint topics_pkey PRIMARY KEY (id, environment_id),
   constraint topics_priority_check CHECK ((priority = ANY (ARRAY['URGENT'::text, 'HIGH'::text, 'MEDIUM'::text, 'LOW'::text]))),
   constraint topics_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'INACTIVE'::text, 'ARCHIVED'::text]))),
   constraint topics_visibility_check CHECK ((visibility = ANY (ARRAY['PUBLIC'::text, 'PRIVATE'::text]))),
@@ -1020,7 +1020,7 @@ create table audience.topics (
 CREATE INDEX topics_newest ON audience.topics USING btree (environment_id, created_at DESC, id DESC);
 alter table audience.topics enable row level security;
 alter table audience.topics force row level security;
-create policy app_rows on audience.topics for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.topics for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.topics for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.topics for all to mailwright_system using (true) with check (true);
 grant insert, select, update on audience.topics to mailwright_app;
@@ -1034,13 +1034,13 @@ create table audience.trigger_watches (
   kind text collate "C" not null,
   subject text collate "C" not null,
   is_open boolean not null,
-  constraint trigger_watches_pkey PRIMARY KEY (watcher_id),
+  constraint trigger_watches_pkey PRIMARY KEY (watcher_id, environment_id),
   constraint trigger_watches_kind_check CHECK ((kind = ANY (ARRAY['SUBSCRIBED'::text, 'SEGMENT_ENTERED'::text, 'SEGMENT_LEFT'::text, 'CUSTOM_EVENT'::text])))
 );
 CREATE INDEX trigger_watches_of_subject ON audience.trigger_watches USING btree (environment_id, kind, subject) WHERE is_open;
 alter table audience.trigger_watches enable row level security;
 alter table audience.trigger_watches force row level security;
-create policy app_rows on audience.trigger_watches for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on audience.trigger_watches for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on audience.trigger_watches for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.trigger_watches for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.trigger_watches to mailwright_app;
@@ -1473,7 +1473,7 @@ create table billing.campaign_usage (
 ) with (fillfactor=50);
 alter table billing.campaign_usage enable row level security;
 alter table billing.campaign_usage force row level security;
-create policy app_rows on billing.campaign_usage for all to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id))) with check ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy app_rows on billing.campaign_usage for all to mailwright_app using ((tenant_id = platform.tenant_id())) with check ((tenant_id = platform.tenant_id()));
 create policy owner_rows on billing.campaign_usage for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on billing.campaign_usage for all to mailwright_system using (true) with check (true);
 grant insert, select, update on billing.campaign_usage to mailwright_app;
@@ -1498,7 +1498,7 @@ CREATE INDEX credit_accounts_lapsing ON billing.credit_accounts USING btree (mon
 CREATE TRIGGER follows_the_ledger BEFORE UPDATE OF balance, monthly, transactions ON billing.credit_accounts FOR EACH ROW WHEN ((pg_trigger_depth() = 0)) EXECUTE FUNCTION billing.refuse_ledger_change();
 alter table billing.credit_accounts enable row level security;
 alter table billing.credit_accounts force row level security;
-create policy app_rows on billing.credit_accounts for all to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id))) with check ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy app_rows on billing.credit_accounts for all to mailwright_app using ((tenant_id = platform.tenant_id())) with check ((tenant_id = platform.tenant_id()));
 create policy owner_rows on billing.credit_accounts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on billing.credit_accounts for all to mailwright_system using (true) with check (true);
 grant insert, select, update on billing.credit_accounts to mailwright_app;
@@ -1524,7 +1524,7 @@ create table billing.credit_reservations (
 CREATE INDEX credit_reservations_expiry ON billing.credit_reservations USING btree (expires_at);
 alter table billing.credit_reservations enable row level security;
 alter table billing.credit_reservations force row level security;
-create policy app_rows on billing.credit_reservations for all to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id))) with check ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy app_rows on billing.credit_reservations for all to mailwright_app using ((tenant_id = platform.tenant_id())) with check ((tenant_id = platform.tenant_id()));
 create policy owner_rows on billing.credit_reservations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on billing.credit_reservations for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on billing.credit_reservations to mailwright_app;
@@ -1563,7 +1563,7 @@ CREATE TRIGGER book BEFORE INSERT ON billing.credit_transactions FOR EACH ROW EX
 CREATE TRIGGER never_emptied BEFORE TRUNCATE ON billing.credit_transactions FOR EACH STATEMENT EXECUTE FUNCTION billing.refuse_ledger_change();
 alter table billing.credit_transactions enable row level security;
 alter table billing.credit_transactions force row level security;
-create policy app_rows on billing.credit_transactions for all to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id))) with check ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy app_rows on billing.credit_transactions for all to mailwright_app using ((tenant_id = platform.tenant_id())) with check ((tenant_id = platform.tenant_id()));
 create policy owner_rows on billing.credit_transactions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on billing.credit_transactions for all to mailwright_system using (true) with check (true);
 grant insert, select on billing.credit_transactions to mailwright_app;
@@ -1586,7 +1586,7 @@ create table billing.email_settlements (
 CREATE INDEX email_settlements_of_period ON billing.email_settlements USING btree (tenant_id, period_start);
 alter table billing.email_settlements enable row level security;
 alter table billing.email_settlements force row level security;
-create policy app_rows on billing.email_settlements for all to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id))) with check ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy app_rows on billing.email_settlements for all to mailwright_app using ((tenant_id = platform.tenant_id())) with check ((tenant_id = platform.tenant_id()));
 create policy owner_rows on billing.email_settlements for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on billing.email_settlements for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on billing.email_settlements to mailwright_app;
@@ -1604,7 +1604,7 @@ create table billing.email_usage (
 ) with (fillfactor=50);
 alter table billing.email_usage enable row level security;
 alter table billing.email_usage force row level security;
-create policy app_rows on billing.email_usage for all to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id))) with check ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy app_rows on billing.email_usage for all to mailwright_app using ((tenant_id = platform.tenant_id())) with check ((tenant_id = platform.tenant_id()));
 create policy owner_rows on billing.email_usage for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on billing.email_usage for all to mailwright_system using (true) with check (true);
 grant insert, select, update on billing.email_usage to mailwright_app;
@@ -1627,7 +1627,7 @@ create table billing.invoice_lines (
 );
 alter table billing.invoice_lines enable row level security;
 alter table billing.invoice_lines force row level security;
-create policy app_rows on billing.invoice_lines for select to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy app_rows on billing.invoice_lines for select to mailwright_app using ((tenant_id = platform.tenant_id()));
 create policy owner_rows on billing.invoice_lines for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on billing.invoice_lines for all to mailwright_system using (true) with check (true);
 grant select on billing.invoice_lines to mailwright_app;
@@ -1689,7 +1689,7 @@ CREATE INDEX invoices_of_tenant ON billing.invoices USING btree (tenant_id, crea
 CREATE INDEX invoices_unpaid ON billing.invoices USING btree (subscription_id, due_at) WHERE (status = 'OPEN'::text);
 alter table billing.invoices enable row level security;
 alter table billing.invoices force row level security;
-create policy app_rows on billing.invoices for select to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy app_rows on billing.invoices for select to mailwright_app using ((tenant_id = platform.tenant_id()));
 create policy owner_rows on billing.invoices for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on billing.invoices for all to mailwright_system using (true) with check (true);
 grant select on billing.invoices to mailwright_app;
@@ -1842,7 +1842,7 @@ create table billing.subscriptions (
 CREATE INDEX subscriptions_due ON billing.subscriptions USING btree (next_due_at);
 alter table billing.subscriptions enable row level security;
 alter table billing.subscriptions force row level security;
-create policy app_rows on billing.subscriptions for select to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy app_rows on billing.subscriptions for select to mailwright_app using ((tenant_id = platform.tenant_id()));
 create policy owner_rows on billing.subscriptions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on billing.subscriptions for all to mailwright_system using (true) with check (true);
 grant select on billing.subscriptions to mailwright_app;
@@ -2141,11 +2141,11 @@ create table messaging.automation_counters (
   entered bigint not null default 0,
   completed bigint not null default 0,
   ended bigint not null default 0,
-  constraint automation_counters_pkey PRIMARY KEY (automation_number, writer)
+  constraint automation_counters_pkey PRIMARY KEY (automation_number, writer, environment_id)
 ) with (fillfactor=50);
 alter table messaging.automation_counters enable row level security;
 alter table messaging.automation_counters force row level security;
-create policy app_rows on messaging.automation_counters for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.automation_counters for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.automation_counters for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automation_counters for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.automation_counters to mailwright_app;
@@ -2159,11 +2159,11 @@ create table messaging.automation_run_data (
   run_id uuid not null,
   environment_id bigint not null,
   data jsonb not null,
-  constraint automation_run_data_pkey PRIMARY KEY (run_id)
+  constraint automation_run_data_pkey PRIMARY KEY (run_id, environment_id)
 );
 alter table messaging.automation_run_data enable row level security;
 alter table messaging.automation_run_data force row level security;
-create policy app_rows on messaging.automation_run_data for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.automation_run_data for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.automation_run_data for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automation_run_data for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.automation_run_data to mailwright_app;
@@ -2184,7 +2184,7 @@ create table messaging.automation_runs (
   is_waiting boolean not null default false,
   is_calling boolean not null default false,
   status text not null default 'ACTIVE'::text,
-  constraint automation_runs_pkey PRIMARY KEY (id),
+  constraint automation_runs_pkey PRIMARY KEY (id, environment_id),
   constraint automation_runs_check CHECK (((wake_at IS NULL) = (status <> 'ACTIVE'::text))),
   constraint automation_runs_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'COMPLETED'::text, 'CONVERTED'::text, 'FAILED'::text, 'CANCELLED'::text])))
 ) with (fillfactor=90);
@@ -2195,7 +2195,7 @@ CREATE TRIGGER count_inserted AFTER INSERT ON messaging.automation_runs REFERENC
 CREATE TRIGGER count_updated AFTER UPDATE ON messaging.automation_runs REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION messaging.count_runs();
 alter table messaging.automation_runs enable row level security;
 alter table messaging.automation_runs force row level security;
-create policy app_rows on messaging.automation_runs for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.automation_runs for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.automation_runs for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automation_runs for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.automation_runs to mailwright_app;
@@ -2216,7 +2216,7 @@ create table messaging.automation_secrets (
 );
 alter table messaging.automation_secrets enable row level security;
 alter table messaging.automation_secrets force row level security;
-create policy app_rows on messaging.automation_secrets for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.automation_secrets for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.automation_secrets for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automation_secrets for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.automation_secrets to mailwright_app;
@@ -2232,12 +2232,12 @@ create table messaging.automation_steps (
   run_id uuid not null,
   status text not null,
   detail text,
-  constraint automation_steps_pkey PRIMARY KEY (run_id, "position", entered_on),
+  constraint automation_steps_pkey PRIMARY KEY (run_id, "position", entered_on, environment_id),
   constraint automation_steps_status_check CHECK ((status = ANY (ARRAY['DONE'::text, 'SKIPPED'::text, 'FAILED'::text])))
 ) partition by range (entered_on);
 alter table messaging.automation_steps enable row level security;
 alter table messaging.automation_steps force row level security;
-create policy app_rows on messaging.automation_steps for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.automation_steps for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.automation_steps for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automation_steps for all to mailwright_system using (true) with check (true);
 grant insert, select on messaging.automation_steps to mailwright_app;
@@ -2257,13 +2257,13 @@ create table messaging.automation_versions (
   topic_ids uuid[] not null,
   segment_ids uuid[] not null,
   created_at timestamp with time zone not null,
-  constraint automation_versions_pkey PRIMARY KEY (id),
-  constraint automation_versions_automation_id_fkey FOREIGN KEY (automation_id) REFERENCES messaging.automations(id) ON DELETE CASCADE,
-  constraint automation_versions_automation_id_version_key UNIQUE (automation_id, version)
+  constraint automation_versions_pkey PRIMARY KEY (id, environment_id),
+  constraint automation_versions_automation_id_environment_id_fkey FOREIGN KEY (automation_id, environment_id) REFERENCES messaging.automations(id, environment_id) ON DELETE CASCADE,
+  constraint automation_versions_automation_id_version_environment_id_key UNIQUE (automation_id, version, environment_id)
 );
 alter table messaging.automation_versions enable row level security;
 alter table messaging.automation_versions force row level security;
-create policy app_rows on messaging.automation_versions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.automation_versions for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.automation_versions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automation_versions for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.automation_versions to mailwright_app;
@@ -2291,18 +2291,18 @@ create table messaging.automations (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
-  constraint automations_pkey PRIMARY KEY (id),
+  constraint automations_pkey PRIMARY KEY (id, environment_id),
   constraint automations_status_check CHECK ((status = ANY (ARRAY['DRAFT'::text, 'ACTIVE'::text, 'PAUSED'::text, 'ARCHIVED'::text]))),
   constraint automations_trigger_type_check CHECK ((trigger_type = ANY (ARRAY['subscriber_joins_list'::text, 'segment_entered'::text, 'segment_left'::text, 'custom_event'::text, 'manual'::text]))),
   constraint automations_environment_id_automation_key_key UNIQUE (environment_id, automation_key),
-  constraint automations_number_key UNIQUE (number)
+  constraint automations_number_environment_id_key UNIQUE (number, environment_id)
 );
 CREATE INDEX automations_active ON messaging.automations USING btree (id) WHERE (status = 'ACTIVE'::text);
 CREATE INDEX automations_closing ON messaging.automations USING btree (id) WHERE is_closing;
 CREATE INDEX automations_newest ON messaging.automations USING btree (environment_id, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
 alter table messaging.automations enable row level security;
 alter table messaging.automations force row level security;
-create policy app_rows on messaging.automations for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.automations for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.automations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automations for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.automations to mailwright_app;
@@ -2320,13 +2320,13 @@ create table messaging.breakdowns_due (
   environment_id bigint not null,
   due_at timestamp with time zone not null,
   earliest_at timestamp with time zone not null,
-  constraint breakdowns_due_pkey PRIMARY KEY (campaign_id),
-  constraint breakdowns_due_campaign_id_fkey FOREIGN KEY (campaign_id) REFERENCES messaging.campaigns(id) ON DELETE CASCADE
+  constraint breakdowns_due_pkey PRIMARY KEY (campaign_id, environment_id),
+  constraint breakdowns_due_campaign_id_environment_id_fkey FOREIGN KEY (campaign_id, environment_id) REFERENCES messaging.campaigns(id, environment_id) ON DELETE CASCADE
 );
 CREATE INDEX breakdowns_due_next ON messaging.breakdowns_due USING btree (due_at);
 alter table messaging.breakdowns_due enable row level security;
 alter table messaging.breakdowns_due force row level security;
-create policy app_rows on messaging.breakdowns_due for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.breakdowns_due for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.breakdowns_due for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.breakdowns_due for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.breakdowns_due to mailwright_app;
@@ -2343,12 +2343,12 @@ create table messaging.campaign_breakdowns (
   languages jsonb not null,
   counted_at timestamp with time zone not null,
   milliseconds integer not null,
-  constraint campaign_breakdowns_pkey PRIMARY KEY (campaign_id),
-  constraint campaign_breakdowns_campaign_id_fkey FOREIGN KEY (campaign_id) REFERENCES messaging.campaigns(id) ON DELETE CASCADE
+  constraint campaign_breakdowns_pkey PRIMARY KEY (campaign_id, environment_id),
+  constraint campaign_breakdowns_campaign_id_environment_id_fkey FOREIGN KEY (campaign_id, environment_id) REFERENCES messaging.campaigns(id, environment_id) ON DELETE CASCADE
 );
 alter table messaging.campaign_breakdowns enable row level security;
 alter table messaging.campaign_breakdowns force row level security;
-create policy app_rows on messaging.campaign_breakdowns for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.campaign_breakdowns for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.campaign_breakdowns for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.campaign_breakdowns for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.campaign_breakdowns to mailwright_app;
@@ -2373,11 +2373,11 @@ create table messaging.campaign_counters (
   first_sent_at timestamp with time zone,
   last_sent_at timestamp with time zone,
   last_event_at timestamp with time zone,
-  constraint campaign_counters_pkey PRIMARY KEY (campaign_id, writer)
+  constraint campaign_counters_pkey PRIMARY KEY (campaign_id, writer, environment_id)
 ) with (fillfactor=50);
 alter table messaging.campaign_counters enable row level security;
 alter table messaging.campaign_counters force row level security;
-create policy app_rows on messaging.campaign_counters for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.campaign_counters for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.campaign_counters for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.campaign_counters for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.campaign_counters to mailwright_app;
@@ -2400,12 +2400,12 @@ create table messaging.campaign_minutes (
   complained bigint not null default 0,
   sender_refused bigint not null default 0,
   sender_bounced bigint not null default 0,
-  constraint campaign_minutes_pkey PRIMARY KEY (campaign_id, minute, writer)
+  constraint campaign_minutes_pkey PRIMARY KEY (campaign_id, minute, writer, environment_id)
 ) with (fillfactor=70);
 CREATE INDEX campaign_minutes_sender_refused ON messaging.campaign_minutes USING btree (minute, environment_id) WHERE ((sender_refused + sender_bounced) > 0);
 alter table messaging.campaign_minutes enable row level security;
 alter table messaging.campaign_minutes force row level security;
-create policy app_rows on messaging.campaign_minutes for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.campaign_minutes for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.campaign_minutes for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.campaign_minutes for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.campaign_minutes to mailwright_app;
@@ -2430,15 +2430,15 @@ create table messaging.campaign_reports (
   generated_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
-  constraint campaign_reports_pkey PRIMARY KEY (id),
+  constraint campaign_reports_pkey PRIMARY KEY (id, environment_id),
   constraint campaign_reports_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'GENERATING'::text, 'GENERATED'::text, 'FAILED'::text]))),
   constraint campaign_reports_version_check CHECK ((version > 0)),
-  constraint campaign_reports_campaign_id_fkey FOREIGN KEY (campaign_id) REFERENCES messaging.campaigns(id) ON DELETE CASCADE,
-  constraint campaign_reports_campaign_id_version_key UNIQUE (campaign_id, version)
+  constraint campaign_reports_campaign_id_environment_id_fkey FOREIGN KEY (campaign_id, environment_id) REFERENCES messaging.campaigns(id, environment_id) ON DELETE CASCADE,
+  constraint campaign_reports_campaign_id_version_environment_id_key UNIQUE (campaign_id, version, environment_id)
 );
 alter table messaging.campaign_reports enable row level security;
 alter table messaging.campaign_reports force row level security;
-create policy app_rows on messaging.campaign_reports for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.campaign_reports for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.campaign_reports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.campaign_reports for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.campaign_reports to mailwright_app;
@@ -2453,15 +2453,15 @@ create table messaging.campaign_tests (
   campaign_id uuid not null,
   emails integer not null,
   created_at timestamp with time zone not null,
-  constraint campaign_tests_pkey PRIMARY KEY (id),
+  constraint campaign_tests_pkey PRIMARY KEY (id, environment_id),
   constraint campaign_tests_emails_check CHECK ((emails > 0)),
-  constraint campaign_tests_campaign_id_fkey FOREIGN KEY (campaign_id) REFERENCES messaging.campaigns(id) ON DELETE CASCADE
+  constraint campaign_tests_campaign_id_environment_id_fkey FOREIGN KEY (campaign_id, environment_id) REFERENCES messaging.campaigns(id, environment_id) ON DELETE CASCADE
 );
 CREATE INDEX campaign_tests_newest ON messaging.campaign_tests USING btree (environment_id, created_at);
 CREATE INDEX campaign_tests_of_campaign ON messaging.campaign_tests USING btree (campaign_id);
 alter table messaging.campaign_tests enable row level security;
 alter table messaging.campaign_tests force row level security;
-create policy app_rows on messaging.campaign_tests for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.campaign_tests for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.campaign_tests for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.campaign_tests for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.campaign_tests to mailwright_app;
@@ -2507,7 +2507,7 @@ create table messaging.campaigns (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
-  constraint campaigns_pkey PRIMARY KEY (id),
+  constraint campaigns_pkey PRIMARY KEY (id, environment_id),
   constraint campaigns_ambiguous_policy_check CHECK ((ambiguous_policy = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
   constraint campaigns_pre_send_score_check CHECK (((pre_send_score >= 0) AND (pre_send_score <= 100))),
   constraint campaigns_pre_send_status_check CHECK ((pre_send_status = ANY (ARRAY['PENDING'::text, 'PASSED'::text, 'WARNING'::text, 'FAILED'::text]))),
@@ -2522,7 +2522,7 @@ CREATE INDEX campaigns_sent ON messaging.campaigns USING btree (completed_at) WH
 CREATE INDEX campaigns_under_way ON messaging.campaigns USING btree (status) WHERE (status = ANY (ARRAY['QUEUED_FOR_SENDING'::text, 'SENDING'::text]));
 alter table messaging.campaigns enable row level security;
 alter table messaging.campaigns force row level security;
-create policy app_rows on messaging.campaigns for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.campaigns for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.campaigns for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.campaigns for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.campaigns to mailwright_app;
@@ -2569,13 +2569,13 @@ create table messaging.deliveries (
   provider_message_id text,
   created_at timestamp with time zone not null,
   finished_at timestamp with time zone,
-  constraint deliveries_pkey PRIMARY KEY (id, queued_on),
+  constraint deliveries_pkey PRIMARY KEY (id, queued_on, environment_id),
   constraint deliveries_bounce_class_check CHECK ((bounce_class = ANY (ARRAY['hard'::text, 'mailbox'::text, 'policy'::text, 'sender'::text, 'content'::text, 'network'::text, 'unknown'::text]))),
   constraint deliveries_bounce_type_check CHECK ((bounce_type = ANY (ARRAY['HARD'::text, 'SOFT'::text]))),
   constraint deliveries_kind_check CHECK ((kind = ANY (ARRAY['OPT_IN'::text, 'CAMPAIGN'::text, 'AUTOMATION'::text, 'TEST'::text]))),
   constraint deliveries_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'CLAIMED'::text, 'SENDING'::text, 'SENT'::text, 'DEFERRED'::text, 'FAILED'::text, 'AMBIGUOUS'::text, 'SKIPPED'::text, 'CANCELLED'::text]))),
-  constraint deliveries_source_id_address_key_queued_on_key UNIQUE (source_id, address_key, queued_on),
-  constraint deliveries_source_id_subscriber_id_queued_on_key UNIQUE (source_id, subscriber_id, queued_on)
+  constraint deliveries_source_id_address_key_queued_on_environment_id_key UNIQUE (source_id, address_key, queued_on, environment_id),
+  constraint deliveries_source_id_subscriber_id_queued_on_environment_id_key UNIQUE (source_id, subscriber_id, queued_on, environment_id)
 ) partition by range (queued_on);
 CREATE INDEX deliveries_exceptional ON ONLY messaging.deliveries USING btree (source_id, subscriber_id, queued_on) WHERE (reason IS NOT NULL);
 CREATE INDEX deliveries_of_provider ON ONLY messaging.deliveries USING btree (environment_id, provider_message_id) WHERE (provider_message_id IS NOT NULL);
@@ -2590,7 +2590,7 @@ CREATE INDEX deliveries_single_ended ON ONLY messaging.deliveries USING btree (e
 CREATE INDEX deliveries_single_refused ON ONLY messaging.deliveries USING btree (finished_at, environment_id) WHERE ((kind <> 'CAMPAIGN'::text) AND ((reason = 'sender'::text) OR (bounce_class = 'sender'::text)));
 alter table messaging.deliveries enable row level security;
 alter table messaging.deliveries force row level security;
-create policy app_rows on messaging.deliveries for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.deliveries for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.deliveries for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.deliveries for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.deliveries to mailwright_app;
@@ -2616,11 +2616,11 @@ create table messaging.delivery_engagement (
   clicks integer not null default 0,
   first_opened_at timestamp with time zone,
   first_clicked_at timestamp with time zone,
-  constraint delivery_engagement_pkey PRIMARY KEY (delivery_id, queued_on)
+  constraint delivery_engagement_pkey PRIMARY KEY (delivery_id, queued_on, environment_id)
 ) partition by range (queued_on);
 alter table messaging.delivery_engagement enable row level security;
 alter table messaging.delivery_engagement force row level security;
-create policy app_rows on messaging.delivery_engagement for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.delivery_engagement for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.delivery_engagement for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.delivery_engagement for all to mailwright_system using (true) with check (true);
 grant select on messaging.delivery_engagement to mailwright_app;
@@ -2640,7 +2640,7 @@ create table messaging.delivery_events (
   link_number integer,
   classification text not null default 'human'::text,
   agent text,
-  constraint delivery_events_pkey PRIMARY KEY (id, occurred_at),
+  constraint delivery_events_pkey PRIMARY KEY (id, occurred_at, environment_id),
   constraint delivery_events_bounce_type_check CHECK ((bounce_type = ANY (ARRAY['HARD'::text, 'SOFT'::text]))),
   constraint delivery_events_classification_check CHECK ((classification = ANY (ARRAY['human'::text, 'proxy'::text, 'scanner'::text]))),
   constraint delivery_events_type_check CHECK ((type = ANY (ARRAY['OPENED'::text, 'CLICKED'::text, 'UNSUBSCRIBED'::text, 'COMPLAINED'::text, 'BOUNCED'::text])))
@@ -2650,7 +2650,7 @@ CREATE INDEX delivery_events_of_delivery ON ONLY messaging.delivery_events USING
 CREATE INDEX delivery_events_of_subscriber ON ONLY messaging.delivery_events USING btree (environment_id, subscriber_id) WHERE (subscriber_id IS NOT NULL);
 alter table messaging.delivery_events enable row level security;
 alter table messaging.delivery_events force row level security;
-create policy app_rows on messaging.delivery_events for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.delivery_events for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.delivery_events for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.delivery_events for all to mailwright_system using (true) with check (true);
 grant insert, select on messaging.delivery_events to mailwright_app;
@@ -2665,12 +2665,12 @@ create table messaging.export_parts (
   part integer not null,
   environment_id bigint not null,
   content text not null,
-  constraint export_parts_pkey PRIMARY KEY (export_id, part),
-  constraint export_parts_export_id_fkey FOREIGN KEY (export_id) REFERENCES messaging.exports(id) ON DELETE CASCADE
+  constraint export_parts_pkey PRIMARY KEY (export_id, part, environment_id),
+  constraint export_parts_export_id_environment_id_fkey FOREIGN KEY (export_id, environment_id) REFERENCES messaging.exports(id, environment_id) ON DELETE CASCADE
 );
 alter table messaging.export_parts enable row level security;
 alter table messaging.export_parts force row level security;
-create policy app_rows on messaging.export_parts for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.export_parts for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.export_parts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.export_parts for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.export_parts to mailwright_app;
@@ -2688,16 +2688,16 @@ create table messaging.exports (
   created_at timestamp with time zone not null,
   finished_at timestamp with time zone,
   taken_at timestamp with time zone,
-  constraint exports_pkey PRIMARY KEY (id),
+  constraint exports_pkey PRIMARY KEY (id, environment_id),
   constraint exports_kind_check CHECK ((kind = ANY (ARRAY['STATISTICS'::text, 'DELIVERIES'::text]))),
   constraint exports_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'FAILED'::text]))),
-  constraint exports_campaign_id_fkey FOREIGN KEY (campaign_id) REFERENCES messaging.campaigns(id) ON DELETE CASCADE
+  constraint exports_campaign_id_environment_id_fkey FOREIGN KEY (campaign_id, environment_id) REFERENCES messaging.campaigns(id, environment_id) ON DELETE CASCADE
 );
 CREATE INDEX exports_oldest ON messaging.exports USING btree (created_at);
 CREATE INDEX exports_open ON messaging.exports USING btree (campaign_id, kind) WHERE (taken_at IS NULL);
 alter table messaging.exports enable row level security;
 alter table messaging.exports force row level security;
-create policy app_rows on messaging.exports for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.exports for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.exports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.exports for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.exports to mailwright_app;
@@ -2717,14 +2717,14 @@ create table messaging.link_sets (
   urls text[] not null,
   signature bytea not null,
   created_at timestamp with time zone not null,
-  constraint link_sets_pkey PRIMARY KEY (id),
+  constraint link_sets_pkey PRIMARY KEY (id, environment_id),
   constraint link_sets_owner CHECK ((((campaign_id IS NULL) = (version_id IS NOT NULL)) AND ((version_id IS NULL) = (place IS NULL)))),
-  constraint link_sets_campaign_id_queued_on_signature_key UNIQUE (campaign_id, queued_on, signature)
+  constraint link_sets_campaign_id_queued_on_signature_environment_id_key UNIQUE (campaign_id, queued_on, signature, environment_id)
 );
-CREATE UNIQUE INDEX link_sets_of_step ON messaging.link_sets USING btree (version_id, place, queued_on, signature) WHERE (version_id IS NOT NULL);
+CREATE UNIQUE INDEX link_sets_of_step ON messaging.link_sets USING btree (version_id, place, queued_on, signature, environment_id) WHERE (version_id IS NOT NULL);
 alter table messaging.link_sets enable row level security;
 alter table messaging.link_sets force row level security;
-create policy app_rows on messaging.link_sets for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.link_sets for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.link_sets for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.link_sets for all to mailwright_system using (true) with check (true);
 grant insert, select on messaging.link_sets to mailwright_app;
@@ -2741,13 +2741,13 @@ create table messaging.mailbox_simulations (
   environment_id bigint not null,
   behaviour text not null,
   created_at timestamp with time zone not null,
-  constraint mailbox_simulations_pkey PRIMARY KEY (delivery_id),
+  constraint mailbox_simulations_pkey PRIMARY KEY (delivery_id, environment_id),
   constraint mailbox_simulations_behaviour_check CHECK ((behaviour = ANY (ARRAY['bounced'::text, 'soft-bounced'::text, 'complained'::text, 'opened'::text, 'clicked'::text, 'unsubscribed'::text])))
 );
 CREATE INDEX mailbox_simulations_oldest ON messaging.mailbox_simulations USING btree (created_at);
 alter table messaging.mailbox_simulations enable row level security;
 alter table messaging.mailbox_simulations force row level security;
-create policy app_rows on messaging.mailbox_simulations for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.mailbox_simulations for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.mailbox_simulations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.mailbox_simulations for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.mailbox_simulations to mailwright_app;
@@ -2761,7 +2761,7 @@ create table messaging.sender_stops (
 );
 alter table messaging.sender_stops enable row level security;
 alter table messaging.sender_stops force row level security;
-create policy app_rows on messaging.sender_stops for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.sender_stops for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.sender_stops for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.sender_stops for all to mailwright_system using (true) with check (true);
 grant select on messaging.sender_stops to mailwright_app;
@@ -2777,7 +2777,7 @@ create table messaging.sending_stops (
 );
 alter table messaging.sending_stops enable row level security;
 alter table messaging.sending_stops force row level security;
-create policy app_rows on messaging.sending_stops for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.sending_stops for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.sending_stops for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.sending_stops for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.sending_stops to mailwright_app;
@@ -2807,14 +2807,14 @@ create table messaging.test_inbox_messages (
   links jsonb not null,
   raw bytea not null,
   received_at timestamp with time zone not null,
-  constraint test_inbox_messages_pkey PRIMARY KEY (id),
+  constraint test_inbox_messages_pkey PRIMARY KEY (id, environment_id),
   constraint test_inbox_messages_kind_check CHECK ((kind = ANY (ARRAY['OPT_IN'::text, 'CAMPAIGN'::text, 'AUTOMATION'::text, 'TEST'::text])))
 );
 CREATE INDEX test_inbox_newest ON messaging.test_inbox_messages USING btree (environment_id, received_at DESC, id DESC);
-CREATE UNIQUE INDEX test_inbox_once ON messaging.test_inbox_messages USING btree (delivery_id);
+CREATE UNIQUE INDEX test_inbox_once ON messaging.test_inbox_messages USING btree (delivery_id, environment_id);
 alter table messaging.test_inbox_messages enable row level security;
 alter table messaging.test_inbox_messages force row level security;
-create policy app_rows on messaging.test_inbox_messages for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on messaging.test_inbox_messages for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on messaging.test_inbox_messages for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.test_inbox_messages for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.test_inbox_messages to mailwright_app;
@@ -2831,7 +2831,7 @@ begin
     insert into messaging.automation_counters as c (automation_number, writer, environment_id, entered)
     select automation_number, pg_backend_pid() % 32, environment_id, count(*)
     from rows_after group by automation_number, environment_id order by automation_number
-    on conflict (automation_number, writer) do update set entered = c.entered + excluded.entered;
+    on conflict (automation_number, writer, environment_id) do update set entered = c.entered + excluded.entered;
   else
     insert into messaging.automation_counters as c (automation_number, writer, environment_id, completed, ended)
     select a.automation_number, pg_backend_pid() % 32, a.environment_id,
@@ -2840,7 +2840,7 @@ begin
     from rows_after a join rows_before b on b.id = a.id
     where b.status = 'ACTIVE' and a.status <> 'ACTIVE'
     group by a.automation_number, a.environment_id order by a.automation_number
-    on conflict (automation_number, writer) do update
+    on conflict (automation_number, writer, environment_id) do update
     set completed = c.completed + excluded.completed, ended = c.ended + excluded.ended;
   end if;
   return null;
@@ -2954,17 +2954,17 @@ create table deliverability.dkim_keys (
   state text not null,
   created_at timestamp with time zone not null,
   retired_at timestamp with time zone,
-  constraint dkim_keys_pkey PRIMARY KEY (id),
+  constraint dkim_keys_pkey PRIMARY KEY (id, environment_id),
   constraint dkim_keys_algorithm_check CHECK ((algorithm = ANY (ARRAY['rsa-sha256'::text, 'ed25519-sha256'::text]))),
   constraint dkim_keys_state_check CHECK ((state = ANY (ARRAY['NEXT'::text, 'ACTIVE'::text, 'RETIRED'::text]))),
-  constraint dkim_keys_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES deliverability.sending_domains(id) ON DELETE CASCADE,
-  constraint dkim_keys_domain_id_selector_key UNIQUE (domain_id, selector)
+  constraint dkim_keys_domain_id_environment_id_fkey FOREIGN KEY (domain_id, environment_id) REFERENCES deliverability.sending_domains(id, environment_id) ON DELETE CASCADE,
+  constraint dkim_keys_domain_id_selector_environment_id_key UNIQUE (domain_id, selector, environment_id)
 );
 CREATE INDEX dkim_keys_of_environment ON deliverability.dkim_keys USING btree (environment_id);
 CREATE INDEX dkim_keys_retired ON deliverability.dkim_keys USING btree (retired_at) WHERE (retired_at IS NOT NULL);
 alter table deliverability.dkim_keys enable row level security;
 alter table deliverability.dkim_keys force row level security;
-create policy app_rows on deliverability.dkim_keys for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on deliverability.dkim_keys for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on deliverability.dkim_keys for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.dkim_keys for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on deliverability.dkim_keys to mailwright_app;
@@ -2990,17 +2990,17 @@ create table deliverability.dns_records (
   failures integer not null default 0,
   failing_since timestamp with time zone,
   last_checked_at timestamp with time zone,
-  constraint dns_records_pkey PRIMARY KEY (id),
+  constraint dns_records_pkey PRIMARY KEY (id, environment_id),
   constraint dns_records_purpose_check CHECK ((purpose = ANY (ARRAY['OWNERSHIP'::text, 'DKIM'::text, 'SPF'::text, 'MX'::text, 'DMARC'::text]))),
   constraint dns_records_record_type_check CHECK ((record_type = ANY (ARRAY['TXT'::text, 'CNAME'::text, 'MX'::text]))),
   constraint dns_records_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'VERIFIED'::text, 'FAILED'::text]))),
-  constraint dns_records_dkim_key_id_fkey FOREIGN KEY (dkim_key_id) REFERENCES deliverability.dkim_keys(id) ON DELETE CASCADE,
-  constraint dns_records_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES deliverability.sending_domains(id) ON DELETE CASCADE
+  constraint dns_records_dkim_key_id_environment_id_fkey FOREIGN KEY (dkim_key_id, environment_id) REFERENCES deliverability.dkim_keys(id, environment_id) ON DELETE CASCADE,
+  constraint dns_records_domain_id_environment_id_fkey FOREIGN KEY (domain_id, environment_id) REFERENCES deliverability.sending_domains(id, environment_id) ON DELETE CASCADE
 ) with (fillfactor=80);
 CREATE INDEX dns_records_of_domain ON deliverability.dns_records USING btree (domain_id);
 alter table deliverability.dns_records enable row level security;
 alter table deliverability.dns_records force row level security;
-create policy app_rows on deliverability.dns_records for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on deliverability.dns_records for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on deliverability.dns_records for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.dns_records for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on deliverability.dns_records to mailwright_app;
@@ -3016,16 +3016,16 @@ create table deliverability.domain_checks (
   asked_by text not null,
   state text not null default 'PENDING'::text,
   created_at timestamp with time zone not null,
-  constraint domain_checks_pkey PRIMARY KEY (id),
+  constraint domain_checks_pkey PRIMARY KEY (id, environment_id),
   constraint domain_checks_asked_by_check CHECK ((asked_by = ANY (ARRAY['CLIENT'::text, 'SCHEDULE'::text]))),
   constraint domain_checks_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DONE'::text]))),
-  constraint domain_checks_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES deliverability.sending_domains(id) ON DELETE CASCADE
+  constraint domain_checks_domain_id_environment_id_fkey FOREIGN KEY (domain_id, environment_id) REFERENCES deliverability.sending_domains(id, environment_id) ON DELETE CASCADE
 );
 CREATE INDEX domain_checks_created ON deliverability.domain_checks USING btree (created_at);
 CREATE INDEX domain_checks_of_domain ON deliverability.domain_checks USING btree (domain_id);
 alter table deliverability.domain_checks enable row level security;
 alter table deliverability.domain_checks force row level security;
-create policy app_rows on deliverability.domain_checks for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on deliverability.domain_checks for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on deliverability.domain_checks for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.domain_checks for all to mailwright_system using (true) with check (true);
 grant insert, select, update on deliverability.domain_checks to mailwright_app;
@@ -3037,12 +3037,12 @@ create table deliverability.feedback_tokens (
   token text not null,
   environment_id bigint not null,
   good_until timestamp with time zone not null,
-  constraint feedback_tokens_pkey PRIMARY KEY (relay_id, token)
+  constraint feedback_tokens_pkey PRIMARY KEY (relay_id, token, environment_id)
 );
 CREATE INDEX feedback_tokens_oldest ON deliverability.feedback_tokens USING btree (good_until);
 alter table deliverability.feedback_tokens enable row level security;
 alter table deliverability.feedback_tokens force row level security;
-create policy app_rows on deliverability.feedback_tokens for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on deliverability.feedback_tokens for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on deliverability.feedback_tokens for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.feedback_tokens for all to mailwright_system using (true) with check (true);
 grant insert, select on deliverability.feedback_tokens to mailwright_app;
@@ -3097,7 +3097,7 @@ create table deliverability.relays (
 CREATE INDEX relays_failing ON deliverability.relays USING btree (retry_at) WHERE (status = 'FAILING'::text);
 alter table deliverability.relays enable row level security;
 alter table deliverability.relays force row level security;
-create policy app_rows on deliverability.relays for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on deliverability.relays for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on deliverability.relays for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.relays for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on deliverability.relays to mailwright_app;
@@ -3122,7 +3122,7 @@ create table deliverability.reports (
   excerpt text,
   names_message boolean,
   reported_at timestamp with time zone not null,
-  constraint reports_pkey PRIMARY KEY (delivery_id, kind),
+  constraint reports_pkey PRIMARY KEY (delivery_id, kind, environment_id),
   constraint reports_bounce_class_check CHECK ((bounce_class = ANY (ARRAY['hard'::text, 'mailbox'::text, 'policy'::text, 'sender'::text, 'content'::text, 'network'::text, 'unknown'::text]))),
   constraint reports_check CHECK (((kind = 'BOUNCE'::text) = (bounce_class IS NOT NULL))),
   constraint reports_kind_check CHECK ((kind = ANY (ARRAY['BOUNCE'::text, 'COMPLAINT'::text])))
@@ -3130,7 +3130,7 @@ create table deliverability.reports (
 CREATE INDEX reports_oldest ON deliverability.reports USING btree (reported_at);
 alter table deliverability.reports enable row level security;
 alter table deliverability.reports force row level security;
-create policy app_rows on deliverability.reports for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on deliverability.reports for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on deliverability.reports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.reports for all to mailwright_system using (true) with check (true);
 grant insert, select on deliverability.reports to mailwright_app;
@@ -3161,7 +3161,7 @@ create table deliverability.sending_domains (
   expires_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
-  constraint sending_domains_pkey PRIMARY KEY (id),
+  constraint sending_domains_pkey PRIMARY KEY (id, environment_id),
   constraint sending_domains_domain_type_check CHECK ((domain_type = ANY (ARRAY['CUSTOM'::text, 'SYSTEM'::text]))),
   constraint sending_domains_health_score_check CHECK (((health_score >= 0) AND (health_score <= 100))),
   constraint sending_domains_status_check CHECK ((status = ANY (ARRAY['PENDING_VERIFICATION'::text, 'ACTIVE'::text, 'VERIFICATION_FAILED'::text, 'DEGRADED'::text, 'SUSPENDED'::text, 'BLOCKED'::text, 'EXPIRED'::text]))),
@@ -3171,7 +3171,7 @@ CREATE INDEX sending_domains_due ON deliverability.sending_domains USING btree (
 CREATE INDEX sending_domains_named ON deliverability.sending_domains USING btree (domain_name);
 alter table deliverability.sending_domains enable row level security;
 alter table deliverability.sending_domains force row level security;
-create policy app_rows on deliverability.sending_domains for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on deliverability.sending_domains for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on deliverability.sending_domains for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.sending_domains for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on deliverability.sending_domains to mailwright_app;
@@ -3215,7 +3215,7 @@ CREATE INDEX tracking_hosts_due ON deliverability.tracking_hosts USING btree (ne
 CREATE INDEX tracking_hosts_verified ON deliverability.tracking_hosts USING btree (host) WHERE (verified_at IS NOT NULL);
 alter table deliverability.tracking_hosts enable row level security;
 alter table deliverability.tracking_hosts force row level security;
-create policy app_rows on deliverability.tracking_hosts for all to mailwright_app using ((project_id = ( SELECT platform.project_id() AS project_id))) with check ((project_id = ( SELECT platform.project_id() AS project_id)));
+create policy app_rows on deliverability.tracking_hosts for all to mailwright_app using ((project_id = platform.project_id())) with check ((project_id = platform.project_id()));
 create policy owner_rows on deliverability.tracking_hosts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.tracking_hosts for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on deliverability.tracking_hosts to mailwright_app;
@@ -3232,14 +3232,14 @@ create table deliverability.warm_up_days (
   domain_id bigint not null,
   starts_at timestamp with time zone not null,
   mails integer not null,
-  constraint warm_up_days_pkey PRIMARY KEY (domain_id, starts_at),
+  constraint warm_up_days_pkey PRIMARY KEY (domain_id, starts_at, environment_id),
   constraint warm_up_days_mails_check CHECK ((mails >= 0)),
-  constraint warm_up_days_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES deliverability.sending_domains(id) ON DELETE CASCADE
+  constraint warm_up_days_domain_id_environment_id_fkey FOREIGN KEY (domain_id, environment_id) REFERENCES deliverability.sending_domains(id, environment_id) ON DELETE CASCADE
 ) with (fillfactor=50);
 CREATE INDEX warm_up_days_of_environment ON deliverability.warm_up_days USING btree (environment_id);
 alter table deliverability.warm_up_days enable row level security;
 alter table deliverability.warm_up_days force row level security;
-create policy app_rows on deliverability.warm_up_days for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on deliverability.warm_up_days for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on deliverability.warm_up_days for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.warm_up_days for all to mailwright_system using (true) with check (true);
 grant insert, select, update on deliverability.warm_up_days to mailwright_app;
@@ -3429,12 +3429,12 @@ create table webhooks.attempts (
   duration_ms integer not null,
   status integer,
   error text,
-  constraint attempts_pkey PRIMARY KEY (delivery_id, attempt),
-  constraint attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhooks.deliveries(id) ON DELETE CASCADE
+  constraint attempts_pkey PRIMARY KEY (delivery_id, attempt, environment_id),
+  constraint attempts_delivery_id_environment_id_fkey FOREIGN KEY (delivery_id, environment_id) REFERENCES webhooks.deliveries(id, environment_id) ON DELETE CASCADE
 );
 alter table webhooks.attempts enable row level security;
 alter table webhooks.attempts force row level security;
-create policy app_rows on webhooks.attempts for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on webhooks.attempts for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on webhooks.attempts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on webhooks.attempts for all to mailwright_system using (true) with check (true);
 grant select on webhooks.attempts to mailwright_app;
@@ -3454,10 +3454,10 @@ create table webhooks.deliveries (
   last_error text,
   created_at timestamp with time zone not null,
   finished_at timestamp with time zone,
-  constraint deliveries_pkey PRIMARY KEY (id),
+  constraint deliveries_pkey PRIMARY KEY (id, environment_id),
   constraint deliveries_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DELIVERED'::text, 'FAILED'::text]))),
-  constraint deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhooks.endpoints(id) ON DELETE CASCADE,
-  constraint deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhooks.events(id) ON DELETE CASCADE
+  constraint deliveries_endpoint_id_environment_id_fkey FOREIGN KEY (endpoint_id, environment_id) REFERENCES webhooks.endpoints(id, environment_id) ON DELETE CASCADE,
+  constraint deliveries_event_id_environment_id_fkey FOREIGN KEY (event_id, environment_id) REFERENCES webhooks.events(id, environment_id) ON DELETE CASCADE
 ) with (fillfactor=70);
 CREATE INDEX deliveries_of_endpoint ON webhooks.deliveries USING btree (endpoint_id, created_at DESC, id DESC);
 CREATE INDEX deliveries_of_event ON webhooks.deliveries USING btree (event_id);
@@ -3465,7 +3465,7 @@ CREATE INDEX deliveries_open ON webhooks.deliveries USING btree (next_attempt_at
 CREATE INDEX deliveries_open_of_endpoint ON webhooks.deliveries USING btree (endpoint_id, next_attempt_at) WHERE (state = 'PENDING'::text);
 alter table webhooks.deliveries enable row level security;
 alter table webhooks.deliveries force row level security;
-create policy app_rows on webhooks.deliveries for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on webhooks.deliveries for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on webhooks.deliveries for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on webhooks.deliveries for all to mailwright_system using (true) with check (true);
 grant insert, select, update on webhooks.deliveries to mailwright_app;
@@ -3487,13 +3487,13 @@ create table webhooks.endpoints (
   disabled_reason text,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
-  constraint endpoints_pkey PRIMARY KEY (id),
+  constraint endpoints_pkey PRIMARY KEY (id, environment_id),
   constraint endpoints_status_check CHECK ((status = ANY (ARRAY['ENABLED'::text, 'DISABLED'::text])))
 );
 CREATE INDEX endpoints_of_environment ON webhooks.endpoints USING btree (environment_id, id);
 alter table webhooks.endpoints enable row level security;
 alter table webhooks.endpoints force row level security;
-create policy app_rows on webhooks.endpoints for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on webhooks.endpoints for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on webhooks.endpoints for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on webhooks.endpoints for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on webhooks.endpoints to mailwright_app;
@@ -3510,13 +3510,13 @@ create table webhooks.events (
   subscriber_id uuid,
   data jsonb,
   occurred_at timestamp with time zone not null,
-  constraint events_pkey PRIMARY KEY (id)
+  constraint events_pkey PRIMARY KEY (id, environment_id)
 );
 CREATE INDEX events_of_subscriber ON webhooks.events USING btree (environment_id, subscriber_id) WHERE (subscriber_id IS NOT NULL);
 CREATE INDEX events_oldest ON webhooks.events USING btree (occurred_at);
 alter table webhooks.events enable row level security;
 alter table webhooks.events force row level security;
-create policy app_rows on webhooks.events for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy app_rows on webhooks.events for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
 create policy owner_rows on webhooks.events for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on webhooks.events for all to mailwright_system using (true) with check (true);
 grant insert, select, update on webhooks.events to mailwright_app;

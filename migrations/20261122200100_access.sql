@@ -79,25 +79,25 @@ comment on column access.api_keys.rate_limit_per_minute is 'Null: the installati
 create index api_keys_of_environment on access.api_keys (environment_id, created_at desc);
 
 alter table access.tenants enable row level security;
-create policy app_rows on access.tenants for select to mailwright_app using (id = (select platform.tenant_id()));
+create policy app_rows on access.tenants for select to mailwright_app using (id = platform.tenant_id());
 create policy system_rows on access.tenants to mailwright_system using (true) with check (true);
 alter table access.projects enable row level security;
-create policy app_rows on access.projects for select to mailwright_app using (id = (select platform.project_id()));
+create policy app_rows on access.projects for select to mailwright_app using (id = platform.project_id());
 create policy app_changes on access.projects for update to mailwright_app
-  using (id = (select platform.project_id())) with check (id = (select platform.project_id()));
+  using (id = platform.project_id()) with check (id = platform.project_id());
 create policy system_rows on access.projects to mailwright_system using (true) with check (true);
 alter table access.project_texts enable row level security;
 create policy app_rows on access.project_texts to mailwright_app
-  using (project_id = (select platform.project_id())) with check (project_id = (select platform.project_id()));
+  using (project_id = platform.project_id()) with check (project_id = platform.project_id());
 create policy system_rows on access.project_texts to mailwright_system using (true) with check (true);
 grant select, insert on access.project_texts to mailwright_app, mailwright_system;
 alter table access.project_environments enable row level security;
 create policy app_rows on access.project_environments for select to mailwright_app
-  using (id = (select platform.environment_id()));
+  using (id = platform.environment_id());
 create policy system_rows on access.project_environments to mailwright_system using (true) with check (true);
 alter table access.api_keys enable row level security;
 create policy app_rows on access.api_keys for select to mailwright_app
-  using ((environment_id = (select platform.environment_id())) is true);
+  using (environment_id is not distinct from platform.environment_id());
 create policy system_rows on access.api_keys to mailwright_system using (true) with check (true);
 grant select on access.tenants, access.projects, access.project_environments, access.api_keys to mailwright_app;
 grant update (name, description, sender_name, default_from_email, postal_address, reply_to, default_locale, time_zone, logo_url,

@@ -3,7 +3,7 @@ comment on schema audience is 'Subscribers: their consents, suppressions, custom
 grant usage on schema audience to mailwright_app, mailwright_system;
 
 create table audience.topics (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
   topic_key text not null,
   name text not null,
@@ -17,6 +17,7 @@ create table audience.topics (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   deleted_at timestamptz,
+  primary key (id, environment_id),
   unique (environment_id, topic_key)
 );
 comment on table audience.topics is 'What people subscribe to. A deleted topic''s row stays for the consent ledger and for reports.';
@@ -27,7 +28,7 @@ create index topics_newest on audience.topics (environment_id, created_at desc, 
 -- The columns that prefixes are searched in collate "C", and are searched by range: under row-level security
 -- LIKE and lower() may not use an index (they are not leakproof), comparisons of stored text may.
 create table audience.subscribers (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
   subscriber_key text not null,
   email text not null,
@@ -44,7 +45,8 @@ create table audience.subscribers (
   custom_fields jsonb not null default '{}',
   paused_until timestamptz,
   created_at timestamptz not null,
-  updated_at timestamptz not null
+  updated_at timestamptz not null,
+  primary key (id, environment_id)
 );
 comment on table audience.subscribers is
   'People by their e-mail address, which is unique in an environment. Keys come from one sequence a project, which is all '
@@ -77,12 +79,13 @@ create index subscribers_of_custom_value on audience.subscribers using gin (cust
 create table audience.subscriber_events (
   id uuid not null,
   environment_id bigint not null,
-  subscriber_id uuid not null references audience.subscribers on delete cascade,
+  subscriber_id uuid not null,
   name text collate "C" not null,
   properties jsonb not null,
   occurred_at timestamptz not null,
   created_at timestamptz not null,
-  primary key (id, occurred_at)
+  primary key (id, occurred_at, environment_id),
+  foreign key (subscriber_id, environment_id) references audience.subscribers on delete cascade
 ) partition by range (occurred_at);
 comment on table audience.subscriber_events is
   'What subscribers did outside of mail, by the client''s own names, for segments and automations. Partitioned by the month '
@@ -108,7 +111,7 @@ create table audience.consents (
   subscribed_at timestamptz,
   revoked_at timestamptz,
   token_expires_at timestamptz,
-  primary key (subscriber_id, topic_id)
+  primary key (subscriber_id, topic_id, environment_id)
 );
 comment on table audience.consents is 'The present consent of each subscriber to each topic; its history is the consent ledger.';
 comment on column audience.consents.subscriber_status is
@@ -162,13 +165,15 @@ comment on column audience.consent_ledger.text_locale is
 create index consent_ledger_of_subscriber on audience.consent_ledger (subscriber_id, occurred_at);
 
 create table audience.confirmations (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
-  subscriber_id uuid not null references audience.subscribers on delete cascade,
+  subscriber_id uuid not null,
   topic_ids uuid[] not null,
   is_repeat boolean not null,
   created_at timestamptz not null,
-  expires_at timestamptz not null
+  expires_at timestamptz not null,
+  primary key (id, environment_id),
+  foreign key (subscriber_id, environment_id) references audience.subscribers on delete cascade
 );
 comment on table audience.confirmations is
   'Requests to confirm a subscription (double opt-in): the topics of one grant that wait for the owner of the address.';
@@ -200,7 +205,7 @@ comment on column audience.erased_suppressions.address_digest is
   'Keyed (HMAC), so that the table alone tells neither the address nor whether one that is guessed is in it.';
 
 create table audience.custom_fields (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
   key text collate "C" not null check (key ~ '^[a-z][a-z0-9_]{0,63}$'),
   type text not null check (type in ('TEXT', 'LONG_TEXT', 'NUMBER', 'DECIMAL', 'BOOLEAN', 'DATE', 'DATETIME', 'EMAIL',
@@ -214,6 +219,7 @@ create table audience.custom_fields (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   archived_at timestamptz check ((archived_at is null) = (status = 'ACTIVE')),
+  primary key (id, environment_id),
   unique (environment_id, key)
 );
 comment on table audience.custom_fields is
@@ -223,7 +229,7 @@ comment on column audience.custom_fields.options is '[{"value": â€¦, "label": â€
 create index custom_fields_archived on audience.custom_fields (environment_id, key) where status = 'ARCHIVED';
 
 create table audience.segments (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
   segment_key text not null,
   name text not null,
@@ -237,6 +243,7 @@ create table audience.segments (
   evaluated_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
+  primary key (id, environment_id),
   unique (environment_id, segment_key)
 );
 comment on table audience.segments is 'Groups of subscribers: STATIC ones are lists, DYNAMIC ones have rules.';
@@ -248,10 +255,12 @@ create index segments_newest on audience.segments (environment_id, created_at de
 create index segments_to_evaluate on audience.segments (evaluated_at) where type = 'DYNAMIC';
 
 create table audience.segment_references (
-  segment_id uuid not null references audience.segments on delete cascade,
-  used_segment_id uuid not null references audience.segments,
+  segment_id uuid not null,
+  used_segment_id uuid not null,
   environment_id bigint not null,
-  primary key (segment_id, used_segment_id)
+  primary key (segment_id, used_segment_id, environment_id),
+  foreign key (segment_id, environment_id) references audience.segments on delete cascade,
+  foreign key (used_segment_id, environment_id) references audience.segments
 );
 comment on table audience.segment_references is 'Which segments a segment''s rules name.';
 create index segment_references_of_used on audience.segment_references (used_segment_id);
@@ -261,22 +270,24 @@ create index segment_references_of_environment on audience.segment_references (e
 -- leave_segments does its work.
 create table audience.segment_members (
   subscriber_id uuid not null,
-  segment_id uuid not null references audience.segments on delete cascade,
+  segment_id uuid not null,
   environment_id bigint not null,
   added_at timestamptz not null,
-  primary key (subscriber_id, segment_id)
+  primary key (subscriber_id, segment_id, environment_id),
+  foreign key (segment_id, environment_id) references audience.segments on delete cascade
 );
 comment on table audience.segment_members is 'Who is in a segment; in a dynamic one as of its last evaluation.';
 create index segment_members_newest on audience.segment_members (segment_id, added_at desc, subscriber_id desc);
 
 create table audience.segment_transitions (
-  position bigint generated always as identity primary key,
+  position bigint generated always as identity,
   written_by xid8 not null default pg_current_xact_id(),
   environment_id bigint not null,
   segment_id uuid not null,
   subscriber_id uuid not null,
   kind text not null check (kind in ('ENTERED', 'LEFT')),
-  occurred_at timestamptz not null
+  occurred_at timestamptz not null,
+  primary key (position, environment_id)
 );
 comment on table audience.segment_transitions is
   'Who entered and left a segment. Of a dynamic one: what differs between two evaluations, so the first one has none. Read in '
@@ -286,23 +297,25 @@ create index segment_transitions_of_segment on audience.segment_transitions (seg
 create index segment_transitions_oldest on audience.segment_transitions using brin (occurred_at);
 
 create table audience.frozen_audiences (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
-  frozen_at timestamptz not null
+  frozen_at timestamptz not null,
+  primary key (id, environment_id)
 );
 comment on table audience.frozen_audiences is
   'Audiences as they were at one moment, kept while they are expanded into deliveries. `id` is the campaign''s.';
 
 create table audience.frozen_audience_members (
-  audience_id uuid not null references audience.frozen_audiences on delete cascade,
+  audience_id uuid not null,
   subscriber_id uuid not null,
   environment_id bigint not null,
-  primary key (audience_id, subscriber_id)
+  primary key (audience_id, subscriber_id, environment_id),
+  foreign key (audience_id, environment_id) references audience.frozen_audiences on delete cascade
 );
 comment on table audience.frozen_audience_members is 'Who is in a frozen audience.';
 
 create table audience.imports (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
   status text not null check (status in ('RECEIVING', 'QUEUED', 'IN_PROGRESS', 'COMPLETED', 'FAILED')),
   on_conflict text not null check (on_conflict in ('UPSERT', 'SKIP')),
@@ -317,7 +330,8 @@ create table audience.imports (
   failed bigint not null default 0,
   failure_reason text,
   created_at timestamptz not null,
-  completed_at timestamptz
+  completed_at timestamptz,
+  primary key (id, environment_id)
 );
 comment on table audience.imports is 'Imports of subscribers.';
 comment on column audience.imports.status is 'RECEIVING while the body comes in: the API does not show it yet.';
@@ -348,7 +362,7 @@ create table audience.import_rows (
   custom_fields jsonb,
   cells text not null,
   fault text,
-  primary key (import_id, row_number)
+  primary key (import_id, row_number, environment_id)
 ) partition by list (import_id);
 comment on table audience.import_rows is
   'Rows of imports that wait for the worker, which removes them chunk by chunk: a row that is here is not done. They come '
@@ -360,13 +374,14 @@ create table audience.import_rows_staged partition of audience.import_rows defau
 comment on table audience.import_rows_staged is 'All rows of audience.import_rows: what COPY writes to.';
 
 create table audience.import_errors (
-  import_id uuid not null references audience.imports on delete cascade,
+  import_id uuid not null,
   row_number bigint not null,
   environment_id bigint not null,
   email text,
   email_key text collate "C",
   errors jsonb not null,
-  primary key (import_id, row_number)
+  primary key (import_id, row_number, environment_id),
+  foreign key (import_id, environment_id) references audience.imports on delete cascade
 );
 comment on table audience.import_errors is 'Rows of imports that were refused, and why.';
 -- To erase a person from it.
@@ -404,11 +419,12 @@ comment on table audience.counter_deltas is
 create index counter_deltas_of_counter on audience.counter_deltas (environment_id, kind, key, state);
 
 create table audience.trigger_watches (
-  watcher_id uuid primary key,
+  watcher_id uuid not null,
   environment_id bigint not null,
   kind text collate "C" not null check (kind in ('SUBSCRIBED', 'SEGMENT_ENTERED', 'SEGMENT_LEFT', 'CUSTOM_EVENT')),
   subject text collate "C" not null,
-  is_open boolean not null
+  is_open boolean not null,
+  primary key (watcher_id, environment_id)
 );
 comment on table audience.trigger_watches is
   'Triggers of automations: a topic''s new subscribers, who enters or leaves a segment, an event by its name.';
@@ -418,11 +434,13 @@ comment on column audience.trigger_watches.is_open is 'False: nothing new is wri
 create index trigger_watches_of_subject on audience.trigger_watches (environment_id, kind, subject) where is_open;
 
 create table audience.recorded_triggers (
-  id bigint generated always as identity primary key,
+  id bigint generated always as identity,
   environment_id bigint not null,
-  watcher_id uuid not null references audience.trigger_watches on delete cascade,
+  watcher_id uuid not null,
   subscriber_id uuid not null,
-  data jsonb
+  data jsonb,
+  primary key (id, environment_id),
+  foreign key (watcher_id, environment_id) references audience.trigger_watches on delete cascade
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000, vacuum_truncate = off);
 comment on table audience.recorded_triggers is

@@ -285,13 +285,13 @@ begin
   end loop;
   foreach target in array array['billing.subscriptions', 'billing.invoices', 'billing.invoice_lines']::regclass[] loop
     execute format(
-      'create policy app_rows on %s for select to mailwright_app using (tenant_id = (select platform.tenant_id()))', target);
+      'create policy app_rows on %s for select to mailwright_app using (tenant_id = platform.tenant_id())', target);
   end loop;
   foreach target in array array['billing.email_usage', 'billing.email_settlements', 'billing.campaign_usage',
     'billing.credit_accounts', 'billing.credit_transactions', 'billing.credit_reservations']::regclass[]
   loop
-    execute format('create policy app_rows on %s to mailwright_app using (tenant_id = (select platform.tenant_id())) '
-      'with check (tenant_id = (select platform.tenant_id()))', target);
+    execute format('create policy app_rows on %s to mailwright_app using (tenant_id = platform.tenant_id()) '
+      'with check (tenant_id = platform.tenant_id())', target);
   end loop;
 end $$;
 -- The same for every tenant, so without row-level security.

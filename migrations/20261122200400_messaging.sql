@@ -3,7 +3,7 @@ comment on schema messaging is 'Campaigns and automations: what is sent, to whom
 grant usage on schema messaging to mailwright_app, mailwright_system;
 
 create table messaging.campaigns (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
   campaign_key text not null,
   name text not null,
@@ -41,6 +41,7 @@ create table messaging.campaigns (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   deleted_at timestamptz,
+  primary key (id, environment_id),
   unique (environment_id, campaign_key)
 );
 comment on table messaging.campaigns is 'One mail to all subscribers of topics and segments.';
@@ -75,19 +76,21 @@ create index campaigns_queued on messaging.campaigns (environment_id, queued_at 
 create index campaigns_sent on messaging.campaigns (completed_at) where status in ('SENT', 'ARCHIVED');
 
 create table messaging.campaign_tests (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
-  campaign_id uuid not null references messaging.campaigns on delete cascade,
+  campaign_id uuid not null,
   emails int not null check (emails > 0),
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  primary key (id, environment_id),
+  foreign key (campaign_id, environment_id) references messaging.campaigns on delete cascade
 );
 comment on table messaging.campaign_tests is 'Requests for test mails. A delivery of the kind TEST has the id of one as source.';
 create index campaign_tests_newest on messaging.campaign_tests (environment_id, created_at);
 create index campaign_tests_of_campaign on messaging.campaign_tests (campaign_id);
 
 create table messaging.automations (
-  id uuid primary key,
-  number bigint generated always as identity unique,
+  id uuid not null,
+  number bigint generated always as identity,
   environment_id bigint not null,
   automation_key text not null,
   name text not null,
@@ -104,7 +107,9 @@ create table messaging.automations (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   deleted_at timestamptz,
-  unique (environment_id, automation_key)
+  primary key (id, environment_id),
+  unique (environment_id, automation_key),
+  unique (number, environment_id)
 );
 comment on table messaging.automations is 'What happens to people after something happened to them, as its author edits it.';
 comment on column messaging.automations.number is 'What its runs refer to: half as long as the id.';
@@ -119,9 +124,9 @@ create index automations_active on messaging.automations (id) where status = 'AC
 create index automations_closing on messaging.automations (id) where is_closing;
 
 create table messaging.automation_versions (
-  id bigint generated always as identity primary key,
+  id bigint generated always as identity,
   environment_id bigint not null,
-  automation_id uuid not null references messaging.automations on delete cascade,
+  automation_id uuid not null,
   version int not null,
   trigger_type text not null,
   trigger_topic_id uuid,
@@ -131,7 +136,9 @@ create table messaging.automation_versions (
   topic_ids uuid[] not null,
   segment_ids uuid[] not null,
   created_at timestamptz not null,
-  unique (automation_id, version)
+  primary key (id, environment_id),
+  unique (automation_id, version, environment_id),
+  foreign key (automation_id, environment_id) references messaging.automations on delete cascade
 );
 comment on table messaging.automation_versions is
   'Automations as they were activated. Never changed, so that people go on in the one that they entered.';
@@ -147,13 +154,14 @@ create table messaging.automation_runs (
   wake_at timestamptz,
   entered_at timestamptz not null,
   finished_at timestamptz,
-  id uuid primary key,
+  id uuid not null,
   subscriber_id uuid,
   position smallint not null,
   attempts smallint not null default 0,
   is_waiting boolean not null default false,
   is_calling boolean not null default false,
   status text not null default 'ACTIVE' check (status in ('ACTIVE', 'COMPLETED', 'CONVERTED', 'FAILED', 'CANCELLED')),
+  primary key (id, environment_id),
   check ((wake_at is null) = (status <> 'ACTIVE'))
 ) with (fillfactor = 90);
 comment on table messaging.automation_runs is 'One person''s way through an automation. While it waits it is no more than this row.';
@@ -170,9 +178,10 @@ create index automation_runs_of_subscriber on messaging.automation_runs (subscri
 create index automation_runs_newest on messaging.automation_runs (automation_number, id);
 
 create table messaging.automation_run_data (
-  run_id uuid primary key,
+  run_id uuid not null,
   environment_id bigint not null,
-  data jsonb not null
+  data jsonb not null,
+  primary key (run_id, environment_id)
 );
 comment on table messaging.automation_run_data is 'What a run began with: an event''s properties, or what the client said.';
 
@@ -184,7 +193,7 @@ create table messaging.automation_steps (
   run_id uuid not null,
   status text not null check (status in ('DONE', 'SKIPPED', 'FAILED')),
   detail text,
-  primary key (run_id, position, entered_on)
+  primary key (run_id, position, entered_on, environment_id)
 ) partition by range (entered_on);
 comment on table messaging.automation_steps is
   'Each step that a run took, once. Partitioned by the month in which the run began, which is the same for all its steps, so '
@@ -197,7 +206,7 @@ create table messaging.automation_counters (
   entered bigint not null default 0,
   completed bigint not null default 0,
   ended bigint not null default 0,
-  primary key (automation_number, writer)
+  primary key (automation_number, writer, environment_id)
 ) with (fillfactor = 50);
 comment on table messaging.automation_counters is 'How many runs began and ended, counted by the statements that let them.';
 comment on column messaging.automation_counters.writer is
@@ -243,9 +252,9 @@ create table messaging.deliveries (
   provider_message_id text,
   created_at timestamptz not null,
   finished_at timestamptz,
-  primary key (id, queued_on),
-  unique (source_id, subscriber_id, queued_on),
-  unique (source_id, address_key, queued_on)
+  primary key (id, queued_on, environment_id),
+  unique (source_id, subscriber_id, queued_on, environment_id),
+  unique (source_id, address_key, queued_on, environment_id)
 ) partition by range (queued_on);
 comment on table messaging.deliveries is
   'Mails of every kind, one row per recipient. Partitioned by the month in which the source was queued, which is the same for '
@@ -307,7 +316,7 @@ create table messaging.delivery_events (
   link_number int,
   classification text not null default 'human' check (classification in ('human', 'proxy', 'scanner')),
   agent text,
-  primary key (id, occurred_at)
+  primary key (id, occurred_at, environment_id)
 ) partition by range (occurred_at);
 comment on table messaging.delivery_events is
   'What subscribers and their mailboxes did with mails. Partitioned by the month in which it happened.';
@@ -330,13 +339,13 @@ create table messaging.delivery_engagement (
   clicks int not null default 0,
   first_opened_at timestamptz,
   first_clicked_at timestamptz,
-  primary key (delivery_id, queued_on)
+  primary key (delivery_id, queued_on, environment_id)
 ) partition by range (queued_on);
 comment on table messaging.delivery_engagement is
   'What people (not proxies, not scanners) did with a mail; a click counts as an open. Partitioned like the deliveries.';
 
 create table messaging.link_sets (
-  id bigint generated always as identity primary key,
+  id bigint generated always as identity,
   environment_id bigint not null,
   campaign_id uuid,
   version_id bigint,
@@ -346,7 +355,8 @@ create table messaging.link_sets (
   urls text[] not null,
   signature bytea not null,
   created_at timestamptz not null,
-  unique (campaign_id, queued_on, signature),
+  primary key (id, environment_id),
+  unique (campaign_id, queued_on, signature, environment_id),
   constraint link_sets_owner check (
     (campaign_id is null) = (version_id is not null) and (version_id is null) = (place is null)
   )
@@ -362,7 +372,7 @@ comment on column messaging.link_sets.translation is
   'clicks keep their address. Null: the campaign''s own content.';
 comment on column messaging.link_sets.urls is 'In the order of the links'' numbers, which begin with 1.';
 comment on column messaging.link_sets.signature is 'HMAC over whose set it is and where its links lead.';
-create unique index link_sets_of_step on messaging.link_sets (version_id, place, queued_on, signature)
+create unique index link_sets_of_step on messaging.link_sets (version_id, place, queued_on, signature, environment_id)
   where version_id is not null;
 
 create table messaging.campaign_counters (
@@ -381,7 +391,7 @@ create table messaging.campaign_counters (
   first_sent_at timestamptz,
   last_sent_at timestamptz,
   last_event_at timestamptz,
-  primary key (campaign_id, writer)
+  primary key (campaign_id, writer, environment_id)
 ) with (fillfactor = 50);
 comment on table messaging.campaign_counters is
   'Statistics of campaigns, counted in the transaction that writes what is counted.';
@@ -403,7 +413,7 @@ create table messaging.campaign_minutes (
   complained bigint not null default 0,
   sender_refused bigint not null default 0,
   sender_bounced bigint not null default 0,
-  primary key (campaign_id, minute, writer)
+  primary key (campaign_id, minute, writer, environment_id)
 ) with (fillfactor = 70);
 comment on table messaging.campaign_minutes is
   'The same by the minute, for timelines, and what a project''s sending is judged by.';
@@ -418,14 +428,16 @@ create index campaign_minutes_sender_refused on messaging.campaign_minutes (minu
   where sender_refused + sender_bounced > 0;
 
 create table messaging.campaign_breakdowns (
-  campaign_id uuid primary key references messaging.campaigns on delete cascade,
+  campaign_id uuid not null,
   environment_id bigint not null,
   version text not null,
   links jsonb not null,
   providers jsonb not null,
   languages jsonb not null,
   counted_at timestamptz not null,
-  milliseconds int not null
+  milliseconds int not null,
+  primary key (campaign_id, environment_id),
+  foreign key (campaign_id, environment_id) references messaging.campaigns on delete cascade
 );
 comment on table messaging.campaign_breakdowns is
   'A campaign''s figures by link, by mailbox provider and by language, as they were last counted from the events and deliveries: reading '
@@ -435,10 +447,12 @@ comment on column messaging.campaign_breakdowns.version is
 comment on column messaging.campaign_breakdowns.milliseconds is 'How long counting took.';
 
 create table messaging.breakdowns_due (
-  campaign_id uuid primary key references messaging.campaigns on delete cascade,
+  campaign_id uuid not null,
   environment_id bigint not null,
   due_at timestamptz not null,
-  earliest_at timestamptz not null
+  earliest_at timestamptz not null,
+  primary key (campaign_id, environment_id),
+  foreign key (campaign_id, environment_id) references messaging.campaigns on delete cascade
 );
 comment on table messaging.breakdowns_due is
   'When the breakdowns of a campaign are to be counted next, of campaigns so large that no request waits for it.';
@@ -447,9 +461,9 @@ comment on column messaging.breakdowns_due.due_at is
 create index breakdowns_due_next on messaging.breakdowns_due (due_at);
 
 create table messaging.campaign_reports (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
-  campaign_id uuid not null references messaging.campaigns on delete cascade,
+  campaign_id uuid not null,
   version int not null check (version > 0),
   status text not null check (status in ('PENDING', 'GENERATING', 'GENERATED', 'FAILED')),
   content text,
@@ -461,23 +475,27 @@ create table messaging.campaign_reports (
   generated_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  unique (campaign_id, version)
+  primary key (id, environment_id),
+  unique (campaign_id, version, environment_id),
+  foreign key (campaign_id, environment_id) references messaging.campaigns on delete cascade
 );
 comment on table messaging.campaign_reports is 'Reports on campaigns in words, one row a version.';
 comment on column messaging.campaign_reports.attempt is 'The attempt that is writing it: what an earlier one brings is too late.';
 comment on column messaging.campaign_reports.reservation_id is 'The credits that this attempt has set aside.';
 
 create table messaging.exports (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
-  campaign_id uuid not null references messaging.campaigns on delete cascade,
+  campaign_id uuid not null,
   kind text not null check (kind in ('STATISTICS', 'DELIVERIES')),
   state text not null default 'PENDING' check (state in ('PENDING', 'DONE', 'FAILED')),
   cursor text,
   parts int not null default 0,
   created_at timestamptz not null,
   finished_at timestamptz,
-  taken_at timestamptz
+  taken_at timestamptz,
+  primary key (id, environment_id),
+  foreign key (campaign_id, environment_id) references messaging.campaigns on delete cascade
 );
 comment on table messaging.exports is 'Files that the worker makes and a waiting client takes.';
 comment on column messaging.exports.cursor is 'The last row in the file so far; parts says how many parts that is.';
@@ -486,11 +504,12 @@ create index exports_open on messaging.exports (campaign_id, kind) where taken_a
 create index exports_oldest on messaging.exports (created_at);
 
 create table messaging.export_parts (
-  export_id uuid not null references messaging.exports on delete cascade,
+  export_id uuid not null,
   part int not null,
   environment_id bigint not null,
   content text not null,
-  primary key (export_id, part)
+  primary key (export_id, part, environment_id),
+  foreign key (export_id, environment_id) references messaging.exports on delete cascade
 );
 comment on table messaging.export_parts is
   'A file comes in parts, so that neither the worker nor the api ever holds a large one.';
@@ -514,7 +533,7 @@ comment on table messaging.sender_stops is
   'is not held against it again.';
 
 create table messaging.test_inbox_messages (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
   delivery_id uuid not null,
   kind text not null check (kind in ('OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST')),
@@ -524,17 +543,19 @@ create table messaging.test_inbox_messages (
   subject text not null,
   links jsonb not null,
   raw bytea not null,
-  received_at timestamptz not null
+  received_at timestamptz not null,
+  primary key (id, environment_id)
 );
 comment on table messaging.test_inbox_messages is 'Mails of the test environment, which go here instead of to their recipients.';
 create index test_inbox_newest on messaging.test_inbox_messages (environment_id, received_at desc, id desc);
-create unique index test_inbox_once on messaging.test_inbox_messages (delivery_id);
+create unique index test_inbox_once on messaging.test_inbox_messages (delivery_id, environment_id);
 
 create table messaging.mailbox_simulations (
-  delivery_id uuid primary key,
+  delivery_id uuid not null,
   environment_id bigint not null,
   behaviour text not null check (behaviour in ('bounced', 'soft-bounced', 'complained', 'opened', 'clicked', 'unsubscribed')),
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  primary key (delivery_id, environment_id)
 );
 comment on table messaging.mailbox_simulations is
   'What the mailbox of a simulated address is still to do with a mail of the test environment.';
@@ -563,8 +584,8 @@ create table messaging.delivery_engagement_earlier partition of messaging.delive
 create table messaging.deliveries_earlier partition of messaging.deliveries
   for values from (minvalue) to (date_trunc('month', now())::date) with (fillfactor = 50);
 alter index messaging.deliveries_earlier_pkey set (fillfactor = 50);
-alter index messaging.deliveries_earlier_source_id_subscriber_id_queued_on_key set (fillfactor = 50);
-alter index messaging.deliveries_earlier_source_id_address_key_queued_on_key set (fillfactor = 50);
+alter index messaging.deliveries_earlier_source_id_subscriber_id_queued_on_enviro_key set (fillfactor = 50);
+alter index messaging.deliveries_earlier_source_id_address_key_queued_on_environm_key set (fillfactor = 50);
 alter index messaging.deliveries_earlier_environment_id_subscriber_id_idx set (fillfactor = 50);
 comment on table messaging.automation_steps_earlier is 'Steps of runs that began before the first month.';
 comment on table messaging.delivery_events_earlier is 'Events of before the first month.';
@@ -641,7 +662,7 @@ begin
     insert into messaging.automation_counters as c (automation_number, writer, environment_id, entered)
     select automation_number, pg_backend_pid() % 32, environment_id, count(*)
     from rows_after group by automation_number, environment_id order by automation_number
-    on conflict (automation_number, writer) do update set entered = c.entered + excluded.entered;
+    on conflict (automation_number, writer, environment_id) do update set entered = c.entered + excluded.entered;
   else
     insert into messaging.automation_counters as c (automation_number, writer, environment_id, completed, ended)
     select a.automation_number, pg_backend_pid() % 32, a.environment_id,
@@ -650,7 +671,7 @@ begin
     from rows_after a join rows_before b on b.id = a.id
     where b.status = 'ACTIVE' and a.status <> 'ACTIVE'
     group by a.automation_number, a.environment_id order by a.automation_number
-    on conflict (automation_number, writer) do update
+    on conflict (automation_number, writer, environment_id) do update
     set completed = c.completed + excluded.completed, ended = c.ended + excluded.ended;
   end if;
   return null;

@@ -4,7 +4,7 @@ comment on schema deliverability is
 grant usage on schema deliverability to mailwright_app, mailwright_system;
 
 create table deliverability.sending_domains (
-  id bigint generated always as identity primary key,
+  id bigint generated always as identity,
   tenant_id bigint not null,
   project_id bigint not null,
   environment_id bigint not null unique,
@@ -18,6 +18,7 @@ create table deliverability.sending_domains (
   health_score int check (health_score between 0 and 100),
   revision int not null default 1,
   verification_attempts int not null default 0,
+  primary key (id, environment_id),
   checks_started_at timestamptz not null,
   last_checked_at timestamptz,
   next_check_at timestamptz,
@@ -35,9 +36,9 @@ create index sending_domains_due on deliverability.sending_domains (next_check_a
 create index sending_domains_named on deliverability.sending_domains (domain_name);
 
 create table deliverability.dkim_keys (
-  id bigint generated always as identity primary key,
+  id bigint generated always as identity,
   environment_id bigint not null,
-  domain_id bigint not null references deliverability.sending_domains on delete cascade,
+  domain_id bigint not null,
   selector text not null,
   algorithm text not null check (algorithm in ('rsa-sha256', 'ed25519-sha256')),
   public_key text not null,
@@ -45,7 +46,9 @@ create table deliverability.dkim_keys (
   state text not null check (state in ('NEXT', 'ACTIVE', 'RETIRED')),
   created_at timestamptz not null,
   retired_at timestamptz,
-  unique (domain_id, selector)
+  primary key (id, environment_id),
+  unique (domain_id, selector, environment_id),
+  foreign key (domain_id, environment_id) references deliverability.sending_domains on delete cascade
 );
 comment on table deliverability.dkim_keys is 'The keys that a domain''s mail is signed with.';
 comment on column deliverability.dkim_keys.public_key is 'Base64, as it stands in p=.';
@@ -56,10 +59,10 @@ create index dkim_keys_of_environment on deliverability.dkim_keys (environment_i
 create index dkim_keys_retired on deliverability.dkim_keys (retired_at) where retired_at is not null;
 
 create table deliverability.dns_records (
-  id bigint generated always as identity primary key,
+  id bigint generated always as identity,
   environment_id bigint not null,
-  domain_id bigint not null references deliverability.sending_domains on delete cascade,
-  dkim_key_id bigint references deliverability.dkim_keys on delete cascade,
+  domain_id bigint not null,
+  dkim_key_id bigint,
   purpose text not null check (purpose in ('OWNERSHIP', 'DKIM', 'SPF', 'MX', 'DMARC')),
   record_type text not null check (record_type in ('TXT', 'CNAME', 'MX')),
   host text not null,
@@ -70,7 +73,10 @@ create table deliverability.dns_records (
   note text,
   failures int not null default 0,
   failing_since timestamptz,
-  last_checked_at timestamptz
+  last_checked_at timestamptz,
+  primary key (id, environment_id),
+  foreign key (domain_id, environment_id) references deliverability.sending_domains on delete cascade,
+  foreign key (dkim_key_id, environment_id) references deliverability.dkim_keys on delete cascade
 ) with (fillfactor = 80);
 comment on table deliverability.dns_records is 'What a customer''s DNS must say, and what it said.';
 comment on column deliverability.dns_records.note is 'What could be better about a record that is right.';
@@ -79,12 +85,14 @@ comment on column deliverability.dns_records.failures is
 create index dns_records_of_domain on deliverability.dns_records (domain_id);
 
 create table deliverability.domain_checks (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
-  domain_id bigint not null references deliverability.sending_domains on delete cascade,
+  domain_id bigint not null,
   asked_by text not null check (asked_by in ('CLIENT', 'SCHEDULE')),
   state text not null default 'PENDING' check (state in ('PENDING', 'DONE')),
-  created_at timestamptz not null
+  created_at timestamptz not null,
+  primary key (id, environment_id),
+  foreign key (domain_id, environment_id) references deliverability.sending_domains on delete cascade
 );
 comment on table deliverability.domain_checks is 'Checks that were asked for, by a client who waits for it or by the schedule.';
 create index domain_checks_of_domain on deliverability.domain_checks (domain_id);
@@ -92,10 +100,11 @@ create index domain_checks_created on deliverability.domain_checks (created_at);
 
 create table deliverability.warm_up_days (
   environment_id bigint not null,
-  domain_id bigint not null references deliverability.sending_domains on delete cascade,
+  domain_id bigint not null,
   starts_at timestamptz not null,
   mails int not null check (mails >= 0),
-  primary key (domain_id, starts_at)
+  primary key (domain_id, starts_at, environment_id),
+  foreign key (domain_id, environment_id) references deliverability.sending_domains on delete cascade
 ) with (fillfactor = 50);
 comment on table deliverability.warm_up_days is
   'Mails of campaigns that a new domain has begun on a day of its warm-up, counted from its verification.';
@@ -139,7 +148,7 @@ create table deliverability.reports (
   excerpt text,
   names_message boolean,
   reported_at timestamptz not null,
-  primary key (delivery_id, kind),
+  primary key (delivery_id, kind, environment_id),
   check ((kind = 'BOUNCE') = (bounce_class is not null))
 );
 comment on table deliverability.reports is
@@ -242,7 +251,7 @@ create table deliverability.feedback_tokens (
   token text not null,
   environment_id bigint not null,
   good_until timestamptz not null,
-  primary key (relay_id, token)
+  primary key (relay_id, token, environment_id)
 );
 comment on table deliverability.feedback_tokens is
   'What a provider whose signature does not cover its events gave each of its posts: a second post with the same is a replay. '
@@ -260,7 +269,7 @@ call platform.protect('deliverability.reports', 'select, insert');
 -- Both environments of a project share its host.
 alter table deliverability.tracking_hosts enable row level security;
 create policy app_rows on deliverability.tracking_hosts to mailwright_app
-  using (project_id = (select platform.project_id())) with check (project_id = (select platform.project_id()));
+  using (project_id = platform.project_id()) with check (project_id = platform.project_id());
 create policy system_rows on deliverability.tracking_hosts to mailwright_system using (true) with check (true);
 grant select, insert, update, delete on deliverability.tracking_hosts to mailwright_app, mailwright_system;
 -- Mailbox providers judge by the addresses that mail leaves from, which all projects share. So the rows of destinations belong to

@@ -3,7 +3,7 @@ comment on schema webhooks is 'Webhook endpoints of project environments, the ev
 grant usage on schema webhooks to mailwright_app, mailwright_system;
 
 create table webhooks.endpoints (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
   project_id bigint not null,
   url text not null,
@@ -15,7 +15,8 @@ create table webhooks.endpoints (
   status text not null check (status in ('ENABLED', 'DISABLED')),
   disabled_reason text,
   created_at timestamptz not null,
-  updated_at timestamptz not null
+  updated_at timestamptz not null,
+  primary key (id, environment_id)
 );
 comment on table webhooks.endpoints is 'URLs that events are posted to.';
 comment on column webhooks.endpoints.project_id is 'The project that the secret is encrypted for.';
@@ -25,12 +26,13 @@ comment on column webhooks.endpoints.secret is
 create index endpoints_of_environment on webhooks.endpoints (environment_id, id);
 
 create table webhooks.events (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
   type text not null,
   subscriber_id uuid,
   data jsonb,
-  occurred_at timestamptz not null
+  occurred_at timestamptz not null,
+  primary key (id, environment_id)
 );
 comment on table webhooks.events is 'Events that are posted to endpoints.';
 comment on column webhooks.events.data is 'Null once the person was erased.';
@@ -38,17 +40,20 @@ create index events_of_subscriber on webhooks.events (environment_id, subscriber
 create index events_oldest on webhooks.events (occurred_at);
 
 create table webhooks.deliveries (
-  id uuid primary key,
+  id uuid not null,
   environment_id bigint not null,
-  endpoint_id uuid not null references webhooks.endpoints on delete cascade,
-  event_id uuid not null references webhooks.events on delete cascade,
+  endpoint_id uuid not null,
+  event_id uuid not null,
   state text not null default 'PENDING' check (state in ('PENDING', 'DELIVERED', 'FAILED')),
   attempts int not null default 0,
   next_attempt_at timestamptz not null,
   last_status int,
   last_error text,
   created_at timestamptz not null,
-  finished_at timestamptz
+  finished_at timestamptz,
+  primary key (id, environment_id),
+  foreign key (endpoint_id, environment_id) references webhooks.endpoints on delete cascade,
+  foreign key (event_id, environment_id) references webhooks.events on delete cascade
 ) with (fillfactor = 70);
 comment on table webhooks.deliveries is 'One event to one endpoint.';
 comment on column webhooks.deliveries.finished_at is 'Set with the last state.';
@@ -61,14 +66,15 @@ create index deliveries_of_endpoint on webhooks.deliveries (endpoint_id, created
 create index deliveries_of_event on webhooks.deliveries (event_id);
 
 create table webhooks.attempts (
-  delivery_id uuid not null references webhooks.deliveries on delete cascade,
+  delivery_id uuid not null,
   environment_id bigint not null,
   attempt int not null,
   at timestamptz not null,
   duration_ms int not null,
   status int,
   error text,
-  primary key (delivery_id, attempt)
+  primary key (delivery_id, attempt, environment_id),
+  foreign key (delivery_id, environment_id) references webhooks.deliveries on delete cascade
 );
 comment on table webhooks.attempts is 'The requests that a delivery took.';
 

@@ -49,7 +49,7 @@ const INTO = {
   new: sql`insert into audience.consents (${stored}) select ${stored} from changed`,
   changed: sql`
     insert into audience.consents (${stored}) select ${stored} from changed
-    on conflict (subscriber_id, topic_id) do update set status = excluded.status, granted_at = excluded.granted_at,
+    on conflict (subscriber_id, topic_id, environment_id) do update set status = excluded.status, granted_at = excluded.granted_at,
       confirmed_at = excluded.confirmed_at, revoked_at = excluded.revoked_at,
       token_expires_at = excluded.token_expires_at, subscribed_at = excluded.subscribed_at`,
   removed: sql`

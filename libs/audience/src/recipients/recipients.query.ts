@@ -76,7 +76,7 @@ export class RecipientsQuery {
       const { numAffectedRows } = await sql`
         insert into audience.frozen_audiences (id, environment_id, frozen_at)
         values (${id}, ${scope.environmentId}, ${asOf})
-        on conflict (id) do update set frozen_at = excluded.frozen_at
+        on conflict (id, environment_id) do update set frozen_at = excluded.frozen_at
         where frozen_audiences.frozen_at <> excluded.frozen_at
       `.execute(this.#db);
       if (numAffectedRows === 0n) return;

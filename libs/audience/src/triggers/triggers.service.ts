@@ -26,7 +26,9 @@ export class Triggers {
       .tables<AudienceTables>()
       .insertInto('audience.trigger_watches')
       .values({ watcherId, environmentId, kind, subject, isOpen: true })
-      .onConflict((conflict) => conflict.column('watcherId').doUpdateSet({ kind, subject, isOpen: true }))
+      .onConflict((conflict) =>
+        conflict.columns(['watcherId', 'environmentId']).doUpdateSet({ kind, subject, isOpen: true }),
+      )
       .execute();
   }
 

@@ -58,7 +58,7 @@ export class ReportsService {
           r."namesMessage", ${this.clock.now()}
         from jsonb_to_recordset(${JSON.stringify(firsts.map(([, report]) => report))}::jsonb) as r("deliveryId" uuid, kind text,
           "bounceClass" text, "basicCode" int, "enhancedCode" text, excerpt text, "namesMessage" boolean)
-        on conflict (delivery_id, kind) do nothing
+        on conflict (delivery_id, kind, environment_id) do nothing
         returning delivery_id as "deliveryId", kind
       `.execute(this.database.tables());
       const isNew = new Set(rows.map(keyOf));

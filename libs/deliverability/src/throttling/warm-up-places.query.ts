@@ -27,7 +27,7 @@ export class WarmUpPlaces {
         .values(counted)
         .onConflict((conflict) =>
           conflict
-            .columns(['domainId', 'startsAt'])
+            .columns(['domainId', 'startsAt', 'environmentId'])
             .doUpdateSet((eb) => ({ mails: eb.ref('deliverability.warm_up_days.mails') })),
         )
         .returning('mails')

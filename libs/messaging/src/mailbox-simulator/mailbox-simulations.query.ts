@@ -23,7 +23,7 @@ export async function noteSimulation(
     .tables<MessagingTables>()
     .insertInto('messaging.mailbox_simulations')
     .values({ deliveryId, environmentId, behaviour, createdAt })
-    .onConflict((conflict) => conflict.column('deliveryId').doNothing())
+    .onConflict((conflict) => conflict.columns(['deliveryId', 'environmentId']).doNothing())
     .execute();
   database.wake(SIMULATIONS_CHANNEL);
 }

@@ -96,9 +96,9 @@ describe('the partitions of the months to come', () => {
     expect(made).toEqual(
       [
         'btree (environment_id, subscriber_id)',
-        'btree (id, queued_on)',
-        'btree (source_id, address_key, queued_on)',
-        'btree (source_id, subscriber_id, queued_on)',
+        'btree (id, queued_on, environment_id)',
+        'btree (source_id, address_key, queued_on, environment_id)',
+        'btree (source_id, subscriber_id, queued_on, environment_id)',
         'table',
       ].map((columns) => ({ columns, room: 'fillfactor=50' })),
     );

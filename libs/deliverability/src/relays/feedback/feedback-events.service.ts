@@ -72,7 +72,7 @@ export class FeedbackEvents {
   async #isFirst({ scope, id }: FeedbackRelay, { value, until }: OnceToken): Promise<boolean> {
     const { numAffectedRows } = await sql`
       insert into deliverability.feedback_tokens (relay_id, token, environment_id, good_until)
-      values (${id}, ${value}, ${scope.environmentId}, ${until}) on conflict (relay_id, token) do nothing
+      values (${id}, ${value}, ${scope.environmentId}, ${until}) on conflict (relay_id, token, environment_id) do nothing
     `.execute(this.database.tables());
     return numAffectedRows === 1n;
   }

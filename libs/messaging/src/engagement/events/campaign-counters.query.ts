@@ -44,7 +44,7 @@ export async function addToCounters(database: Database, changes: readonly Counte
     select (v ->> 'campaignId')::uuid, ${COUNTERS_WRITER}, (v ->> 'environmentId')::bigint, ${sums(COUNTERS)},
       max((v ->> 'lastEventAt')::timestamptz)
     from jsonb_array_elements(${JSON.stringify(changes)}::jsonb) v group by 1, 3 order by 1
-    on conflict (campaign_id, writer) do update set ${additions(COUNTERS)},
+    on conflict (campaign_id, writer, environment_id) do update set ${additions(COUNTERS)},
       last_event_at = greatest(c.last_event_at, excluded.last_event_at)
   `.execute(database.tables());
 }
@@ -57,7 +57,7 @@ export async function addToMinutes(database: Database, changes: readonly MinuteC
     select (v ->> 'campaignId')::uuid, date_trunc('minute', (v ->> 'at')::timestamptz), ${COUNTERS_WRITER},
       (v ->> 'environmentId')::bigint, ${sums(MINUTE_COUNTERS)}
     from jsonb_array_elements(${JSON.stringify(changes)}::jsonb) v group by 1, 2, 4 order by 1, 2
-    on conflict (campaign_id, minute, writer) do update set ${additions(MINUTE_COUNTERS)}
+    on conflict (campaign_id, minute, writer, environment_id) do update set ${additions(MINUTE_COUNTERS)}
   `.execute(database.tables());
 }
 
@@ -83,7 +83,7 @@ export function countingSent(written: string): RawBuilder<unknown> {
     ), counted_sent as (
       insert into messaging.campaign_counters as c (campaign_id, writer, environment_id, sent, first_sent_at, last_sent_at)
       select source_id, ${COUNTERS_WRITER}, environment_id, n, ${present}, ${present} from newly_sent
-      on conflict (campaign_id, writer) do update set sent = c.sent + excluded.sent,
+      on conflict (campaign_id, writer, environment_id) do update set sent = c.sent + excluded.sent,
         first_sent_at = least(c.first_sent_at, excluded.first_sent_at),
         last_sent_at = greatest(c.last_sent_at, excluded.last_sent_at)
       returning 1
@@ -92,7 +92,7 @@ export function countingSent(written: string): RawBuilder<unknown> {
       select source_id, date_trunc('minute', ${present}), ${COUNTERS_WRITER}, environment_id, n, n from newly_sent
       -- after the counters, as everywhere: one order of locks
       where (select count(*) from counted_sent) >= 0
-      on conflict (campaign_id, minute, writer) do update set sent = m.sent + excluded.sent,
+      on conflict (campaign_id, minute, writer, environment_id) do update set sent = m.sent + excluded.sent,
         delivered = m.delivered + excluded.delivered
     )
   `;

@@ -190,7 +190,7 @@ function counting(changes: RawBuilder<unknown>): RawBuilder<unknown> {
       unique_clicks, last_event_at)
     select campaign_id, ${COUNTERS_WRITER}, environment_id, opened, unique_opens, clicked, unique_clicks, last_event_at
     from (${changes}) v order by campaign_id
-    on conflict (campaign_id, writer) do update set opened = c.opened + excluded.opened,
+    on conflict (campaign_id, writer, environment_id) do update set opened = c.opened + excluded.opened,
       unique_opens = c.unique_opens + excluded.unique_opens, clicked = c.clicked + excluded.clicked,
       unique_clicks = c.unique_clicks + excluded.unique_clicks,
       last_event_at = greatest(c.last_event_at, excluded.last_event_at)
@@ -204,7 +204,7 @@ function countingMinutes(changes: RawBuilder<unknown>): RawBuilder<unknown> {
     insert into messaging.campaign_minutes as m (campaign_id, minute, writer, environment_id, opened, clicked)
     select campaign_id, minute, ${COUNTERS_WRITER}, environment_id, opened, clicked from (${changes}) v
     where (select count(*) from counted) >= 0 order by campaign_id, minute
-    on conflict (campaign_id, minute, writer) do update set opened = m.opened + excluded.opened,
+    on conflict (campaign_id, minute, writer, environment_id) do update set opened = m.opened + excluded.opened,
       clicked = m.clicked + excluded.clicked
   `;
 }

@@ -62,13 +62,13 @@ describe('what comes back of a mail', () => {
     if (state === 'SENT' && kind === 'CAMPAIGN') {
       await messaging.test.query(
         `insert into messaging.campaign_counters (campaign_id, writer, environment_id, sent) values ($1, 40, $2, 1)
-         on conflict (campaign_id, writer) do update set sent = campaign_counters.sent + 1`,
+         on conflict (campaign_id, writer, environment_id) do update set sent = campaign_counters.sent + 1`,
         [campaign, scope.environmentId],
       );
       await messaging.test.query(
         `insert into messaging.campaign_minutes (campaign_id, minute, writer, environment_id, sent, delivered)
          values ($1, date_trunc('minute', $2::timestamptz), 40, $3, 1, 1)
-         on conflict (campaign_id, minute, writer) do update set sent = campaign_minutes.sent + 1, delivered = campaign_minutes.delivered + 1`,
+         on conflict (campaign_id, minute, writer, environment_id) do update set sent = campaign_minutes.sent + 1, delivered = campaign_minutes.delivered + 1`,
         [campaign, now, scope.environmentId],
       );
     }

@@ -31,7 +31,7 @@ export async function bringForward(
   await sql`
     insert into messaging.breakdowns_due as b (campaign_id, environment_id, due_at, earliest_at)
     values (${campaignId}, ${environmentId}, ${now}, ${now})
-    on conflict (campaign_id) do update set due_at = greatest(b.earliest_at, excluded.due_at)
+    on conflict (campaign_id, environment_id) do update set due_at = greatest(b.earliest_at, excluded.due_at)
       where b.due_at > greatest(b.earliest_at, excluded.due_at)
   `.execute(database.tables());
 }

@@ -138,7 +138,7 @@ export class CampaignBreakdowns {
         milliseconds)
       values (${campaign.id}, ${scope.environmentId}, ${rows[0]?.version}, ${JSON.stringify(links)}, ${JSON.stringify(providers)},
         ${JSON.stringify(languages)}, ${countedAt}, ${milliseconds})
-      on conflict (campaign_id) do update set version = excluded.version, links = excluded.links, providers = excluded.providers,
+      on conflict (campaign_id, environment_id) do update set version = excluded.version, links = excluded.links, providers = excluded.providers,
         languages = excluded.languages, counted_at = excluded.counted_at, milliseconds = excluded.milliseconds
     `.execute(this.database.tables());
     return { links, providers, languages, countedAt, milliseconds, isCurrent: true };

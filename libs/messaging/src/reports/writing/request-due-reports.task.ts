@@ -45,7 +45,7 @@ export class RequestDueReports extends PeriodicTask {
         insert into messaging.campaign_reports (id, environment_id, campaign_id, version, status, locale, created_at, updated_at)
         select platform.new_id(), environment_id, id, 1, 'PENDING', ${this.config.AI_REPORT_LOCALE}, ${now}::timestamptz, ${now}::timestamptz
         from due
-        on conflict (campaign_id, version) do nothing
+        on conflict (campaign_id, version, environment_id) do nothing
         returning id, environment_id
       )
       select m.id as report_id, e.*

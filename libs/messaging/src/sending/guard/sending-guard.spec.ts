@@ -42,7 +42,7 @@ describe('a project whose mail comes back too often', () => {
     await messaging.test.query(
       `insert into messaging.campaign_minutes as m (campaign_id, minute, writer, environment_id, sent, hard_bounced, hard_refused, complained)
        values ($1, date_trunc('minute', $2::timestamptz), 40, $3, $4, $5, $6, $7)
-       on conflict (campaign_id, minute, writer) do update set sent = m.sent + excluded.sent,
+       on conflict (campaign_id, minute, writer, environment_id) do update set sent = m.sent + excluded.sent,
          hard_bounced = m.hard_bounced + excluded.hard_bounced, complained = m.complained + excluded.complained`,
       [id, messaging.clock.now(), environmentId, sent, hardBounced, hardRefused, complained],
     );

@@ -40,7 +40,7 @@ export class TestInboxDelivery implements DeliveryTransport {
             raw,
             receivedAt,
           })
-          .onConflict((conflict) => conflict.column('deliveryId').doNothing())
+          .onConflict((conflict) => conflict.columns(['deliveryId', 'environmentId']).doNothing())
           .executeTakeFirstOrThrow();
         if ((kind === 'CAMPAIGN' || kind === 'AUTOMATION') && numInsertedOrUpdatedRows === 1n)
           await noteSimulation(this.database, mail, receivedAt);
