@@ -1,4 +1,5 @@
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe } from '@jest/globals';
 
@@ -16,6 +17,7 @@ const EXECUTABLES = {
   faketime: ['faketime'],
   chromium: ['chromium'],
   caddy: ['caddy'],
+  citus: ['pg_config'],
 } as const;
 
 export type Part = keyof typeof EXECUTABLES;
@@ -26,6 +28,9 @@ const USERS: Partial<Record<Part, readonly string[]>> = {
   exim: ['Debian-exim'],
   opensmtpd: ['opensmtpd', 'opensmtpq'],
 };
+
+/** Extensions of the PostgreSQL that `pg_config` is of. */
+const EXTENSIONS: Partial<Record<Part, string>> = { citus: 'citus.so' };
 
 export const PARTS = Object.keys(EXECUTABLES) as readonly Part[];
 
@@ -49,8 +54,16 @@ export function executableOf(part: Part, name?: string): string {
   return path;
 }
 
+/** Where the PostgreSQL that `pg_config` is of has its programs, or its extensions. */
+export function postgresDirectory(which: 'bindir' | 'pkglibdir'): string {
+  return execFileSync(executableOf('citus'), [`--${which}`], { encoding: 'utf8' }).trim();
+}
+
 export function missing(part: Part): readonly string[] {
   const executables = EXECUTABLES[part].filter((name) => executable(name) === undefined);
+  const extension = EXTENSIONS[part];
+  if (extension !== undefined && executables.length === 0)
+    return existsSync(join(postgresDirectory('pkglibdir'), extension)) ? [] : [extension];
   const wanted = USERS[part];
   if (wanted === undefined || executables.length > 0) return executables;
   const users = wanted.filter((name) => !readFileSync('/etc/passwd', 'utf8').includes(`${name}:`));

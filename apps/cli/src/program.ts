@@ -11,6 +11,7 @@ import {
 } from './commands/check-discrepancies.command.js';
 import { addCreditsAdjust, addCreditsGrant } from './commands/credits.command.js';
 import { addDemoSeed } from './commands/demo-seed.command.js';
+import { addDistribute } from './commands/distribute.command.js';
 import { addDomainResume } from './commands/domain-resume.command.js';
 import { addDomainRotateKey } from './commands/domain-rotate-key.command.js';
 import { addDomainShow } from './commands/domain-show.command.js';
@@ -41,6 +42,7 @@ import { type Failure, failureOf } from './failures.js';
 
 const COMMANDS = [
   addMigrate,
+  addDistribute,
   addTenantCreate,
   addProjectCreate,
   addProjectResumeSending,

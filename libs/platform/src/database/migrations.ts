@@ -12,6 +12,8 @@ import { refuseOldServer } from './server-version.js';
 
 /** BullMQ's own tables, when PostgreSQL is its backend. */
 export const QUEUE_SCHEMA = 'bullmq';
+/** The advisory lock of whoever changes the schema. */
+export const MIGRATIONS_LOCK = `hashtext('mailwright.migrations')`;
 
 /** Lets the owner see rows, which row-level security keeps from it otherwise: `platform.is_owner_at_work`. */
 const OWNER_WORKS = `set mailwright.owner = 'on'`;
@@ -48,7 +50,7 @@ export async function migrate(ownerUrl: string, databaseUrl = ownerUrl): Promise
   await lock.connect();
   try {
     await refuseOldServer(lock);
-    await lock.query(`select pg_advisory_lock(hashtext('mailwright.migrations'))`);
+    await lock.query(`select pg_advisory_lock(${MIGRATIONS_LOCK})`);
     const files = await migrationFiles();
     await refuseOtherHistory(lock, files);
     const applied = await applyAll(ownerUrl, files);

@@ -1,0 +1,110 @@
+import pg from 'pg';
+import { MIGRATIONS_LOCK } from './migrations.js';
+import { UnfitDatabaseError } from './unfit-database.error.js';
+
+/** What `distribute` made of an installation's tables. */
+export interface Distribution {
+  /** Tables whose rows are spread by their environment, which were not before. */
+  readonly distributed: readonly string[];
+  /** Those that were already. */
+  readonly unchanged: readonly string[];
+  /** Tables of the whole installation, which stay on the coordinator. */
+  readonly local: readonly string[];
+}
+
+interface Table {
+  readonly name: string;
+  /** Each row belongs to an environment. */
+  readonly isOfEnvironments: boolean;
+  readonly isDistributed: boolean;
+  /** The tables that its foreign keys name, which must be distributed before it. */
+  readonly refersTo: readonly string[];
+}
+
+/** Tables with billing and access are few and small, and jobs and events are taken across environments. */
+const TABLES = `
+  select c.oid::regclass::text as name, d.logicalrelid is not null as "isDistributed",
+    n.nspname not in ('access', 'billing') and exists (
+      select from pg_attribute a where a.attrelid = c.oid and a.attname = 'environment_id' and a.attnotnull
+    ) as "isOfEnvironments",
+    array(
+      select distinct k.confrelid::regclass::text from pg_constraint k
+      where k.conrelid = c.oid and k.contype = 'f' and k.confrelid <> c.oid
+    ) as "refersTo"
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_dist_partition d on d.logicalrelid = c.oid
+  where n.nspname in ('platform', 'access', 'audience', 'billing', 'messaging', 'deliverability', 'webhooks')
+    and c.relkind in ('r', 'p') and not c.relispartition
+  order by 1`;
+
+/**
+ * Spreads the rows of all projects over the nodes of a Citus cluster: every table of environments by `environment_id`, all of
+ * one environment on one node. `ownerUrl` is that of the coordinator. Each table is a transaction of its own, which keeps
+ * writers of that table waiting; after an error it can be run again and goes on. Throws an `UnfitDatabaseError` without Citus.
+ */
+export async function distribute(ownerUrl: string): Promise<Distribution> {
+  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'mailwright-distribute' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await refuseWithoutCitus(client);
+    await client.query(`select pg_advisory_lock(${MIGRATIONS_LOCK})`);
+    await prepareNodes(client);
+    const { rows: tables } = await client.query<Table>(TABLES);
+    const ofEnvironments = tables.filter(({ isOfEnvironments }) => isOfEnvironments);
+    const [before, missing] = [
+      ofEnvironments.filter(({ isDistributed }) => isDistributed),
+      ofEnvironments.filter(({ isDistributed }) => !isDistributed),
+    ];
+    let first = before[0]?.name;
+    for (const { name } of inOrder(missing)) {
+      await client.query(`select create_distributed_table($1, 'environment_id', colocate_with => $2)`, [
+        name,
+        first ?? 'none',
+      ]);
+      first ??= name;
+    }
+    return {
+      distributed: names(missing),
+      unchanged: names(before),
+      local: names(tables.filter(({ isOfEnvironments }) => !isOfEnvironments)),
+    };
+  } finally {
+    await client.end();
+  }
+}
+
+const names = (tables: readonly Table[]): readonly string[] => tables.map(({ name }) => name);
+
+async function refuseWithoutCitus(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query(`select from pg_extension where extname = 'citus'`);
+  if (rowCount === 0)
+    throw new UnfitDatabaseError(
+      'The database has no Citus: install it on each node, and run `create extension citus`.',
+    );
+}
+
+/**
+ * Nodes connect to each other as the role of the statement, and row-level security on a shard reads the settings of the
+ * transaction. Triggers of ours only touch rows of the environment of theirs, which are on the same node.
+ */
+async function prepareNodes(client: pg.Client): Promise<void> {
+  for (const role of ['mailwright_app', 'mailwright_system', 'mailwright_owner'])
+    await client.query(`alter role ${role} login`);
+  const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name');
+  await client.query(`alter database ${rows[0]!.name} set citus.propagate_set_commands = 'local'`);
+  await client.query(`set citus.enable_unsafe_triggers = on`);
+}
+
+/** Each behind those that it refers to. */
+export function inOrder<Row extends Pick<Table, 'name' | 'refersTo'>>(tables: readonly Row[]): Row[] {
+  const ordered: Row[] = [];
+  let waiting = [...tables];
+  while (waiting.length > 0) {
+    const left = new Set(waiting.map(({ name }) => name));
+    const ready = waiting.filter(({ refersTo }) => !refersTo.some((name) => left.has(name)));
+    if (ready.length === 0) throw new Error(`These tables refer to each other: ${[...left].join(', ')}.`);
+    ordered.push(...ready);
+    waiting = waiting.filter((table) => !ready.includes(table));
+  }
+  return ordered;
+}

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { type Distribution, distribute } from '../../libs/platform/src/database/distribution.js';
+import { migrate } from '../../libs/platform/src/database/migrations.js';
+import { describeWith } from './parts.js';
+import { type CitusCluster, query, startCitus } from './support/citus.js';
+
+const OURS = 1;
+const OTHERS = 2;
+
+describeWith(['citus'], 'tables on a coordinator and two workers of Citus', () => {
+  let cluster: CitusCluster;
+  let made: Distribution;
+
+  beforeAll(async () => {
+    cluster = await startCitus();
+    await migrate(cluster.coordinator.url);
+    made = await distribute(cluster.coordinator.url);
+  }, 600_000);
+
+  afterAll(async () => {
+    await cluster?.stop();
+  });
+
+  /** Runs statements in one transaction as the programs do; resolves to the rows of the last. */
+  async function as(environment: number, url: string, ...statements: string[]): Promise<unknown[]> {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      await client.query('begin; set local role mailwright_app');
+      await client.query(`set local mailwright.environment_id = '${environment}'`);
+      let rows: unknown[] = [];
+      for (const statement of statements) ({ rows } = await client.query(statement));
+      await client.query('commit');
+      return rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  const topicOf = (environment: number) =>
+    `insert into audience.topics (id, environment_id, topic_key, name, status, double_opt_in_enabled, created_at, updated_at)
+     values (gen_random_uuid(), ${environment}, 'A-${environment}', 'News', 'ACTIVE', false, now(), now())`;
+
+  it('spread all tables of environments, those of one environment together', async () => {
+    expect(made.unchanged).toEqual([]);
+    expect(made.distributed.length).toBeGreaterThan(50);
+    const spread = await query(
+      cluster.coordinator.url,
+      `select count(*)::int as tables, count(distinct colocationid)::int as groups
+       from pg_dist_partition p join pg_class c on c.oid = p.logicalrelid where not c.relispartition`,
+    );
+    expect(spread).toEqual([{ tables: made.distributed.length, groups: 1 }]);
+  });
+
+  it('are left as they are when they are spread again', async () => {
+    const again = await distribute(cluster.coordinator.url);
+    expect(again).toEqual({ ...made, distributed: [], unchanged: [...made.distributed].sort() });
+  });
+
+  it('show an environment its own rows and no other, by the coordinator', async () => {
+    const { url } = cluster.coordinator;
+    for (const environment of [OURS, OTHERS]) await as(environment, url, topicOf(environment));
+    expect(await as(OURS, url, 'select environment_id::int as of from audience.topics')).toEqual([
+      { of: OURS },
+    ]);
+    await expect(as(OURS, url, topicOf(OTHERS))).rejects.toThrow('row-level security');
+    const theirs = `update audience.topics set name = 'Mine' where environment_id = ${OTHERS} returning id`;
+    expect(await as(OURS, url, theirs)).toEqual([]);
+  });
+
+  it('show no other on a worker either, in the table of a shard itself', async () => {
+    let seen = 0;
+    for (const { url } of cluster.workers) {
+      const shards = await query<{ name: string }>(
+        url,
+        `select shardid, format('audience.topics_%s', shardid) as name from pg_dist_shard
+         where to_regclass(format('audience.topics_%s', shardid)) is not null
+           and logicalrelid = 'audience.topics'::regclass`,
+      );
+      for (const { name } of shards) {
+        const rows = await as(OURS, url, `select environment_id::int as of from ${name}`);
+        expect(rows).toEqual(rows.map(() => ({ of: OURS })));
+        seen += rows.length;
+      }
+    }
+    expect(seen).toBe(1);
+  });
+});
