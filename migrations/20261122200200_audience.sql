@@ -17,13 +17,15 @@ create table audience.topics (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   deleted_at timestamptz,
-  primary key (id, environment_id),
   unique (environment_id, topic_key)
 );
 comment on table audience.topics is 'What people subscribe to. A deleted topic''s row stays for the consent ledger and for reports.';
 comment on column audience.topics.translations is
   'By locale: {"de": {"name": "Neuigkeiten", "description": null}}. Readers with another language get name and description.';
 create index topics_newest on audience.topics (environment_id, created_at desc, id desc);
+-- The primary keys of tables with indexes on the environment are made last: of indexes that seem as good to it, which these do
+-- while the statistics know few rows, the planner takes the newest.
+alter table audience.topics add primary key (id, environment_id);
 
 -- The columns that prefixes are searched in collate "C", and are searched by range: under row-level security
 -- LIKE and lower() may not use an index (they are not leakproof), comparisons of stored text may.
@@ -45,8 +47,7 @@ create table audience.subscribers (
   custom_fields jsonb not null default '{}',
   paused_until timestamptz,
   created_at timestamptz not null,
-  updated_at timestamptz not null,
-  primary key (id, environment_id)
+  updated_at timestamptz not null
 );
 comment on table audience.subscribers is
   'People by their e-mail address, which is unique in an environment. Keys come from one sequence a project, which is all '
@@ -75,6 +76,7 @@ create index subscribers_in_order on audience.subscribers (environment_id, id);
 -- audience.scoped_subscribers: row-level security hides it. Ranges are read from the rows, unless an operator indexes one
 -- field of one project: docs/custom-fields.md has the plans.
 create index subscribers_of_custom_value on audience.subscribers using gin (custom_fields jsonb_path_ops);
+alter table audience.subscribers add primary key (id, environment_id);
 
 create table audience.subscriber_events (
   id uuid not null,
@@ -84,7 +86,6 @@ create table audience.subscriber_events (
   properties jsonb not null,
   occurred_at timestamptz not null,
   created_at timestamptz not null,
-  primary key (id, occurred_at, environment_id),
   foreign key (subscriber_id, environment_id) references audience.subscribers on delete cascade
 ) partition by range (occurred_at);
 comment on table audience.subscriber_events is
@@ -94,6 +95,7 @@ comment on table audience.subscriber_events is
 create index subscriber_events_of_subscriber on audience.subscriber_events (subscriber_id, name, occurred_at);
 -- Everybody's events of a name in a window.
 create index subscriber_events_named on audience.subscriber_events (environment_id, name, occurred_at) include (subscriber_id);
+alter table audience.subscriber_events add primary key (id, occurred_at, environment_id);
 
 -- No foreign keys: the two would cost a consent a third of its time, and a share lock on the topic's row for each. Whoever
 -- adds a consent holds the lock of the subscriber's row or has just made it, and whoever erases a subscriber waits for that
@@ -110,8 +112,7 @@ create table audience.consents (
   confirmed_at timestamptz,
   subscribed_at timestamptz,
   revoked_at timestamptz,
-  token_expires_at timestamptz,
-  primary key (subscriber_id, topic_id, environment_id)
+  token_expires_at timestamptz
 );
 comment on table audience.consents is 'The present consent of each subscriber to each topic; its history is the consent ledger.';
 comment on column audience.consents.subscriber_status is
@@ -124,6 +125,7 @@ create index consents_of_topic_newest on audience.consents
   (environment_id, topic_id, subscriber_created_at desc, subscriber_id desc) include (subscriber_status)
   where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION');
 create index consents_to_expire on audience.consents (token_expires_at) where status = 'PENDING_CONFIRMATION';
+alter table audience.consents add primary key (subscriber_id, topic_id, environment_id);
 
 create sequence audience.consent_ledger_position;
 comment on sequence audience.consent_ledger_position is
@@ -185,12 +187,12 @@ create table audience.suppressions (
   email_key text collate "C" not null,
   email text not null,
   reason text not null check (reason in ('GLOBAL_UNSUBSCRIBE', 'SPAM_COMPLAINT', 'HARD_BOUNCE')),
-  suppressed_at timestamptz not null,
-  primary key (environment_id, email_key)
+  suppressed_at timestamptz not null
 );
 comment on table audience.suppressions is 'Addresses that get no mail whatever their consents say, of subscribers or not.';
 create index suppressions_newest on audience.suppressions (environment_id, suppressed_at desc, email_key desc);
 create index suppressions_of_reason on audience.suppressions (environment_id, reason, suppressed_at desc, email_key desc);
+alter table audience.suppressions add primary key (environment_id, email_key);
 
 create table audience.erased_suppressions (
   environment_id bigint not null,
@@ -219,7 +221,6 @@ create table audience.custom_fields (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   archived_at timestamptz check ((archived_at is null) = (status = 'ACTIVE')),
-  primary key (id, environment_id),
   unique (environment_id, key)
 );
 comment on table audience.custom_fields is
@@ -227,6 +228,7 @@ comment on table audience.custom_fields is
 comment on column audience.custom_fields.options is '[{"value": …, "label": …}]: json keeps them as they were given, in their order.';
 -- Read with every subscriber, and nearly always empty.
 create index custom_fields_archived on audience.custom_fields (environment_id, key) where status = 'ARCHIVED';
+alter table audience.custom_fields add primary key (id, environment_id);
 
 create table audience.segments (
   id uuid not null,
@@ -243,7 +245,6 @@ create table audience.segments (
   evaluated_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
-  primary key (id, environment_id),
   unique (environment_id, segment_key)
 );
 comment on table audience.segments is 'Groups of subscribers: STATIC ones are lists, DYNAMIC ones have rules.';
@@ -253,18 +254,19 @@ comment on column audience.segments.member_count is 'Rows of segment_members; of
 comment on column audience.segments.is_due is 'The rules changed since they were last evaluated.';
 create index segments_newest on audience.segments (environment_id, created_at desc, id desc);
 create index segments_to_evaluate on audience.segments (evaluated_at) where type = 'DYNAMIC';
+alter table audience.segments add primary key (id, environment_id);
 
 create table audience.segment_references (
   segment_id uuid not null,
   used_segment_id uuid not null,
   environment_id bigint not null,
-  primary key (segment_id, used_segment_id, environment_id),
   foreign key (segment_id, environment_id) references audience.segments on delete cascade,
   foreign key (used_segment_id, environment_id) references audience.segments
 );
 comment on table audience.segment_references is 'Which segments a segment''s rules name.';
 create index segment_references_of_used on audience.segment_references (used_segment_id);
 create index segment_references_of_environment on audience.segment_references (environment_id);
+alter table audience.segment_references add primary key (segment_id, used_segment_id, environment_id);
 
 -- No foreign key to subscribers: it would cost more than the rows, and lock every subscriber that enters. The trigger
 -- leave_segments does its work.
@@ -380,12 +382,12 @@ create table audience.import_errors (
   email text,
   email_key text collate "C",
   errors jsonb not null,
-  primary key (import_id, row_number, environment_id),
   foreign key (import_id, environment_id) references audience.imports on delete cascade
 );
 comment on table audience.import_errors is 'Rows of imports that were refused, and why.';
 -- To erase a person from it.
 create index import_errors_of_address on audience.import_errors (environment_id, email_key) where email_key is not null;
+alter table audience.import_errors add primary key (import_id, row_number, environment_id);
 
 create table audience.counters (
   environment_id bigint not null,
@@ -423,8 +425,7 @@ create table audience.trigger_watches (
   environment_id bigint not null,
   kind text collate "C" not null check (kind in ('SUBSCRIBED', 'SEGMENT_ENTERED', 'SEGMENT_LEFT', 'CUSTOM_EVENT')),
   subject text collate "C" not null,
-  is_open boolean not null,
-  primary key (watcher_id, environment_id)
+  is_open boolean not null
 );
 comment on table audience.trigger_watches is
   'Triggers of automations: a topic''s new subscribers, who enters or leaves a segment, an event by its name.';
@@ -432,6 +433,7 @@ comment on column audience.trigger_watches.watcher_id is 'The automation''s id.'
 comment on column audience.trigger_watches.subject is 'The id of the topic or segment, or the name of the event.';
 comment on column audience.trigger_watches.is_open is 'False: nothing new is written; what was written stays.';
 create index trigger_watches_of_subject on audience.trigger_watches (environment_id, kind, subject) where is_open;
+alter table audience.trigger_watches add primary key (watcher_id, environment_id);
 
 create table audience.recorded_triggers (
   id bigint generated always as identity,

@@ -41,7 +41,6 @@ create table messaging.campaigns (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   deleted_at timestamptz,
-  primary key (id, environment_id),
   unique (environment_id, campaign_key)
 );
 comment on table messaging.campaigns is 'One mail to all subscribers of topics and segments.';
@@ -74,6 +73,7 @@ create index campaigns_under_way on messaging.campaigns (status) where status in
 create index campaigns_queued on messaging.campaigns (environment_id, queued_at desc) where queued_at is not null;
 -- The campaigns whose first report is due.
 create index campaigns_sent on messaging.campaigns (completed_at) where status in ('SENT', 'ARCHIVED');
+alter table messaging.campaigns add primary key (id, environment_id);
 
 create table messaging.campaign_tests (
   id uuid not null,
@@ -81,12 +81,12 @@ create table messaging.campaign_tests (
   campaign_id uuid not null,
   emails int not null check (emails > 0),
   created_at timestamptz not null,
-  primary key (id, environment_id),
   foreign key (campaign_id, environment_id) references messaging.campaigns on delete cascade
 );
 comment on table messaging.campaign_tests is 'Requests for test mails. A delivery of the kind TEST has the id of one as source.';
 create index campaign_tests_newest on messaging.campaign_tests (environment_id, created_at);
 create index campaign_tests_of_campaign on messaging.campaign_tests (campaign_id);
+alter table messaging.campaign_tests add primary key (id, environment_id);
 
 create table messaging.automations (
   id uuid not null,
@@ -107,7 +107,6 @@ create table messaging.automations (
   created_at timestamptz not null,
   updated_at timestamptz not null,
   deleted_at timestamptz,
-  primary key (id, environment_id),
   unique (environment_id, automation_key),
   unique (number, environment_id)
 );
@@ -122,6 +121,7 @@ comment on column messaging.automations.deleted_at is
 create index automations_newest on messaging.automations (environment_id, created_at desc, id desc) where deleted_at is null;
 create index automations_active on messaging.automations (id) where status = 'ACTIVE';
 create index automations_closing on messaging.automations (id) where is_closing;
+alter table messaging.automations add primary key (id, environment_id);
 
 create table messaging.automation_versions (
   id bigint generated always as identity,
@@ -252,7 +252,6 @@ create table messaging.deliveries (
   provider_message_id text,
   created_at timestamptz not null,
   finished_at timestamptz,
-  primary key (id, queued_on, environment_id),
   unique (source_id, subscriber_id, queued_on, environment_id),
   unique (source_id, address_key, queued_on, environment_id)
 ) partition by range (queued_on);
@@ -302,6 +301,7 @@ create index deliveries_of_provider on messaging.deliveries (environment_id, pro
 create index deliveries_single_refused on messaging.deliveries (finished_at, environment_id)
   where kind <> 'CAMPAIGN' and (reason = 'sender' or bounce_class = 'sender');
 create index deliveries_single_ended on messaging.deliveries (environment_id, finished_at) where kind <> 'CAMPAIGN' and finished_at is not null;
+alter table messaging.deliveries add primary key (id, queued_on, environment_id);
 
 create table messaging.delivery_events (
   id uuid not null,
@@ -315,8 +315,7 @@ create table messaging.delivery_events (
   url text,
   link_number int,
   classification text not null default 'human' check (classification in ('human', 'proxy', 'scanner')),
-  agent text,
-  primary key (id, occurred_at, environment_id)
+  agent text
 ) partition by range (occurred_at);
 comment on table messaging.delivery_events is
   'What subscribers and their mailboxes did with mails. Partitioned by the month in which it happened.';
@@ -329,6 +328,7 @@ create index delivery_events_in_window on messaging.delivery_events (environment
   include (subscriber_id, campaign_id) where classification = 'human';
 create index delivery_events_of_subscriber on messaging.delivery_events (environment_id, subscriber_id)
   where subscriber_id is not null;
+alter table messaging.delivery_events add primary key (id, occurred_at, environment_id);
 
 create table messaging.delivery_engagement (
   delivery_id uuid not null,
@@ -543,12 +543,12 @@ create table messaging.test_inbox_messages (
   subject text not null,
   links jsonb not null,
   raw bytea not null,
-  received_at timestamptz not null,
-  primary key (id, environment_id)
+  received_at timestamptz not null
 );
 comment on table messaging.test_inbox_messages is 'Mails of the test environment, which go here instead of to their recipients.';
 create index test_inbox_newest on messaging.test_inbox_messages (environment_id, received_at desc, id desc);
 create unique index test_inbox_once on messaging.test_inbox_messages (delivery_id, environment_id);
+alter table messaging.test_inbox_messages add primary key (id, environment_id);
 
 create table messaging.mailbox_simulations (
   delivery_id uuid not null,

@@ -46,7 +46,6 @@ create table deliverability.dkim_keys (
   state text not null check (state in ('NEXT', 'ACTIVE', 'RETIRED')),
   created_at timestamptz not null,
   retired_at timestamptz,
-  primary key (id, environment_id),
   unique (domain_id, selector, environment_id),
   foreign key (domain_id, environment_id) references deliverability.sending_domains on delete cascade
 );
@@ -57,6 +56,7 @@ comment on column deliverability.dkim_keys.state is
   'NEXT is published but does not sign yet; RETIRED signs no more, but mail on its way may still be verified with it.';
 create index dkim_keys_of_environment on deliverability.dkim_keys (environment_id);
 create index dkim_keys_retired on deliverability.dkim_keys (retired_at) where retired_at is not null;
+alter table deliverability.dkim_keys add primary key (id, environment_id);
 
 create table deliverability.dns_records (
   id bigint generated always as identity,
@@ -103,12 +103,12 @@ create table deliverability.warm_up_days (
   domain_id bigint not null,
   starts_at timestamptz not null,
   mails int not null check (mails >= 0),
-  primary key (domain_id, starts_at, environment_id),
   foreign key (domain_id, environment_id) references deliverability.sending_domains on delete cascade
 ) with (fillfactor = 50);
 comment on table deliverability.warm_up_days is
   'Mails of campaigns that a new domain has begun on a day of its warm-up, counted from its verification.';
 create index warm_up_days_of_environment on deliverability.warm_up_days (environment_id);
+alter table deliverability.warm_up_days add primary key (domain_id, starts_at, environment_id);
 
 create table deliverability.tracking_hosts (
   project_id bigint not null,

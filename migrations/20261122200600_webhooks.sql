@@ -15,8 +15,7 @@ create table webhooks.endpoints (
   status text not null check (status in ('ENABLED', 'DISABLED')),
   disabled_reason text,
   created_at timestamptz not null,
-  updated_at timestamptz not null,
-  primary key (id, environment_id)
+  updated_at timestamptz not null
 );
 comment on table webhooks.endpoints is 'URLs that events are posted to.';
 comment on column webhooks.endpoints.project_id is 'The project that the secret is encrypted for.';
@@ -24,6 +23,7 @@ comment on column webhooks.endpoints.event_types is 'The types of events that ar
 comment on column webhooks.endpoints.secret is
   'Encrypted. The previous one signs beside it until its end, so that a receiver can change over.';
 create index endpoints_of_environment on webhooks.endpoints (environment_id, id);
+alter table webhooks.endpoints add primary key (id, environment_id);
 
 create table webhooks.events (
   id uuid not null,
@@ -31,13 +31,13 @@ create table webhooks.events (
   type text not null,
   subscriber_id uuid,
   data jsonb,
-  occurred_at timestamptz not null,
-  primary key (id, environment_id)
+  occurred_at timestamptz not null
 );
 comment on table webhooks.events is 'Events that are posted to endpoints.';
 comment on column webhooks.events.data is 'Null once the person was erased.';
 create index events_of_subscriber on webhooks.events (environment_id, subscriber_id) where subscriber_id is not null;
 create index events_oldest on webhooks.events (occurred_at);
+alter table webhooks.events add primary key (id, environment_id);
 
 create table webhooks.deliveries (
   id uuid not null,

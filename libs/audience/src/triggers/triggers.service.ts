@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, environmentOf, neverJoined } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import type { AwaitedTrigger } from './awaited-trigger.js';
 
@@ -61,7 +61,7 @@ export class Triggers {
   /** The waiters of all projects with recorded triggers, for the system's transactions. */
   pending(): RawBuilder<unknown> {
     return sql`select w.watcher_id from audience.trigger_watches w
-      where exists (select from audience.recorded_triggers s where s.watcher_id = w.watcher_id)`;
+      where exists (select from audience.recorded_triggers s where s.watcher_id = w.watcher_id ${neverJoined})`;
   }
 
   /**
@@ -71,7 +71,7 @@ export class Triggers {
   taking(scope: ProjectScope, watcherId: string, limit: number): RawBuilder<unknown> {
     return sql`
       delete from audience.recorded_triggers s
-      where s.environment_id = ${scope.environmentId} and s.id = any(array(
+      where s.environment_id = ${environmentOf(scope)} and s.id = any(array(
         select id from audience.recorded_triggers where environment_id = ${scope.environmentId} and watcher_id = ${watcherId}
         order by id limit ${limit} for update skip locked
       ))

@@ -135,9 +135,12 @@ function admitted(
 ): RawBuilder<unknown> {
   if (reEntry === 'ALWAYS')
     return sql`select n.subscriber_id, n.data from noted n where ${isThere} order by n.id`;
-  const isHere = sql`select from messaging.automation_runs r
-    where r.subscriber_id = n.subscriber_id and r.automation_number = ${automationNumber}`;
-  const isIn = reEntry === 'ONCE' ? isHere : sql`${isHere} and r.wake_at is not null`;
+  const isIn = reEntry === 'ONCE' ? sql`true` : sql`r.wake_at is not null`;
+  // Read once for all of them, since each would be looked up by any index while the statistics know few runs.
   return sql`select distinct on (n.subscriber_id) n.subscriber_id, n.data from noted n
-    where ${isThere} and not exists (${isIn}) order by n.subscriber_id, n.id`;
+    where ${isThere} and n.subscriber_id not in (
+      select r.subscriber_id from messaging.automation_runs r
+      where r.subscriber_id = any(array(select subscriber_id from noted))
+        and r.automation_number = (select ${automationNumber}::bigint) and ${isIn}
+    ) order by n.subscriber_id, n.id`;
 }
