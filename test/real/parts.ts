@@ -1,4 +1,4 @@
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe } from '@jest/globals';
 
@@ -9,6 +9,7 @@ const EXECUTABLES = {
   exim: ['exim4'],
   opensmtpd: ['smtpd', 'smtpctl'],
   pgbouncer: ['pgbouncer'],
+  postgresql: ['initdb', 'postgres', 'pg_basebackup'],
   redis: ['redis-server'],
   prometheus: ['prometheus', 'promtool'],
   spamassassin: ['spamassassin'],
@@ -20,17 +21,18 @@ const EXECUTABLES = {
 
 export type Part = keyof typeof EXECUTABLES;
 
-/** Mail servers that run as root, and the users for whom they give that up. */
+/** Servers that are started by root, and the users for whom they give that up. */
 const USERS: Partial<Record<Part, readonly string[]>> = {
   postfix: ['postfix'],
   exim: ['Debian-exim'],
   opensmtpd: ['opensmtpd', 'opensmtpq'],
+  postgresql: ['postgres'],
 };
 
 export const PARTS = Object.keys(EXECUTABLES) as readonly Part[];
 
 /** Directories of servers that a user's PATH often leaves out. */
-const SERVER_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
+const SERVER_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin', ...postgresDirectories()];
 
 /** The full path of an executable on the PATH, or undefined. */
 export function executable(name: string): string | undefined {
@@ -74,4 +76,12 @@ function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Of each version that Debian has installed, the newest first. */
+function postgresDirectories(): readonly string[] {
+  const versions = '/usr/lib/postgresql';
+  if (!existsSync(versions)) return [];
+  const newestFirst = readdirSync(versions).sort((one, other) => Number(other) - Number(one));
+  return newestFirst.map((version) => join(versions, version, 'bin'));
 }
