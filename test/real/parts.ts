@@ -9,7 +9,7 @@ const EXECUTABLES = {
   exim: ['exim4'],
   opensmtpd: ['smtpd', 'smtpctl'],
   pgbouncer: ['pgbouncer'],
-  postgresql: ['initdb', 'postgres', 'pg_basebackup'],
+  postgresql: ['initdb', 'postgres', 'pg_basebackup', 'setpriv'],
   redis: ['redis-server'],
   prometheus: ['prometheus', 'promtool'],
   spamassassin: ['spamassassin'],

@@ -11,6 +11,7 @@ import { serverDirectory, type ServerProcess, startServerProcess } from './serve
 
 const SUPERUSER = 'postgres';
 const DATABASE = 'mailwright';
+/** Options of setpriv: PostgreSQL refuses to run as root. */
 const AS_POSTGRES = ['--reuid=postgres', '--regid=postgres', '--init-groups'];
 /** A standby waits for nobody who reads: a conflict shows at once. */
 const SETTINGS = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_standby_streaming_delay=0'];
@@ -61,7 +62,7 @@ class Server {
     const settings = SETTINGS.flatMap((setting) => ['-c', setting]);
     const postgres = executableOf('postgresql', 'postgres');
     this.#process ??= await startServerProcess({
-      command: 'setpriv',
+      command: executableOf('postgresql', 'setpriv'),
       args: [...AS_POSTGRES, postgres, '-D', this.data, '-p', String(this.#port), ...settings],
       port: this.#port,
       directory: serverDirectory('postgres-output'),
@@ -118,7 +119,7 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
   const [primary, standby] = [openTestDatabase(first.url()), openTestDatabase(second.url())];
   return {
     primary: { ...primary, url: first.url('mailwright') },
-    standby: { url: second.url('mailwright'), query: standby.query },
+    standby: { ...standby, url: second.url('mailwright') },
     killStandby: () => second.kill(),
     startStandby: () => second.start(),
     stop: async () => {
@@ -128,7 +129,7 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
   };
 }
 
-/** PostgreSQL refuses to run as root. */
 function run(program: string, args: readonly string[]): void {
-  execFileSync('setpriv', [...AS_POSTGRES, executableOf('postgresql', program), ...args], { stdio: 'pipe' });
+  const command = [...AS_POSTGRES, executableOf('postgresql', program), ...args];
+  execFileSync(executableOf('postgresql', 'setpriv'), command, { stdio: 'pipe' });
 }

@@ -118,9 +118,8 @@ export class Database {
   }
 
   /**
-   * Runs `work`, which may only read, by `tables`, and maybe twice: on the read replica when there is one that has all that was
-   * committed when this was called, else on the primary. Within an open transaction it sees what that one wrote or does not, so
-   * nothing of it may be asked for.
+   * Runs `work`, which only reads, by `tables`, and may be run twice: on the read replica when that has all that any process had
+   * committed when this was called, else on the primary. Within an open transaction it may see what that one has written, or not.
    */
   async lateRead<T>(scope: ProjectScope, work: () => Promise<T>): Promise<T> {
     const open = this.#openOf(scope);
