@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import { CompiledQuery, type Kysely, type RawBuilder } from 'kysely';
+import type { CompiledQuery, Kysely, RawBuilder } from 'kysely';
 import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
 import { postgresWakeLine } from '../wakes/postgres-wake-line.js';
@@ -8,6 +8,7 @@ import { type Wake, type WakeLine, Wakes } from '../wakes/wakes.js';
 import { AskedTogether } from './asked-together.js';
 import { GENERIC_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
 import { copyIn } from './copy-in.js';
+import { letIdle, READ_ONLY, readOnlyWithin } from './read-only.js';
 import type { ReadReplica } from './read-replica.js';
 import { SingleStatements } from './single-statements.js';
 import { clockPreamble, lasting, preambleOf } from './scope-settings.js';
@@ -50,9 +51,6 @@ export interface StatementOptions {
   readonly isList?: boolean;
 }
 
-const READ_ONLY = 'set transaction read only';
-/** For a transaction that waits while it is read elsewhere. */
-const WAITING = 'set local idle_in_transaction_session_timeout = 0';
 const LOOK_UP_CONNECTIONS = 2;
 const LIST_CONNECTIONS = 4;
 
@@ -128,26 +126,18 @@ export class Database {
     const read = (transaction: Sql): Promise<T> =>
       this.#current.run({ sql: transaction, scope, wakes: [] }, work);
     if (this.#replica !== undefined) {
-      if (open !== undefined) await execute(open.sql, WAITING);
+      if (open !== undefined) await letIdle(open.sql);
       const answer = await this.#replica.read(settings, read);
       if (answer !== null) return answer.value;
     }
     if (open === undefined)
       return transactionPreamble.run(settings, () => this.unscoped.transaction().execute(read));
-    await execute(open.sql, `savepoint late_read; ${READ_ONLY}`);
-    const value = await read(open.sql);
-    await execute(open.sql, 'release savepoint late_read');
-    return value;
+    return readOnlyWithin(open.sql, read);
   }
 
-  /** What answers `lateRead`, where a replica is set. */
-  get replica(): { readonly answered: ReadReplica['answered']; check(): Promise<void> } | undefined {
-    const replica = this.#replica;
-    if (replica === undefined) return undefined;
-    return {
-      answered: replica.answered,
-      check: () => replica.check(`${READ_ONLY}; ${preambleOf('system')}`),
-    };
+  /** What answers `lateRead`, where it is set. */
+  get replica(): Pick<ReadReplica, 'answered' | 'check'> | undefined {
+    return this.#replica;
   }
 
   /** Runs `work` in one transaction that sees all projects' rows. For workers and operators only. */
@@ -289,10 +279,6 @@ export class Database {
     this.#wakes.send(wakes);
     return result;
   }
-}
-
-async function execute(connection: Sql, statements: string): Promise<void> {
-  await connection.executeQuery(CompiledQuery.raw(statements));
 }
 
 function sameScope(open: ProjectScope | 'system', wanted: ProjectScope | 'system'): boolean {

@@ -3,6 +3,8 @@ import { type ControlledTransaction, Kysely, type RawBuilder, sql } from 'kysely
 import type pg from 'pg';
 import { poolOf, type PoolOptions } from './connection-pool.js';
 import { databaseFailure } from './database-failure.js';
+import { READ_ONLY } from './read-only.js';
+import { preambleOf } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 import { sqlStateOf } from './sql-state.js';
 
@@ -68,8 +70,8 @@ export class ReadReplica {
   }
 
   /** Rejects when reads go to the primary now. */
-  async check(settings: string): Promise<void> {
-    const transaction = await this.#begun(settings);
+  async check(): Promise<void> {
+    const transaction = await this.#begun(`${READ_ONLY}; ${preambleOf('system')}`);
     if (transaction === null) throw new Error('The read replica is away or behind.');
     await transaction.rollback().execute();
   }
