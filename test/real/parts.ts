@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe } from '@jest/globals';
 
@@ -10,6 +10,7 @@ const EXECUTABLES = {
   exim: ['exim4'],
   opensmtpd: ['smtpd', 'smtpctl'],
   pgbouncer: ['pgbouncer'],
+  postgresql: ['initdb', 'postgres', 'pg_basebackup', 'setpriv'],
   redis: ['redis-server'],
   prometheus: ['prometheus', 'promtool'],
   spamassassin: ['spamassassin'],
@@ -22,11 +23,12 @@ const EXECUTABLES = {
 
 export type Part = keyof typeof EXECUTABLES;
 
-/** Mail servers that run as root, and the users for whom they give that up. */
+/** Servers that are started by root, and the users for whom they give that up. */
 const USERS: Partial<Record<Part, readonly string[]>> = {
   postfix: ['postfix'],
   exim: ['Debian-exim'],
   opensmtpd: ['opensmtpd', 'opensmtpq'],
+  postgresql: ['postgres'],
 };
 
 /** Extensions of the PostgreSQL that `pg_config` is of. */
@@ -35,7 +37,7 @@ const EXTENSIONS: Partial<Record<Part, string>> = { citus: 'citus.so' };
 export const PARTS = Object.keys(EXECUTABLES) as readonly Part[];
 
 /** Directories of servers that a user's PATH often leaves out. */
-const SERVER_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
+const SERVER_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin', ...postgresDirectories()];
 
 /** The full path of an executable on the PATH, or undefined. */
 export function executable(name: string): string | undefined {
@@ -87,4 +89,12 @@ function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Of each version that Debian has installed, the newest first. */
+function postgresDirectories(): readonly string[] {
+  const versions = '/usr/lib/postgresql';
+  if (!existsSync(versions)) return [];
+  const newestFirst = readdirSync(versions).sort((one, other) => Number(other) - Number(one));
+  return newestFirst.map((version) => join(versions, version, 'bin'));
 }

@@ -118,7 +118,7 @@ function operationsOf(app: INestApplicationContext): Operations {
   const database = app.get(Database);
   const backend = app.get<QueueBackend>(QUEUE_BACKEND);
   const registry = app.get<Registry>(Registry);
-  collectProcessMetrics(registry, database.pool);
+  collectProcessMetrics(registry, database);
   const checks = [...databaseChecks(database), { name: 'queue', check: () => backend.ping() }];
   return new Operations(new HealthChecks(checks), registry);
 }

@@ -81,6 +81,7 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
         useFactory: () =>
           Database.connect({
             url: config.DATABASE_URL,
+            readUrl: config.DATABASE_READ_URL,
             poolSize: config.DATABASE_POOL_SIZE,
             applicationName,
             entities,

@@ -64,7 +64,7 @@ export class DeliveriesQuery {
     status: DeliveryState | undefined,
   ): Promise<Page<DeliveryRow>> {
     if (!isCampaignKey(campaignKey)) throw new NotFoundError();
-    return this.database.transaction(scope, async () => {
+    return this.database.lateRead(scope, async () => {
       const campaign = await this.#campaign(scope, campaignKey);
       const rows = await this.#deliveriesOf(campaign, status)
         .select(['d.id', 'd.subscriberId', 'd.reason', 'd.locale', 'd.messageId', 'd.possibleDuplicate'])

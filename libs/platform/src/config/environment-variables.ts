@@ -38,6 +38,10 @@ export const environmentVariables = z.object({
     description:
       'The same database by the login that owns the schema, for `migrate` alone, which makes the login of DATABASE_URL. Default: DATABASE_URL.',
   }),
+  DATABASE_READ_URL: urlOf('postgres:', 'postgresql:').optional().meta({
+    description:
+      'A streaming replica of the same server by the login of DATABASE_URL: lists of deliveries, exports and the breakdowns of reports are read there. Without it, as everything else.',
+  }),
   DATABASE_POOL_SIZE: count(2, 200).default(10).meta({ description: 'Connections per process.' }),
   REDIS_URL: urlOf('redis:', 'rediss:').optional().meta({
     description:

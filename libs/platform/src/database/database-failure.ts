@@ -53,7 +53,7 @@ export function databaseFailure(error: unknown): DatabaseFailure | null {
       message: `The user of DATABASE_URL has too few rights (docs/database.md#logins): ${refused}.`,
     };
   }
-  return BY_CODE[code] ?? (text.startsWith('Connection terminated') ? CUT : null);
+  return BY_CODE[code] ?? (/^Connection terminated|is not queryable$/.test(text) ? CUT : null);
 }
 
 function unavailable(message: string): DatabaseFailure {

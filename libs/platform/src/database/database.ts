@@ -8,6 +8,8 @@ import { type Wake, type WakeLine, Wakes } from '../wakes/wakes.js';
 import { AskedTogether } from './asked-together.js';
 import { GENERIC_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
 import { copyIn } from './copy-in.js';
+import { letIdle, READ_ONLY, readOnlyWithin } from './read-only.js';
+import type { ReadReplica } from './read-replica.js';
 import { SingleStatements } from './single-statements.js';
 import { clockPreamble, lasting, preambleOf } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
@@ -23,11 +25,14 @@ export interface DatabaseOptions extends PoolOptions {
   readonly clock?: Clock | undefined;
   /** Default: NOTIFY. */
   readonly wakeLine?: WakeLine | undefined;
+  /** Of a standby, for `lateRead`. */
+  readonly readUrl?: string | undefined;
 }
 
 interface OpenTransaction {
   readonly scope: ProjectScope | 'system';
-  readonly em: EntityManager;
+  /** A late read has none. */
+  readonly em?: EntityManager;
   readonly sql: Sql;
   /** To be sent once it is committed. */
   readonly wakes: Wake[];
@@ -64,6 +69,7 @@ export class Database {
   readonly #wakes: Wakes;
   readonly #current = new AsyncLocalStorage<OpenTransaction>();
   #compiler: Sql | undefined;
+  #replica: ReadReplica | undefined;
   readonly #asked = new AskedTogether((statement) => this.statement('system', statement));
 
   private constructor(
@@ -94,12 +100,44 @@ export class Database {
       lookUps: new SingleStatements(poolOf(options, LOOK_UP_CONNECTIONS, GENERIC_PLANS)),
       lists: new SingleStatements(poolOf(options, LIST_CONNECTIONS, GENERIC_PLANS)),
     };
-    return new Database(orm, pool, single, options);
+    const database = new Database(orm, pool, single, options);
+    if (options.readUrl !== undefined) await database.#follow({ ...options, url: options.readUrl });
+    return database;
+  }
+
+  async #follow(options: PoolOptions): Promise<void> {
+    const { ReadReplica: Replica } = await import('./read-replica.js');
+    this.#replica = new Replica(options, (statement) => this.statement('system', statement));
   }
 
   /** Runs `work` in one transaction that sees only the rows of `scope`; commits when it resolves. */
   transaction<T>(scope: ProjectScope, work: () => Promise<T>): Promise<T> {
     return this.#run(scope, work);
+  }
+
+  /**
+   * Runs `work`, which only reads, by `tables`, and may be run twice: on the read replica when that has all that any process had
+   * committed when this was called, else on the primary. Within an open transaction it may see what that one has written, or not.
+   */
+  async lateRead<T>(scope: ProjectScope, work: () => Promise<T>): Promise<T> {
+    const open = this.#openOf(scope);
+    if (open !== undefined && open.em === undefined) return work();
+    const settings = `${READ_ONLY}; ${this.#settingsOf(scope)}`;
+    const read = (transaction: Sql): Promise<T> =>
+      this.#current.run({ sql: transaction, scope, wakes: [] }, work);
+    if (this.#replica !== undefined) {
+      if (open !== undefined) await letIdle(open.sql);
+      const answer = await this.#replica.read(settings, read);
+      if (answer !== null) return answer.value;
+    }
+    if (open === undefined)
+      return transactionPreamble.run(settings, () => this.unscoped.transaction().execute(read));
+    return readOnlyWithin(open.sql, read);
+  }
+
+  /** What answers `lateRead`, where it is set. */
+  get replica(): Pick<ReadReplica, 'answered' | 'check'> | undefined {
+    return this.#replica;
   }
 
   /** Runs `work` in one transaction that sees all projects' rows. For workers and operators only. */
@@ -109,7 +147,9 @@ export class Database {
 
   /** The unit of work of the open transaction. Throws outside of one. */
   get em(): EntityManager {
-    return this.#open().em;
+    const { em } = this.#open();
+    if (em === undefined) throw new Error('A late read has no unit of work.');
+    return em;
   }
 
   /** SQL of the open transaction, on the tables of one or several contexts (`Tables`). Throws outside of a transaction. */
@@ -138,7 +178,7 @@ export class Database {
     const client = await this.pool.connect();
     const commits = isDurable ? '' : '; set local synchronous_commit = off';
     try {
-      await client.query(`begin; ${preambleOf(scope)}${clockPreamble(this.#clock)}${commits}`);
+      await client.query(`begin; ${this.#settingsOf(scope)}${commits}`);
       await copyIn(client, statement, data);
       await client.query('commit');
       client.release();
@@ -160,7 +200,7 @@ export class Database {
     { flushed = true, isList = false }: StatementOptions = {},
   ): Promise<Row[]> {
     const commits = `; set synchronous_commit = ${flushed ? 'on' : 'off'}`;
-    const settings = lasting(`${preambleOf(scope)}${clockPreamble(this.#clock)}${commits}`);
+    const settings = lasting(`${this.#settingsOf(scope)}${commits}`);
     const { sql, parameters } = this.#compiled(statement);
     return (isList ? this.single.lists : this.single.lookUps).run<Row>(settings, sql, parameters);
   }
@@ -204,7 +244,7 @@ export class Database {
     await this.#orm.close(true);
     // The ORM ends the pool only when it has used it.
     if (!this.pool.ended) await this.pool.end();
-    await Promise.all([this.single.lookUps.close(), this.single.lists.close()]);
+    await Promise.all([this.single.lookUps.close(), this.single.lists.close(), this.#replica?.close()]);
   }
 
   #open(): OpenTransaction {
@@ -213,15 +253,23 @@ export class Database {
     return open;
   }
 
-  async #run<T>(scope: ProjectScope | 'system', work: () => Promise<T>): Promise<T> {
+  /** The open transaction. Throws when it is of another scope. */
+  #openOf(scope: ProjectScope | 'system'): OpenTransaction | undefined {
     const open = this.#current.getStore();
-    if (open !== undefined) {
-      if (!sameScope(open.scope, scope)) throw new Error('A transaction of another scope is open.');
-      return work();
-    }
+    if (open !== undefined && !sameScope(open.scope, scope))
+      throw new Error('A transaction of another scope is open.');
+    return open;
+  }
+
+  #settingsOf(scope: ProjectScope | 'system'): string {
+    return `${preambleOf(scope)}${clockPreamble(this.#clock)}`;
+  }
+
+  async #run<T>(scope: ProjectScope | 'system', work: () => Promise<T>): Promise<T> {
+    if (this.#openOf(scope) !== undefined) return work();
     const em = this.#orm.em.fork({ clear: true, useContext: false });
     const wakes: Wake[] = [];
-    const result = await transactionPreamble.run(`${preambleOf(scope)}${clockPreamble(this.#clock)}`, () =>
+    const result = await transactionPreamble.run(this.#settingsOf(scope), () =>
       em.transactional((inner) => {
         const sql = inner.getTransactionContext<Sql>();
         if (sql === undefined) throw new Error('The transaction did not start.');

@@ -76,7 +76,7 @@ const providers = [
   {
     provide: Operations,
     useFactory: (database: Database, storage: RateLimitStorage, registry: Registry, draining: Draining) => {
-      collectProcessMetrics(registry, database.pool);
+      collectProcessMetrics(registry, database);
       const rateLimit = { name: 'rateLimit', check: () => storage.ping() };
       const checks = [...databaseChecks(database), rateLimit, draining.check()];
       return new Operations(new HealthChecks(checks), registry);

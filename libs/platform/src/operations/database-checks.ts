@@ -7,8 +7,10 @@ import type { HealthCheck } from './health-checks.js';
  * while a newer version migrates goes on until it is replaced.
  */
 export function databaseChecks(database: Database): HealthCheck[] {
+  const { replica } = database;
   return [
     { name: 'database', check: () => database.ping() },
     { name: 'migrations', check: () => refuseOlderSchema(database.pool) },
+    ...(replica ? [{ name: 'readReplica', check: () => replica.check(), isOptional: true }] : []),
   ];
 }

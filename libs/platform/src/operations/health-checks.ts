@@ -4,12 +4,15 @@ export interface HealthCheck {
   readonly name: string;
   /** Rejects, or does not answer, when it is not there. */
   check(): Promise<void>;
+  /** The process does its work without it. */
+  readonly isOptional?: boolean;
 }
 
 export type HealthState = 'ok' | 'failed' | 'timed out';
 
 export interface Readiness {
-  readonly status: 'ok' | 'unavailable';
+  /** Degraded: ready, and only something optional is missing. */
+  readonly status: 'ok' | 'degraded' | 'unavailable';
   readonly checks: Readonly<Record<string, HealthState>>;
 }
 
@@ -21,11 +24,13 @@ export class HealthChecks {
 
   /** Asks all at once; answers within two seconds. */
   async readiness(): Promise<Readiness> {
-    const states = await Promise.all(
-      this.checks.map(async (check) => [check.name, await stateOf(check)] as const),
-    );
-    const isReady = states.every(([, state]) => state === 'ok');
-    return { status: isReady ? 'ok' : 'unavailable', checks: Object.fromEntries(states) };
+    const states = await Promise.all(this.checks.map(stateOf));
+    const missing = this.checks.filter((_, index) => states[index] !== 'ok');
+    const without = missing.every(({ isOptional }) => isOptional) ? 'degraded' : 'unavailable';
+    return {
+      status: missing.length === 0 ? 'ok' : without,
+      checks: Object.fromEntries(this.checks.map(({ name }, index) => [name, states[index]!])),
+    };
   }
 }
 

@@ -29,4 +29,16 @@ describe('The operations port', () => {
     expect((await fetch(`${url}/`)).status).toBe(404);
     expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(405);
   });
+
+  it('is ready without what is optional, and says that it is missing', async () => {
+    const optional = { name: 'replica', check: () => Promise.reject(new Error('away')), isOptional: true };
+    const health = new HealthChecks([{ name: 'database', check: async () => undefined }, optional]);
+    server = new OperationsServer(new Operations(health, new Registry()));
+    const answer = await fetch(`http://127.0.0.1:${await server.listen(0, '127.0.0.1')}/health/ready`);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({
+      status: 'degraded',
+      checks: { database: 'ok', replica: 'failed' },
+    });
+  });
 });

@@ -25,7 +25,7 @@ export class Operations {
         return json(200, { status: 'ok' });
       case '/health/ready': {
         const readiness = await this.health.readiness();
-        return json(readiness.status === 'ok' ? 200 : 503, readiness);
+        return json(readiness.status === 'unavailable' ? 503 : 200, readiness);
       }
       case '/metrics':
         return { status: 200, contentType: this.registry.contentType, body: await this.registry.metrics() };

@@ -125,23 +125,30 @@ export class CampaignBreakdowns {
 
   async #count(scope: ProjectScope, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
     const [countedAt, began] = [this.clock.now(), performance.now()];
-    // Looked up first: what changes while it is counted makes it out of date, at worst without need.
-    const { rows } = await sql<{ version: string }>`select ${versionOf(campaign.id)} as version`.execute(
-      this.database.tables(),
-    );
-    const links = (await linkClicks(this.database, campaign)).slice(0, MOST_LINKS);
-    const providers = await providerFigures(this.database, scope, campaign, FEWEST_MAILS_OF_DOMAIN);
-    const languages = await languageFigures(this.database, scope, campaign);
+    const { version, links, providers, languages } = await this.database.lateRead(scope, async () => ({
+      // Looked up first: what changes while it is counted makes it out of date, at worst without need.
+      version: await this.#versionOf(campaign.id),
+      links: (await linkClicks(this.database, campaign)).slice(0, MOST_LINKS),
+      providers: await providerFigures(this.database, scope, campaign, FEWEST_MAILS_OF_DOMAIN),
+      languages: await languageFigures(this.database, scope, campaign),
+    }));
     const milliseconds = Math.round(performance.now() - began);
     await sql`
       insert into messaging.campaign_breakdowns as b (campaign_id, environment_id, version, links, providers, languages, counted_at,
         milliseconds)
-      values (${campaign.id}, ${scope.environmentId}, ${rows[0]?.version}, ${JSON.stringify(links)}, ${JSON.stringify(providers)},
+      values (${campaign.id}, ${scope.environmentId}, ${version}, ${JSON.stringify(links)}, ${JSON.stringify(providers)},
         ${JSON.stringify(languages)}, ${countedAt}, ${milliseconds})
       on conflict (campaign_id, environment_id) do update set version = excluded.version, links = excluded.links, providers = excluded.providers,
         languages = excluded.languages, counted_at = excluded.counted_at, milliseconds = excluded.milliseconds
     `.execute(this.database.tables());
     return { links, providers, languages, countedAt, milliseconds, isCurrent: true };
+  }
+
+  async #versionOf(campaignId: string): Promise<string | undefined> {
+    const { rows } = await sql<{ version: string }>`select ${versionOf(campaignId)} as version`.execute(
+      this.database.tables(),
+    );
+    return rows[0]?.version;
   }
 }
 

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { sentCampaign } from '../../campaigns/campaigns.query.js';
+import type { MessagingTables } from '../../messaging-tables.js';
 import { DELIVERIES_CSV_HEADER, deliveriesCsv, type DeliveryReportRow } from './deliveries-csv.js';
 import { ReportExportRepository } from './report-export.repository.js';
 
@@ -29,21 +30,39 @@ export class DeliveriesExportMaker {
     while (!signal.aborted && (await this.makePart(scope, exportId)));
   }
 
-  /** The next part; true while there is more. */
-  makePart(scope: ProjectScope, exportId: string): Promise<boolean> {
+  /** The next part; true while there is more. What is read is written only where nothing was, and nobody was erased, meanwhile. */
+  async makePart(scope: ProjectScope, exportId: string): Promise<boolean> {
+    const next = await this.database.lateRead(scope, () => this.#next(scope, exportId));
     return this.database.transaction(scope, async () => {
       const file = await this.exports.lockPending(scope, exportId);
-      if (file === null) return false;
-      const sent = sentCampaign(this.database.tables(), scope, file.campaignId);
-      const campaign = await sent.executeTakeFirst();
-      const page =
-        campaign === undefined ? [] : await this.#recipientsAfter(scope, campaign, file.cursor ?? '');
-      const header = file.parts === 0 ? DELIVERIES_CSV_HEADER : '';
-      const isLast = page.length < ROWS_A_PART;
-      const cursor = page.at(-1)?.addressKey ?? null;
-      await this.exports.addPart(file, header + deliveriesCsv(page), { cursor, isLast });
+      if (next === null || file === null) return false;
+      if (file.parts !== next.part) return true;
+      const header = next.part === 0 ? DELIVERIES_CSV_HEADER : '';
+      const isLast = next.page.length < ROWS_A_PART;
+      const cursor = next.page.at(-1)?.addressKey ?? null;
+      await this.exports.addPart(file, header + deliveriesCsv(next.page), { cursor, isLast });
       return !isLast;
     });
+  }
+
+  /** Null when the file is made or gone. */
+  async #next(
+    scope: ProjectScope,
+    exportId: string,
+  ): Promise<{ readonly part: number; readonly page: readonly RecipientRow[] } | null> {
+    const file = await this.database
+      .tables<MessagingTables>()
+      .selectFrom('messaging.exports')
+      .select(['campaignId', 'parts as part', 'cursor'])
+      .where('environmentId', '=', scope.environmentId)
+      .where('id', '=', exportId)
+      .where('state', '=', 'PENDING')
+      .executeTakeFirst();
+    if (file === undefined) return null;
+    const campaign = await sentCampaign(this.database.tables(), scope, file.campaignId).executeTakeFirst();
+    const page =
+      campaign === undefined ? [] : await this.#recipientsAfter(scope, campaign, file.cursor ?? '');
+    return { part: file.part, page };
   }
 
   /** By address, which is how the index of a campaign's deliveries is ordered. */
@@ -72,7 +91,6 @@ export class DeliveriesExportMaker {
         and d.kind = 'CAMPAIGN' and d.address_key > ${cursor}
       order by d.address_key limit ${ROWS_A_PART}
     `.execute(tables);
-    await sql`set local enable_seqscan to default`.execute(tables);
     return rows;
   }
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { eventually } from '#testing/eventually';
@@ -84,6 +85,33 @@ describe('the export with a row for each recipient', () => {
       expect(part).not.toMatch(/(?:^|,)"?[=+@-]/m);
     }
     expect(emails.size).toBe(ROWS + 1);
+  });
+
+  it.each([
+    ['somebody was erased meanwhile', `state = 'FAILED', taken_at = now()`, false],
+    ['another worker has written it', 'parts = parts + 1', true],
+  ])('writes no part that it has read when %s', async (_, change, hasMore) => {
+    const asked = fixture.get(ReportExportsService).deliveries(scope, campaign.campaignKey);
+    asked.catch(() => undefined);
+    const id = await requested();
+    const other = new pg.Client({ connectionString: fixture.test.adminUrl });
+    await other.connect();
+    await other.query('begin');
+    await other.query('select from messaging.exports where id = $1 for update', [id]);
+    const made = fixture.get(DeliveriesExportMaker).makePart(scope, id);
+    await eventually('it is about to be written', async () => {
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return (await fixture.test.query(waiting)).length > 0;
+    });
+    await other.query(`update messaging.exports set ${change} where id = $1`, [id]);
+    await other.query('commit');
+    await other.end();
+    expect(await made).toBe(hasMore);
+    expect(await fixture.test.query('select from messaging.export_parts where export_id = $1', [id])).toEqual(
+      [],
+    );
+    await fixture.test.query(`delete from messaging.exports where id = $1`, [id]);
+    await expect(asked).rejects.toThrow(NotFoundError);
   });
 
   it.each(['deliveries', 'statistics'] as const)(

@@ -1,0 +1,139 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ControlledTransaction, Kysely, type RawBuilder, sql } from 'kysely';
+import type pg from 'pg';
+import { poolOf, type PoolOptions } from './connection-pool.js';
+import { databaseFailure } from './database-failure.js';
+import { READ_ONLY } from './read-only.js';
+import { preambleOf } from './scope-settings.js';
+import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
+import { sqlStateOf } from './sql-state.js';
+
+type Transaction = ControlledTransaction<unknown>;
+
+/** How far the primary's log is, and which server it is. */
+interface LogPosition {
+  readonly lsn: string;
+  readonly cluster: string;
+  readonly startedAt: string;
+}
+
+/** Asked of the primary: behind it is nothing that was committed and answered for. */
+const LOG_POSITION = sql<LogPosition>`
+  select pg_current_wal_flush_lsn()::text as lsn, pg_postmaster_start_time()::text as "startedAt",
+    (select system_identifier::text from pg_control_system()) as cluster`;
+
+/** A server that does not follow any more must be the primary itself. */
+const hasReached = ({ lsn, cluster, startedAt }: LogPosition) => sql<{ readonly isThere: boolean | null }>`
+  select system_identifier::text = ${cluster} and case
+      when pg_is_in_recovery() then pg_last_wal_replay_lsn() >= ${lsn}::pg_lsn
+      else pg_postmaster_start_time()::text = ${startedAt}
+    end as "isThere"
+  from pg_control_system()`;
+
+/** How long a read waits for the replica, to answer and to catch up. */
+const PATIENCE_MS = 200;
+/** How long a replica is left alone that could not be reached or was behind. */
+const REST_MS = 1_000;
+const LOOK_AGAIN_MS = 5;
+
+/** What a standby cancels when it replays the removal of what is being read (PostgreSQL, “Handling Query Conflicts”): a query, or the session. */
+const CONFLICTS: readonly (string | null)[] = ['40001', '40P01', '57P04'];
+
+/** A standby of the primary, for reads of what it has replayed. */
+export class ReadReplica {
+  /** How many reads each server has answered. */
+  readonly answered = { replica: 0, primary: 0 };
+  readonly #pool: pg.Pool;
+  readonly #sql: Kysely<unknown>;
+  #restsUntil = 0;
+
+  constructor(
+    options: PoolOptions,
+    private readonly askPrimary: <Row>(statement: RawBuilder<Row>) => Promise<Row[]>,
+  ) {
+    this.#pool = poolOf(options, options.poolSize);
+    this.#sql = new Kysely({ dialect: new ScopedPostgresDialect({ pool: this.#pool }) });
+  }
+
+  /**
+   * What `work` reads in a transaction with these settings, when the replica has all that the primary had when this was called.
+   * Null when it has not, is away, or was lost meanwhile: then the primary is to be read.
+   */
+  async read<T>(
+    settings: string,
+    work: (transaction: Transaction) => Promise<T>,
+  ): Promise<{ readonly value: T } | null> {
+    const transaction = await this.#begun(settings);
+    const done = transaction === null ? null : await this.#finished(transaction, work);
+    this.answered[done === null ? 'primary' : 'replica'] += 1;
+    return done;
+  }
+
+  /** Rejects when reads go to the primary now. */
+  async check(): Promise<void> {
+    const transaction = await this.#begun(`${READ_ONLY}; ${preambleOf('system')}`);
+    if (transaction === null) throw new Error('The read replica is away or behind.');
+    await transaction.rollback().execute();
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+
+  async #begun(settings: string): Promise<Transaction | null> {
+    if (performance.now() < this.#restsUntil) return null;
+    const late = Promise.withResolvers<null>();
+    const patience = new AbortController();
+    const timer = setTimeout(() => {
+      patience.abort();
+      late.resolve(null);
+    }, PATIENCE_MS);
+    try {
+      const begun = this.#caughtUp(settings, patience.signal).catch(() => null);
+      const transaction = await Promise.race([begun, late.promise]);
+      if (transaction === null) this.#rest();
+      return transaction;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Position and replay are looked at where it is read: what the URL leads to may be several replicas. */
+  async #caughtUp(settings: string, signal: AbortSignal): Promise<Transaction | null> {
+    const [position] = await this.askPrimary(LOG_POSITION);
+    if (position === undefined) return null;
+    const transaction = await transactionPreamble.run(settings, () => this.#sql.startTransaction().execute());
+    try {
+      while (!signal.aborted) {
+        const { rows } = await hasReached(position).execute(transaction);
+        // Nobody waits for it any more when it was aborted meanwhile.
+        if (rows[0]?.isThere === true && !signal.aborted) return transaction;
+        await delay(LOOK_AGAIN_MS);
+      }
+    } catch {
+      // Lost.
+    }
+    await transaction.rollback().execute();
+    return null;
+  }
+
+  async #finished<T>(
+    transaction: Transaction,
+    work: (transaction: Transaction) => Promise<T>,
+  ): Promise<{ readonly value: T } | null> {
+    try {
+      const value = await work(transaction);
+      await transaction.commit().execute();
+      return { value };
+    } catch (error) {
+      await transaction.rollback().execute();
+      if (databaseFailure(error) === null && !CONFLICTS.includes(sqlStateOf(error))) throw error;
+      this.#rest();
+      return null;
+    }
+  }
+
+  #rest(): void {
+    this.#restsUntil = performance.now() + REST_MS;
+  }
+}
