@@ -46,9 +46,12 @@ describe('the code in the documentation', () => {
   const rooms = new Map<string, SampleRoom>();
 
   const roomOf = async (page: string): Promise<SampleRoom> => {
-    const makesAcme = shell.some((sample) => sample.page === page && sample.code.includes('tenant:create'));
+    const commands = shell.filter((sample) => sample.page === page).map(({ code }) => code);
+    const isOperators =
+      sql.some((sample) => sample.page === page) || commands.some((code) => code.includes('npm run cli'));
+    const makesAcme = commands.some((code) => code.includes('tenant:create'));
     const own = join(directory, page.replaceAll(/\W/g, '-'));
-    const room = rooms.get(page) ?? (await openRoom(system, own, { makesAcme }));
+    const room = rooms.get(page) ?? (await openRoom(system, own, { isOperators, makesAcme }));
     rooms.set(page, room);
     return room;
   };
@@ -61,7 +64,7 @@ describe('the code in the documentation', () => {
 
   afterAll(async () => {
     await system?.stop();
-    for (const { database } of rooms.values()) await database.drop();
+    for (const { database } of rooms.values()) await database?.drop();
     await rm(directory, { recursive: true, force: true });
   });
 
@@ -109,7 +112,7 @@ describe('the code in the documentation', () => {
         .filter((sample) => sample.page === page)
         .flatMap(({ code }) => code.split(/;.*$/m));
       for (const statement of statements.filter((text) => text.trim() !== ''))
-        await database.query(statement);
+        await database!.query(statement);
     });
   });
 

@@ -1,17 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Asks again every 20 ms until `probe` gives something other than null, undefined or false, or throws at the deadline. */
+/** Between two questions, in ms: what takes long is asked seldom, since each costs the programs what they have to do. */
+const SHORTEST = 20;
+const LONGEST = 200;
+
+/** Asks again until `probe` gives something other than null, undefined or false, or throws at the deadline. */
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
   deadlineMs = 120_000,
 ): Promise<T> {
-  const end = now() + deadlineMs;
+  const begin = now();
   for (;;) {
     const found = await probe();
     if (found !== null && found !== undefined && found !== false) return found;
-    if (now() > end) throw new Error(`Waited ${deadlineMs} ms in vain: ${what}.`);
-    await delay(20);
+    const waited = now() - begin;
+    if (waited > deadlineMs) throw new Error(`Waited ${deadlineMs} ms in vain: ${what}.`);
+    await delay(Math.min(SHORTEST + waited / 10, LONGEST));
   }
 }
 

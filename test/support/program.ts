@@ -81,12 +81,14 @@ function flagsOf(program: Program, isQuick: boolean): readonly string[] {
 function clockRead(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     if (!child.connected) return resolve();
-    const read = (message: { readonly type?: string }) => {
-      if (message.type !== 'clock-read') return;
-      child.off('message', read);
+    const done = () => {
+      child.off('message', read).off('exit', done);
       resolve();
     };
-    child.on('message', read).once('exit', () => resolve());
+    const read = (message: { readonly type?: string }) => {
+      if (message.type === 'clock-read') done();
+    };
+    child.on('message', read).once('exit', done);
     child.send({ type: 'read-clock' });
   });
 }

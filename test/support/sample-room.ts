@@ -13,8 +13,8 @@ const ROOT = projectRoot();
 export interface SampleRoom {
   readonly directory: string;
   readonly client: ApiClient;
-  /** For the operator's commands, which work on a database of their own. */
-  readonly database: TestDatabase;
+  /** For SQL and the operator's commands, which work on a database of their own; null where a page has none of them. */
+  readonly database: TestDatabase | null;
   readonly environment: Record<string, string>;
 }
 
@@ -34,18 +34,22 @@ export async function installSdk(directory: string): Promise<void> {
   await symlink(join(ROOT, 'dist/packages/sdk/src'), join(sdk, 'built'));
 }
 
-/** A project DEMO as `npm start` makes it, and a database that has ACME/NEWS unless the page makes that itself. */
+/**
+ * A project DEMO as `npm start` makes it, and for a page that is the operator's a database, which has ACME/NEWS unless the
+ * page makes that itself.
+ */
 export async function openRoom(
   system: System,
   directory: string,
-  { makesAcme }: { readonly makesAcme: boolean },
+  { isOperators, makesAcme }: { readonly isOperators: boolean; readonly makesAcme: boolean },
 ): Promise<SampleRoom> {
   const client = await (await system.project('DEMO')).client('TEST');
   await client.post('/topics', { name: 'Product news', doubleOptInEnabled: true });
   await client.post('/topics', { name: 'Release notes', doubleOptInEnabled: false });
-  const database = await createTestDatabase();
-  const operator = { DATABASE_URL: database.url, DATABASE_OWNER_URL: database.adminUrl, ...SECRETS };
-  if (!makesAcme) await makeAcme(operator);
+  const database = isOperators ? await createTestDatabase() : null;
+  const urls = database && { DATABASE_URL: database.url, DATABASE_OWNER_URL: database.adminUrl };
+  const operator = { ...urls, ...SECRETS };
+  if (isOperators && !makesAcme) await makeAcme(operator);
   const testKey = client.key ?? '';
   await mkdir(join(directory, '.data'), { recursive: true });
   await writeFile(join(directory, '.data/demo.json'), JSON.stringify({ baseUrl: system.baseUrl, testKey }));

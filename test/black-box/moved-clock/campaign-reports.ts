@@ -1,23 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { newId } from '../../libs/kernel/src/index.js';
-import { LinkTokens } from '../../libs/platform/src/tokens/link-tokens.js';
+import { beforeAll, expect, it } from '@jest/globals';
+import { newId } from '#kernel';
+import { LinkTokens } from '#platform';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
-import { ModelServer } from '#testing/model-server';
+import type { ModelServer } from '#testing/model-server';
 import { runCliForJson } from '#testing/operator-cli';
 import { startProgram } from '#testing/program';
-import { startSmtpSink } from '#testing/smtp-sink';
 import { insertSubscribers } from '#testing/subscribers';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import type { RunningSystem, SystemProject } from '#testing/system';
 
 /** Of a killed worker on its job: then another may go on. */
 const LEASE_MS = 30_000;
 /** How often the worker begins subscriptions' months and campaigns' reports. */
 const TASKS_EVERY_MS = 10_000;
 
-describe('Reports on campaigns and AI credits', () => {
+export function campaignReports(running: () => { system: RunningSystem; model: ModelServer }): void {
   let model: ModelServer;
-  let sink: Awaited<ReturnType<typeof startSmtpSink>>;
   let system: RunningSystem;
   let project: SystemProject;
   let live: ApiClient;
@@ -26,24 +24,10 @@ describe('Reports on campaigns and AI credits', () => {
   let path: string;
 
   beforeAll(async () => {
-    model = await ModelServer.start();
-    sink = await startSmtpSink({ keep: 'index' });
-    system = await startSystem({
-      SMTP_URL: sink.url,
-      REQUIRE_VERIFIED_DOMAIN: 'false',
-      AI_BASE_URL: model.baseUrl,
-      AI_MODEL: 'stand-in',
-      AI_API_KEY: 'secret',
-      AI_REPORT_DELAY_MINUTES: '0',
-    });
+    ({ system, model } = running());
     project = await system.project();
     live = await project.client('LIVE');
     test = await project.client('TEST');
-  });
-  afterAll(async () => {
-    await system?.stop();
-    await sink?.stop();
-    await model?.stop();
   });
 
   /** A campaign of the test environment that has a report. */
@@ -224,4 +208,4 @@ describe('Reports on campaigns and AI credits', () => {
       discrepancies: [],
     });
   });
-});
+}

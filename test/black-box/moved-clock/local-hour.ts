@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { expectProblem } from '#testing/problems';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import type { RunningSystem, SystemProject } from '#testing/system';
 
 const HOUR_MS = 3_600_000;
 /** Hours ahead of UTC, by reader; the last one's zone is not known, and the project's is this. */
@@ -14,16 +14,18 @@ const ZONES = [
 const PROJECT_ZONE = 'America/Phoenix';
 const FORM = 'must be a local time such as 2027-01-05T09:00';
 
-describe('a campaign at the recipient’s own hour', () => {
+export function localHour(running: () => { system: RunningSystem }): void {
   let system: RunningSystem;
   let project: SystemProject;
   let client: ApiClient;
   let topicId: string;
-  /** By the clock of the system, which only `goTo` moves notably. */
+  /** Of ours is the clock of the system, which from here on only `goTo` moves. */
   let ahead = 0;
 
   beforeAll(async () => {
-    system = await startSystem();
+    ({ system } = running());
+    const [clock] = await system.database.query<{ now: Date }>('select platform.now() as now');
+    ahead = clock!.now.getTime() - Date.now();
     project = await system.project();
     client = await project.client('TEST');
     const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
@@ -35,7 +37,6 @@ describe('a campaign at the recipient’s own hour', () => {
       expect((await client.post('/subscribers', { ...reader, consent })).status).toBe(201);
     }
   });
-  afterAll(() => system?.stop());
 
   const now = () => Date.now() + ahead;
   const localIn = (hours: number) => new Date(now() + hours * HOUR_MS).toISOString().slice(0, 16);
@@ -148,4 +149,4 @@ describe('a campaign at the recipient’s own hour', () => {
         momentAt(local, hoursAhead),
       );
   });
-});
+}

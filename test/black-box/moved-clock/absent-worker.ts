@@ -1,15 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { type DnsServer, startDnsServer } from '#testing/dns-server';
+import type { DnsServer } from '#testing/dns-server';
 import { eventually } from '#testing/eventually';
 import { startProgram } from '#testing/program';
 import { publishRecords, type RecordToPublish } from '#testing/published-records';
 import { insertSubscribers } from '#testing/subscribers';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import type { RunningSystem, SystemProject } from '#testing/system';
 
 const HOUR_MS = 3_600_000;
 
-describe('a worker that comes back after it was away', () => {
+export function absentWorker(running: () => { system: RunningSystem; dns: DnsServer }): void {
   let dns: DnsServer;
   let system: RunningSystem;
   let project: SystemProject;
@@ -17,17 +17,11 @@ describe('a worker that comes back after it was away', () => {
   let topic: ApiAnswer;
 
   beforeAll(async () => {
-    dns = await startDnsServer();
-    system = await startSystem({ DNS_SERVERS: dns.address });
+    ({ system, dns } = running());
     project = await system.project();
     client = await project.client('TEST');
     topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
     await insertSubscribers(system.database, project.test, topic.at('id'), 3);
-  });
-
-  afterAll(async () => {
-    await system?.stop();
-    await dns?.stop();
   });
 
   async function scheduled(inMs: number): Promise<{ key: string; scheduledAt: string }> {
@@ -90,4 +84,4 @@ describe('a worker that comes back after it was away', () => {
     const deliveries = await client.get(`/campaigns/${key}/deliveries?size=1`);
     expect(deliveries.at('pagination', 'totalElements')).toBe(3);
   });
-});
+}
