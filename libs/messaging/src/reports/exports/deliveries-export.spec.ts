@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -7,6 +8,7 @@ import type { Campaign } from '../../campaigns/campaign.js';
 import { CampaignsService } from '../../campaigns/campaigns.service.js';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import { DeliveriesExportMaker } from './deliveries-export-maker.service.js';
+import { eraseExports } from './erase-exports.query.js';
 import { ReportExportMaker } from './report-export-maker.service.js';
 import { ReportExportsService } from './report-exports.service.js';
 
@@ -55,6 +57,12 @@ describe('the export with a row for each recipient', () => {
   const requested = () =>
     eventually('the export is asked for', async () => (await openExports()).at(-1)?.id ?? null);
 
+  const waitsForLock = () =>
+    eventually('one waits for the other', async () => {
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return (await fixture.test.query(waiting)).length > 0;
+    });
+
   it('comes in parts while it is made, and goes on where a worker stopped', async () => {
     const asked = fixture.get(ReportExportsService).deliveries(scope, campaign.campaignKey);
     await fixture.get(DeliveriesExportMaker).makePart(scope, await requested());
@@ -99,14 +107,36 @@ describe('the export with a row for each recipient', () => {
     await other.query('begin');
     await other.query('select from messaging.exports where id = $1 for update', [id]);
     const made = fixture.get(DeliveriesExportMaker).makePart(scope, id);
-    await eventually('it is about to be written', async () => {
-      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      return (await fixture.test.query(waiting)).length > 0;
-    });
+    await waitsForLock();
     await other.query(`update messaging.exports set ${change} where id = $1`, [id]);
     await other.query('commit');
     await other.end();
     expect(await made).toBe(hasMore);
+    expect(await fixture.test.query('select from messaging.export_parts where export_id = $1', [id])).toEqual(
+      [],
+    );
+    await fixture.test.query(`delete from messaging.exports where id = $1`, [id]);
+    await expect(asked).rejects.toThrow(NotFoundError);
+  });
+
+  it('loses the part that is being written as somebody is erased', async () => {
+    const asked = fixture.get(ReportExportsService).deliveries(scope, campaign.campaignKey);
+    asked.catch(() => undefined);
+    const id = await requested();
+    const writer = new pg.Client({ connectionString: fixture.test.adminUrl });
+    await writer.connect();
+    await writer.query('begin');
+    await writer.query('update messaging.exports set parts = 1 where id = $1', [id]);
+    await writer.query(
+      `insert into messaging.export_parts (export_id, part, environment_id, content) values ($1, 0, $2, 'erin@example.com')`,
+      [id, scope.environmentId],
+    );
+    const database = fixture.get(Database);
+    const erased = database.transaction(scope, () => eraseExports(database, scope, sql`true`, new Date()));
+    await waitsForLock();
+    await writer.query('commit');
+    await writer.end();
+    await erased;
     expect(await fixture.test.query('select from messaging.export_parts where export_id = $1', [id])).toEqual(
       [],
     );

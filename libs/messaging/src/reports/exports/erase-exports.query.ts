@@ -9,17 +9,19 @@ export async function eraseExports(
   which: ReturnType<typeof sql>,
   now: Date,
 ): Promise<void> {
-  await sql`
-    with emptied as (
-      update messaging.exports e
-      set cursor = null, taken_at = coalesce(e.taken_at, ${now}), state = case when e.state = 'PENDING' then 'FAILED' else e.state end
-      where e.environment_id = ${environmentId} and e.kind = 'DELIVERIES' and e.campaign_id in (
-        select d.source_id from messaging.deliveries d
-        where d.environment_id = ${environmentId} and d.kind = 'CAMPAIGN' and ${which}
-      )
-      returning e.id
+  const tables = database.tables();
+  const { rows } = await sql<{ id: string }>`
+    update messaging.exports e
+    set cursor = null, taken_at = coalesce(e.taken_at, ${now}), state = case when e.state = 'PENDING' then 'FAILED' else e.state end
+    where e.environment_id = ${environmentId} and e.kind = 'DELIVERIES' and e.campaign_id in (
+      select d.source_id from messaging.deliveries d
+      where d.environment_id = ${environmentId} and d.kind = 'CAMPAIGN' and ${which}
     )
-    delete from messaging.export_parts p using emptied
-    where p.environment_id = ${environmentId} and p.export_id = emptied.id
-  `.execute(database.tables());
+    returning e.id
+  `.execute(tables);
+  // A statement of its own: the one above may have waited for who was writing a part, and would not see it.
+  await sql`
+    delete from messaging.export_parts
+    where environment_id = ${environmentId} and export_id = any(${rows.map(({ id }) => id)}::uuid[])
+  `.execute(tables);
 }
