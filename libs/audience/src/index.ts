@@ -92,7 +92,7 @@ export { Triggers, TRIGGERS_CHANNEL } from './triggers/triggers.service.js';
 export type {
   AudienceBreakdown,
   AudienceSurvey,
-  AudienceWalk,
+  AudienceChunk,
   ChosenAudience,
   Recipient,
 } from './recipients/recipient.js';

@@ -111,7 +111,7 @@ describe('the breakdown of an audience', () => {
     ]);
   });
 
-  /** As a campaign is expanded: frozen first where segments are named, then walked. */
+  /** As a campaign is expanded: frozen first where segments are named, then taken chunk by chunk. */
   async function expanded(
     scope: ProjectScope,
     chosen: { readonly topicIds: string[]; readonly segmentIds: string[] },
@@ -120,9 +120,9 @@ describe('the breakdown of an audience', () => {
     const frozen = chosen.segmentIds.length === 0 ? undefined : newId();
     if (frozen !== undefined) await query.freeze(scope, frozen, chosen, now);
     return audience.database.transaction(scope, async () => {
-      const walked = query.audience(scope, chosen.topicIds, now, { frozen, size: 100_000 });
+      const candidates = query.audience(scope, chosen.topicIds, now, { frozen, size: 100_000 });
       const { rows } = await sql<{ id: string }>`
-        with ${walked} select a.subscriber_id as id from audience a order by a.subscriber_id`.execute(
+        with ${candidates} select a.subscriber_id as id from audience a order by a.subscriber_id`.execute(
         audience.database.tables(),
       );
       return rows.map(({ id }) => id);

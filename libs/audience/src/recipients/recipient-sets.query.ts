@@ -30,7 +30,7 @@ export function recipientsAmong(
 }
 
 /**
- * The same for who looks at some thousand of them after the other; the rest of a WITH: `walked`, the `subscriber_id`s of the
+ * The same for who looks at some thousand of them after the other; the rest of a WITH: `candidates`, the `subscriber_id`s of the
  * next `size` to look at, in their order, and `audience`, whom of them a mail may go to. Who is looked at comes from an index in
  * the order of the ids, the people from that of their key by all these ids at once; what else is asked is looked up for
  * each, by an OFFSET that keeps the planner from joining. A join would read all of the topic for each few thousand, and more
@@ -40,7 +40,7 @@ export function recipientsInOrder(
   scope: ProjectScope,
   topicIds: readonly string[],
   asOf: Date,
-  walk: OrderedWalk,
+  chunk: OrderedChunk,
 ): RawBuilder<unknown> {
   const environment = environmentOf(scope);
   const isSubscribed = sql`exists (
@@ -48,12 +48,12 @@ export function recipientsInOrder(
     where (c.environment_id = ${environment}) is true and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${standing(asOf)}
     ${neverJoined}
   )`;
-  const isOfOneTopic = walk.frozen === undefined && topicIds.length === 1;
+  const isOfOneTopic = chunk.frozen === undefined && topicIds.length === 1;
   return sql`
-    walked as materialized (${walked(environment, topicIds, asOf, walk)} order by 1 limit ${walk.size}),
+    candidates as materialized (${candidates(environment, topicIds, asOf, chunk)} order by 1 limit ${chunk.size}),
     people as materialized (
       select b.id, b.email, b.email_key, b.locale, b.time_zone from audience.subscribers b
-      where (b.environment_id = ${environment}) is true and b.id = any(array(select subscriber_id from walked))
+      where (b.environment_id = ${environment}) is true and b.id = any(array(select subscriber_id from candidates))
         and (b.paused_until is null or b.paused_until <= ${asOf})
     ),
     audience as (
@@ -65,18 +65,18 @@ export function recipientsInOrder(
   `;
 }
 
-interface OrderedWalk {
+interface OrderedChunk {
   readonly after: string;
   readonly frozen: string | undefined;
   readonly size: number;
 }
 
 /** The table to page through: the frozen audience, else the one topic, else all subscribers. */
-function walked(
+function candidates(
   environment: RawBuilder<unknown>,
   topicIds: readonly string[],
   asOf: Date,
-  { after, frozen }: OrderedWalk,
+  { after, frozen }: OrderedChunk,
 ): RawBuilder<unknown> {
   if (frozen !== undefined) {
     return sql`select f.subscriber_id from audience.frozen_audience_members f

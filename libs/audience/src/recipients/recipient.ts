@@ -45,7 +45,7 @@ export interface ChosenAudience {
 }
 
 /** A page of an audience. */
-export interface AudienceWalk {
+export interface AudienceChunk {
   /** The last subscriber of the page before. */
   readonly after?: string | undefined;
   /** The id of a frozen audience. */

@@ -6,7 +6,7 @@ import { templateDefaults } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { SegmentPredicates } from '../segments/segment-predicates.service.js';
 import { endSets, prepareForRules, prepareForSets } from '../segments/set-plans.query.js';
-import type { AudienceSurvey, AudienceWalk, ChosenAudience, Recipient } from './recipient.js';
+import type { AudienceSurvey, AudienceChunk, ChosenAudience, Recipient } from './recipient.js';
 import {
   type DomainStandings,
   FIRST_ID,
@@ -27,16 +27,16 @@ export class RecipientsQuery {
   ) {}
 
   /**
-   * The rest of a WITH: `walked`, the `subscriber_id`s of the next `size` people to look at, fewer at the end, and
+   * The rest of a WITH: `candidates`, the `subscriber_id`s of the next `size` people to look at, fewer at the end, and
    * `audience` with `subscriber_id uuid, address text, address_key text, locale text, time_zone text`: those of them who would get a mail to these topics,
-   * once, as the consents stood at `asOf` as far as they still stand. Who goes on passes the greatest id of `walked` as
+   * once, as the consents stood at `asOf` as far as they still stand. Who goes on passes the greatest id of `candidates` as
    * `after`. With `frozen` it is those of that frozen audience alone.
    */
   audience(
     scope: ProjectScope,
     topicIds: readonly string[],
     asOf: Date,
-    { after = FIRST_ID, frozen, size }: AudienceWalk,
+    { after = FIRST_ID, frozen, size }: AudienceChunk,
   ): RawBuilder<unknown> {
     return recipientsInOrder(scope, topicIds, asOf, { after, frozen, size });
   }
@@ -46,11 +46,11 @@ export class RecipientsQuery {
     scope: ProjectScope,
     topicIds: readonly string[],
     asOf: Date,
-    walk: AudienceWalk,
+    chunk: AudienceChunk,
   ): Promise<readonly string[]> {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ zone: string }>`
-        with ${this.audience(scope, topicIds, asOf, walk)}
+        with ${this.audience(scope, topicIds, asOf, chunk)}
         select distinct p.time_zone as zone from people p where p.time_zone is not null
       `.execute(this.#db);
       return rows.map(({ zone }) => zone);

@@ -21,15 +21,15 @@ describe('recipients', () => {
     readonly last: string | null;
   }
 
-  /** Looks at two people after the other, as a campaign walks its audience. */
-  async function walk(scope: ProjectScope, topicIds: readonly string[], asOf: Date): Promise<string[]> {
+  /** Looks at two people after the other, as a campaign expands its audience. */
+  async function expand(scope: ProjectScope, topicIds: readonly string[], asOf: Date): Promise<string[]> {
     const found: string[] = [];
     for (let after: string | undefined; ;) {
       const step = query.audience(scope, topicIds, asOf, { after, size: 2 });
       const { rows } = await audience.database.transaction(scope, () =>
         sql<Step>`
           with ${step} select (select coalesce(jsonb_agg(a order by a.subscriber_id), '[]') from audience a) as found,
-            (select subscriber_id from walked order by 1 desc limit 1) as last`.execute(
+            (select subscriber_id from candidates order by 1 desc limit 1) as last`.execute(
           audience.database.tables(),
         ),
       );
@@ -70,7 +70,7 @@ describe('recipients', () => {
 
   it('are who is subscribed to a topic, not suppressed and not paused', async () => {
     const { scope, news, slow, now } = await town();
-    expect(await walk(scope, [news.id], now)).toEqual(['Both@example.com', 'news@example.com']);
+    expect(await expand(scope, [news.id], now)).toEqual(['Both@example.com', 'news@example.com']);
     expect(await query.count(scope, { topicIds: [news.id], segmentIds: [] }, now)).toBe(2);
     expect(await query.count(scope, { topicIds: [slow.id], segmentIds: [] }, now)).toBe(0);
     expect(await query.count(scope, { topicIds: [], segmentIds: [] }, now)).toBe(0);
@@ -79,7 +79,7 @@ describe('recipients', () => {
   it('get one mail however many of the topics they are subscribed to', async () => {
     const { scope, news, offers, slow, now } = await town();
     const topicIds = [news.id, offers.id, slow.id];
-    expect(await walk(scope, topicIds, now)).toEqual([
+    expect(await expand(scope, topicIds, now)).toEqual([
       'Both@example.com',
       'news@example.com',
       'offers@example.com',
@@ -93,8 +93,8 @@ describe('recipients', () => {
     audience.clock.advance(1_000);
     await audience.subscribe(scope, 'late@example.com', news);
     await audience.get(ConsentsService).revoke(scope, address('news@example.com'), news.topicKey, PROOF);
-    expect(await walk(scope, [news.id], now)).toEqual(['Both@example.com']);
-    expect(await walk(scope, [news.id], audience.clock.now())).toEqual([
+    expect(await expand(scope, [news.id], now)).toEqual(['Both@example.com']);
+    expect(await expand(scope, [news.id], audience.clock.now())).toEqual([
       'Both@example.com',
       'late@example.com',
     ]);
@@ -103,7 +103,7 @@ describe('recipients', () => {
   it('come back when their pause is over', async () => {
     const { scope, news } = await town();
     audience.clock.advance(HOUR);
-    expect(await walk(scope, [news.id], audience.clock.now())).toContain('paused@example.com');
+    expect(await expand(scope, [news.id], audience.clock.now())).toContain('paused@example.com');
   });
 
   it('are never those of another project or environment', async () => {

@@ -324,7 +324,7 @@ describe('segments', () => {
     ).toEqual([]);
   });
 
-  it('narrow the audience of a mail to who is in at least one of them, frozen when it is walked', async () => {
+  it('narrow the audience of a mail to who is in at least one of them, frozen when it is expanded', async () => {
     const { scope, topic, people } = await town('Ada', 'Bob', 'Cleo', 'Dan');
     await audience.get(ConsentsService).revoke(scope, address('dan@example.com'), topic.topicKey, PROOF);
     const dynamic = await segments.create(scope, { name: 'x', rules: named('Ada') });
@@ -338,24 +338,24 @@ describe('segments', () => {
     await rename(scope, 'Cleo', 'Ada');
     expect(await recipients.count(scope, chosen, now)).toBe(3);
 
-    const walkId = newId();
-    await recipients.freeze(scope, walkId, chosen, now);
+    const audienceId = newId();
+    await recipients.freeze(scope, audienceId, chosen, now);
     await rename(scope, 'Cleo', 'Cleo');
-    await recipients.freeze(scope, walkId, chosen, now);
-    const walked = async () => {
+    await recipients.freeze(scope, audienceId, chosen, now);
+    const addresses = async () => {
       return audience.database.transaction(scope, async () => {
-        const walk = recipients.audience(scope, chosen.topicIds, now, { frozen: walkId, size: 10 });
+        const chunk = recipients.audience(scope, chosen.topicIds, now, { frozen: audienceId, size: 10 });
         const { rows } = await sql<{
           address: string;
-        }>`with ${walk} select address from audience order by address`.execute(audience.database.tables());
+        }>`with ${chunk} select address from audience order by address`.execute(audience.database.tables());
         return rows.map((row) => row.address.split('@')[0]);
       });
     };
-    expect(await walked()).toEqual(['Ada', 'Bob', 'Cleo']);
+    expect(await addresses()).toEqual(['Ada', 'Bob', 'Cleo']);
     await audience.get(ConsentsService).revoke(scope, address('bob@example.com'), topic.topicKey, PROOF);
-    expect(await walked()).toEqual(['Ada', 'Cleo']);
-    await recipients.thaw(scope, walkId);
-    expect(await walked()).toEqual([]);
+    expect(await addresses()).toEqual(['Ada', 'Cleo']);
+    await recipients.thaw(scope, audienceId);
+    expect(await addresses()).toEqual([]);
   });
 
   it('show how many rules hold for, and the newest few', async () => {

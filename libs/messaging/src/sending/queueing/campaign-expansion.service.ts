@@ -99,14 +99,14 @@ export class CampaignExpansionService {
     { domain, maySkip }: ChunkOptions,
   ): Promise<Chunk> {
     const { id, topicIds, segmentIds, queuedOn, audienceAt, expansionCursor } = campaign;
-    const walk = {
+    const chunk = {
       after: expansionCursor ?? undefined,
       frozen: segmentIds.length > 0 ? id : undefined,
       size: CHUNK,
     };
-    const dueAt = await this.hours.of(scope, campaign, walk);
+    const dueAt = await this.hours.of(scope, campaign, chunk);
     const { rows } = await sql<Chunk>`
-      with ${this.recipients.audience(scope, topicIds, audienceAt, walk)}, page as materialized (
+      with ${this.recipients.audience(scope, topicIds, audienceAt, chunk)}, page as materialized (
         select a.subscriber_id, a.address, a.address_key, a.locale, a.time_zone, platform.new_id() as id from audience a
       ), reopened as (${reopening(campaign, dueAt)}), added as (
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
@@ -118,9 +118,9 @@ export class CampaignExpansionService {
         ${maySkip ? sql`on conflict do nothing` : sql``}
         returning 1
       )
-      select (select count(*) from walked) as looked_at,
+      select (select count(*) from candidates) as looked_at,
         (select count(*) from added) + (select count(*) from reopened) as added,
-        (select subscriber_id from walked order by subscriber_id desc limit 1) as last
+        (select subscriber_id from candidates order by subscriber_id desc limit 1) as last
     `.execute(this.database.tables());
     return rows[0] ?? { lookedAt: 0, added: 0, last: null };
   }
