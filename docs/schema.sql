@@ -21,7 +21,7 @@ create table platform.idempotency_keys (
 CREATE INDEX idempotency_keys_expiry ON platform.idempotency_keys USING btree (expires_at);
 alter table platform.idempotency_keys enable row level security;
 alter table platform.idempotency_keys force row level security;
-create policy app_rows on platform.idempotency_keys for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on platform.idempotency_keys for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on platform.idempotency_keys for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on platform.idempotency_keys for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on platform.idempotency_keys to mailwright_app;
@@ -55,7 +55,7 @@ CREATE INDEX inbox_finished ON platform.inbox USING btree (finished_at) WHERE (f
 CREATE INDEX inbox_open ON platform.inbox USING btree (run_at) WHERE (finished_at IS NULL);
 alter table platform.inbox enable row level security;
 alter table platform.inbox force row level security;
-create policy app_rows on platform.inbox for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on platform.inbox for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on platform.inbox for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on platform.inbox for all to mailwright_system using (true) with check (true);
 grant select, update on platform.inbox to mailwright_app;
@@ -243,8 +243,8 @@ AS $procedure$
 begin
   execute format('alter table %s enable row level security', target);
   execute format(
-    'create policy app_rows on %s to mailwright_app using (environment_id is not distinct from platform.environment_id()) '
-    'with check (environment_id = platform.environment_id())', target);
+    'create policy app_rows on %s to mailwright_app using ((environment_id = (select platform.environment_id())) is true) '
+    'with check (environment_id = (select platform.environment_id()))', target);
   execute format('create policy system_rows on %s to mailwright_system using (true) with check (true)', target);
   execute format('grant %s on %s to mailwright_app', app_privileges, target);
   execute format('grant select, insert, update, delete on %s to mailwright_system', target);
@@ -285,7 +285,7 @@ create table access.api_keys (
 CREATE INDEX api_keys_of_environment ON access.api_keys USING btree (environment_id, created_at DESC);
 alter table access.api_keys enable row level security;
 alter table access.api_keys force row level security;
-create policy app_rows on access.api_keys for select to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id())));
+create policy app_rows on access.api_keys for select to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE));
 create policy owner_rows on access.api_keys for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on access.api_keys for all to mailwright_system using (true) with check (true);
 grant select on access.api_keys to mailwright_app;
@@ -501,7 +501,7 @@ create table audience.confirmations (
 CREATE INDEX confirmations_of_subscriber ON audience.confirmations USING btree (subscriber_id, created_at);
 alter table audience.confirmations enable row level security;
 alter table audience.confirmations force row level security;
-create policy app_rows on audience.confirmations for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.confirmations for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.confirmations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.confirmations for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.confirmations to mailwright_app;
@@ -534,7 +534,7 @@ create table audience.consent_ledger (
 CREATE INDEX consent_ledger_of_subscriber ON ONLY audience.consent_ledger USING btree (subscriber_id, occurred_at);
 alter table audience.consent_ledger enable row level security;
 alter table audience.consent_ledger force row level security;
-create policy app_rows on audience.consent_ledger for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.consent_ledger for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.consent_ledger for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.consent_ledger for all to mailwright_system using (true) with check (true);
 grant insert, select on audience.consent_ledger to mailwright_app;
@@ -568,7 +568,7 @@ CREATE TRIGGER record_triggers_inserted AFTER INSERT ON audience.consents REFERE
 CREATE TRIGGER record_triggers_updated AFTER UPDATE ON audience.consents REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.record_subscribed();
 alter table audience.consents enable row level security;
 alter table audience.consents force row level security;
-create policy app_rows on audience.consents for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.consents for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.consents for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.consents for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.consents to mailwright_app;
@@ -588,7 +588,7 @@ create table audience.counter_deltas (
 CREATE INDEX counter_deltas_of_counter ON audience.counter_deltas USING btree (environment_id, kind, key, state);
 alter table audience.counter_deltas enable row level security;
 alter table audience.counter_deltas force row level security;
-create policy app_rows on audience.counter_deltas for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.counter_deltas for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.counter_deltas for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.counter_deltas for all to mailwright_system using (true) with check (true);
 grant insert, select on audience.counter_deltas to mailwright_app;
@@ -606,7 +606,7 @@ create table audience.counters (
 ) with (fillfactor=50);
 alter table audience.counters enable row level security;
 alter table audience.counters force row level security;
-create policy app_rows on audience.counters for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.counters for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.counters for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.counters for all to mailwright_system using (true) with check (true);
 grant select on audience.counters to mailwright_app;
@@ -640,7 +640,7 @@ create table audience.custom_fields (
 CREATE INDEX custom_fields_archived ON audience.custom_fields USING btree (environment_id, key) WHERE (status = 'ARCHIVED'::text);
 alter table audience.custom_fields enable row level security;
 alter table audience.custom_fields force row level security;
-create policy app_rows on audience.custom_fields for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.custom_fields for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.custom_fields for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.custom_fields for all to mailwright_system using (true) with check (true);
 grant insert, select, update on audience.custom_fields to mailwright_app;
@@ -659,7 +659,7 @@ create table audience.erased_suppressions (
 );
 alter table audience.erased_suppressions enable row level security;
 alter table audience.erased_suppressions force row level security;
-create policy app_rows on audience.erased_suppressions for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.erased_suppressions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.erased_suppressions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.erased_suppressions for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.erased_suppressions to mailwright_app;
@@ -676,7 +676,7 @@ create table audience.frozen_audience_members (
 );
 alter table audience.frozen_audience_members enable row level security;
 alter table audience.frozen_audience_members force row level security;
-create policy app_rows on audience.frozen_audience_members for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.frozen_audience_members for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.frozen_audience_members for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.frozen_audience_members for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.frozen_audience_members to mailwright_app;
@@ -691,7 +691,7 @@ create table audience.frozen_audiences (
 );
 alter table audience.frozen_audiences enable row level security;
 alter table audience.frozen_audiences force row level security;
-create policy app_rows on audience.frozen_audiences for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.frozen_audiences for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.frozen_audiences for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.frozen_audiences for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.frozen_audiences to mailwright_app;
@@ -711,7 +711,7 @@ create table audience.import_errors (
 CREATE INDEX import_errors_of_address ON audience.import_errors USING btree (environment_id, email_key) WHERE (email_key IS NOT NULL);
 alter table audience.import_errors enable row level security;
 alter table audience.import_errors force row level security;
-create policy app_rows on audience.import_errors for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.import_errors for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.import_errors for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.import_errors for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.import_errors to mailwright_app;
@@ -736,7 +736,7 @@ create table audience.import_rows (
 ) partition by list (import_id);
 alter table audience.import_rows enable row level security;
 alter table audience.import_rows force row level security;
-create policy app_rows on audience.import_rows for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.import_rows for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.import_rows for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.import_rows for all to mailwright_system using (true) with check (true);
 grant delete, select on audience.import_rows to mailwright_app;
@@ -771,7 +771,7 @@ CREATE INDEX imports_completed ON audience.imports USING btree (completed_at) WH
 CREATE INDEX imports_received ON audience.imports USING btree (created_at) WHERE (status = 'RECEIVING'::text);
 alter table audience.imports enable row level security;
 alter table audience.imports force row level security;
-create policy app_rows on audience.imports for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.imports for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.imports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.imports for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.imports to mailwright_app;
@@ -795,7 +795,7 @@ CREATE INDEX recorded_triggers_of_subscriber ON audience.recorded_triggers USING
 CREATE INDEX recorded_triggers_of_watcher ON audience.recorded_triggers USING btree (watcher_id, id);
 alter table audience.recorded_triggers enable row level security;
 alter table audience.recorded_triggers force row level security;
-create policy app_rows on audience.recorded_triggers for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.recorded_triggers for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.recorded_triggers for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.recorded_triggers for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.recorded_triggers to mailwright_app;
@@ -814,7 +814,7 @@ create table audience.segment_members (
 CREATE INDEX segment_members_newest ON audience.segment_members USING btree (segment_id, added_at DESC, subscriber_id DESC);
 alter table audience.segment_members enable row level security;
 alter table audience.segment_members force row level security;
-create policy app_rows on audience.segment_members for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.segment_members for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.segment_members for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.segment_members for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.segment_members to mailwright_app;
@@ -833,7 +833,7 @@ CREATE INDEX segment_references_of_environment ON audience.segment_references US
 CREATE INDEX segment_references_of_used ON audience.segment_references USING btree (used_segment_id);
 alter table audience.segment_references enable row level security;
 alter table audience.segment_references force row level security;
-create policy app_rows on audience.segment_references for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.segment_references for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.segment_references for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.segment_references for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.segment_references to mailwright_app;
@@ -856,7 +856,7 @@ CREATE INDEX segment_transitions_oldest ON audience.segment_transitions USING br
 CREATE TRIGGER record_triggers_inserted AFTER INSERT ON audience.segment_transitions REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.record_transitions();
 alter table audience.segment_transitions enable row level security;
 alter table audience.segment_transitions force row level security;
-create policy app_rows on audience.segment_transitions for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.segment_transitions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.segment_transitions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.segment_transitions for all to mailwright_system using (true) with check (true);
 grant insert, select on audience.segment_transitions to mailwright_app;
@@ -888,7 +888,7 @@ CREATE INDEX segments_newest ON audience.segments USING btree (environment_id, c
 CREATE INDEX segments_to_evaluate ON audience.segments USING btree (evaluated_at) WHERE (type = 'DYNAMIC'::text);
 alter table audience.segments enable row level security;
 alter table audience.segments force row level security;
-create policy app_rows on audience.segments for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.segments for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.segments for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.segments for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.segments to mailwright_app;
@@ -915,7 +915,7 @@ CREATE INDEX subscriber_events_of_subscriber ON ONLY audience.subscriber_events 
 CREATE TRIGGER record_triggers_inserted AFTER INSERT ON audience.subscriber_events REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.record_events();
 alter table audience.subscriber_events enable row level security;
 alter table audience.subscriber_events force row level security;
-create policy app_rows on audience.subscriber_events for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.subscriber_events for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.subscriber_events for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.subscriber_events for all to mailwright_system using (true) with check (true);
 grant insert, select on audience.subscriber_events to mailwright_app;
@@ -961,7 +961,7 @@ CREATE TRIGGER leave_segments AFTER DELETE ON audience.subscribers REFERENCING O
 CREATE TRIGGER remove_consents AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.remove_consents();
 alter table audience.subscribers enable row level security;
 alter table audience.subscribers force row level security;
-create policy app_rows on audience.subscribers for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.subscribers for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.subscribers for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.subscribers for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.subscribers to mailwright_app;
@@ -989,7 +989,7 @@ CREATE TRIGGER count_inserted AFTER INSERT ON audience.suppressions REFERENCING 
 CREATE TRIGGER count_updated AFTER UPDATE ON audience.suppressions REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_suppressions();
 alter table audience.suppressions enable row level security;
 alter table audience.suppressions force row level security;
-create policy app_rows on audience.suppressions for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.suppressions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.suppressions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.suppressions for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.suppressions to mailwright_app;
@@ -1020,7 +1020,7 @@ create table audience.topics (
 CREATE INDEX topics_newest ON audience.topics USING btree (environment_id, created_at DESC, id DESC);
 alter table audience.topics enable row level security;
 alter table audience.topics force row level security;
-create policy app_rows on audience.topics for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.topics for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.topics for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.topics for all to mailwright_system using (true) with check (true);
 grant insert, select, update on audience.topics to mailwright_app;
@@ -1040,7 +1040,7 @@ create table audience.trigger_watches (
 CREATE INDEX trigger_watches_of_subject ON audience.trigger_watches USING btree (environment_id, kind, subject) WHERE is_open;
 alter table audience.trigger_watches enable row level security;
 alter table audience.trigger_watches force row level security;
-create policy app_rows on audience.trigger_watches for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on audience.trigger_watches for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on audience.trigger_watches for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on audience.trigger_watches for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.trigger_watches to mailwright_app;
@@ -2145,7 +2145,7 @@ create table messaging.automation_counters (
 ) with (fillfactor=50);
 alter table messaging.automation_counters enable row level security;
 alter table messaging.automation_counters force row level security;
-create policy app_rows on messaging.automation_counters for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.automation_counters for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.automation_counters for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automation_counters for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.automation_counters to mailwright_app;
@@ -2163,7 +2163,7 @@ create table messaging.automation_run_data (
 );
 alter table messaging.automation_run_data enable row level security;
 alter table messaging.automation_run_data force row level security;
-create policy app_rows on messaging.automation_run_data for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.automation_run_data for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.automation_run_data for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automation_run_data for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.automation_run_data to mailwright_app;
@@ -2195,7 +2195,7 @@ CREATE TRIGGER count_inserted AFTER INSERT ON messaging.automation_runs REFERENC
 CREATE TRIGGER count_updated AFTER UPDATE ON messaging.automation_runs REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION messaging.count_runs();
 alter table messaging.automation_runs enable row level security;
 alter table messaging.automation_runs force row level security;
-create policy app_rows on messaging.automation_runs for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.automation_runs for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.automation_runs for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automation_runs for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.automation_runs to mailwright_app;
@@ -2216,7 +2216,7 @@ create table messaging.automation_secrets (
 );
 alter table messaging.automation_secrets enable row level security;
 alter table messaging.automation_secrets force row level security;
-create policy app_rows on messaging.automation_secrets for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.automation_secrets for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.automation_secrets for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automation_secrets for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.automation_secrets to mailwright_app;
@@ -2237,7 +2237,7 @@ create table messaging.automation_steps (
 ) partition by range (entered_on);
 alter table messaging.automation_steps enable row level security;
 alter table messaging.automation_steps force row level security;
-create policy app_rows on messaging.automation_steps for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.automation_steps for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.automation_steps for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automation_steps for all to mailwright_system using (true) with check (true);
 grant insert, select on messaging.automation_steps to mailwright_app;
@@ -2263,7 +2263,7 @@ create table messaging.automation_versions (
 );
 alter table messaging.automation_versions enable row level security;
 alter table messaging.automation_versions force row level security;
-create policy app_rows on messaging.automation_versions for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.automation_versions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.automation_versions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automation_versions for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.automation_versions to mailwright_app;
@@ -2302,7 +2302,7 @@ CREATE INDEX automations_closing ON messaging.automations USING btree (id) WHERE
 CREATE INDEX automations_newest ON messaging.automations USING btree (environment_id, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
 alter table messaging.automations enable row level security;
 alter table messaging.automations force row level security;
-create policy app_rows on messaging.automations for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.automations for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.automations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.automations for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.automations to mailwright_app;
@@ -2326,7 +2326,7 @@ create table messaging.breakdowns_due (
 CREATE INDEX breakdowns_due_next ON messaging.breakdowns_due USING btree (due_at);
 alter table messaging.breakdowns_due enable row level security;
 alter table messaging.breakdowns_due force row level security;
-create policy app_rows on messaging.breakdowns_due for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.breakdowns_due for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.breakdowns_due for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.breakdowns_due for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.breakdowns_due to mailwright_app;
@@ -2348,7 +2348,7 @@ create table messaging.campaign_breakdowns (
 );
 alter table messaging.campaign_breakdowns enable row level security;
 alter table messaging.campaign_breakdowns force row level security;
-create policy app_rows on messaging.campaign_breakdowns for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.campaign_breakdowns for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.campaign_breakdowns for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.campaign_breakdowns for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.campaign_breakdowns to mailwright_app;
@@ -2377,7 +2377,7 @@ create table messaging.campaign_counters (
 ) with (fillfactor=50);
 alter table messaging.campaign_counters enable row level security;
 alter table messaging.campaign_counters force row level security;
-create policy app_rows on messaging.campaign_counters for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.campaign_counters for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.campaign_counters for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.campaign_counters for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.campaign_counters to mailwright_app;
@@ -2405,7 +2405,7 @@ create table messaging.campaign_minutes (
 CREATE INDEX campaign_minutes_sender_refused ON messaging.campaign_minutes USING btree (minute, environment_id) WHERE ((sender_refused + sender_bounced) > 0);
 alter table messaging.campaign_minutes enable row level security;
 alter table messaging.campaign_minutes force row level security;
-create policy app_rows on messaging.campaign_minutes for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.campaign_minutes for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.campaign_minutes for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.campaign_minutes for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.campaign_minutes to mailwright_app;
@@ -2438,7 +2438,7 @@ create table messaging.campaign_reports (
 );
 alter table messaging.campaign_reports enable row level security;
 alter table messaging.campaign_reports force row level security;
-create policy app_rows on messaging.campaign_reports for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.campaign_reports for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.campaign_reports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.campaign_reports for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.campaign_reports to mailwright_app;
@@ -2461,7 +2461,7 @@ CREATE INDEX campaign_tests_newest ON messaging.campaign_tests USING btree (envi
 CREATE INDEX campaign_tests_of_campaign ON messaging.campaign_tests USING btree (campaign_id);
 alter table messaging.campaign_tests enable row level security;
 alter table messaging.campaign_tests force row level security;
-create policy app_rows on messaging.campaign_tests for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.campaign_tests for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.campaign_tests for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.campaign_tests for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.campaign_tests to mailwright_app;
@@ -2522,7 +2522,7 @@ CREATE INDEX campaigns_sent ON messaging.campaigns USING btree (completed_at) WH
 CREATE INDEX campaigns_under_way ON messaging.campaigns USING btree (status) WHERE (status = ANY (ARRAY['QUEUED_FOR_SENDING'::text, 'SENDING'::text]));
 alter table messaging.campaigns enable row level security;
 alter table messaging.campaigns force row level security;
-create policy app_rows on messaging.campaigns for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.campaigns for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.campaigns for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.campaigns for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.campaigns to mailwright_app;
@@ -2590,7 +2590,7 @@ CREATE INDEX deliveries_single_ended ON ONLY messaging.deliveries USING btree (e
 CREATE INDEX deliveries_single_refused ON ONLY messaging.deliveries USING btree (finished_at, environment_id) WHERE ((kind <> 'CAMPAIGN'::text) AND ((reason = 'sender'::text) OR (bounce_class = 'sender'::text)));
 alter table messaging.deliveries enable row level security;
 alter table messaging.deliveries force row level security;
-create policy app_rows on messaging.deliveries for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.deliveries for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.deliveries for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.deliveries for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.deliveries to mailwright_app;
@@ -2620,7 +2620,7 @@ create table messaging.delivery_engagement (
 ) partition by range (queued_on);
 alter table messaging.delivery_engagement enable row level security;
 alter table messaging.delivery_engagement force row level security;
-create policy app_rows on messaging.delivery_engagement for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.delivery_engagement for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.delivery_engagement for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.delivery_engagement for all to mailwright_system using (true) with check (true);
 grant select on messaging.delivery_engagement to mailwright_app;
@@ -2650,7 +2650,7 @@ CREATE INDEX delivery_events_of_delivery ON ONLY messaging.delivery_events USING
 CREATE INDEX delivery_events_of_subscriber ON ONLY messaging.delivery_events USING btree (environment_id, subscriber_id) WHERE (subscriber_id IS NOT NULL);
 alter table messaging.delivery_events enable row level security;
 alter table messaging.delivery_events force row level security;
-create policy app_rows on messaging.delivery_events for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.delivery_events for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.delivery_events for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.delivery_events for all to mailwright_system using (true) with check (true);
 grant insert, select on messaging.delivery_events to mailwright_app;
@@ -2670,7 +2670,7 @@ create table messaging.export_parts (
 );
 alter table messaging.export_parts enable row level security;
 alter table messaging.export_parts force row level security;
-create policy app_rows on messaging.export_parts for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.export_parts for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.export_parts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.export_parts for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.export_parts to mailwright_app;
@@ -2697,7 +2697,7 @@ CREATE INDEX exports_oldest ON messaging.exports USING btree (created_at);
 CREATE INDEX exports_open ON messaging.exports USING btree (campaign_id, kind) WHERE (taken_at IS NULL);
 alter table messaging.exports enable row level security;
 alter table messaging.exports force row level security;
-create policy app_rows on messaging.exports for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.exports for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.exports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.exports for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.exports to mailwright_app;
@@ -2724,7 +2724,7 @@ create table messaging.link_sets (
 CREATE UNIQUE INDEX link_sets_of_step ON messaging.link_sets USING btree (version_id, place, queued_on, signature, environment_id) WHERE (version_id IS NOT NULL);
 alter table messaging.link_sets enable row level security;
 alter table messaging.link_sets force row level security;
-create policy app_rows on messaging.link_sets for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.link_sets for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.link_sets for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.link_sets for all to mailwright_system using (true) with check (true);
 grant insert, select on messaging.link_sets to mailwright_app;
@@ -2747,7 +2747,7 @@ create table messaging.mailbox_simulations (
 CREATE INDEX mailbox_simulations_oldest ON messaging.mailbox_simulations USING btree (created_at);
 alter table messaging.mailbox_simulations enable row level security;
 alter table messaging.mailbox_simulations force row level security;
-create policy app_rows on messaging.mailbox_simulations for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.mailbox_simulations for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.mailbox_simulations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.mailbox_simulations for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.mailbox_simulations to mailwright_app;
@@ -2761,7 +2761,7 @@ create table messaging.sender_stops (
 );
 alter table messaging.sender_stops enable row level security;
 alter table messaging.sender_stops force row level security;
-create policy app_rows on messaging.sender_stops for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.sender_stops for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.sender_stops for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.sender_stops for all to mailwright_system using (true) with check (true);
 grant select on messaging.sender_stops to mailwright_app;
@@ -2777,7 +2777,7 @@ create table messaging.sending_stops (
 );
 alter table messaging.sending_stops enable row level security;
 alter table messaging.sending_stops force row level security;
-create policy app_rows on messaging.sending_stops for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.sending_stops for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.sending_stops for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.sending_stops for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.sending_stops to mailwright_app;
@@ -2814,7 +2814,7 @@ CREATE INDEX test_inbox_newest ON messaging.test_inbox_messages USING btree (env
 CREATE UNIQUE INDEX test_inbox_once ON messaging.test_inbox_messages USING btree (delivery_id, environment_id);
 alter table messaging.test_inbox_messages enable row level security;
 alter table messaging.test_inbox_messages force row level security;
-create policy app_rows on messaging.test_inbox_messages for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on messaging.test_inbox_messages for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.test_inbox_messages for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.test_inbox_messages for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.test_inbox_messages to mailwright_app;
@@ -2964,7 +2964,7 @@ CREATE INDEX dkim_keys_of_environment ON deliverability.dkim_keys USING btree (e
 CREATE INDEX dkim_keys_retired ON deliverability.dkim_keys USING btree (retired_at) WHERE (retired_at IS NOT NULL);
 alter table deliverability.dkim_keys enable row level security;
 alter table deliverability.dkim_keys force row level security;
-create policy app_rows on deliverability.dkim_keys for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on deliverability.dkim_keys for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on deliverability.dkim_keys for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.dkim_keys for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on deliverability.dkim_keys to mailwright_app;
@@ -3000,7 +3000,7 @@ create table deliverability.dns_records (
 CREATE INDEX dns_records_of_domain ON deliverability.dns_records USING btree (domain_id);
 alter table deliverability.dns_records enable row level security;
 alter table deliverability.dns_records force row level security;
-create policy app_rows on deliverability.dns_records for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on deliverability.dns_records for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on deliverability.dns_records for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.dns_records for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on deliverability.dns_records to mailwright_app;
@@ -3025,7 +3025,7 @@ CREATE INDEX domain_checks_created ON deliverability.domain_checks USING btree (
 CREATE INDEX domain_checks_of_domain ON deliverability.domain_checks USING btree (domain_id);
 alter table deliverability.domain_checks enable row level security;
 alter table deliverability.domain_checks force row level security;
-create policy app_rows on deliverability.domain_checks for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on deliverability.domain_checks for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on deliverability.domain_checks for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.domain_checks for all to mailwright_system using (true) with check (true);
 grant insert, select, update on deliverability.domain_checks to mailwright_app;
@@ -3042,7 +3042,7 @@ create table deliverability.feedback_tokens (
 CREATE INDEX feedback_tokens_oldest ON deliverability.feedback_tokens USING btree (good_until);
 alter table deliverability.feedback_tokens enable row level security;
 alter table deliverability.feedback_tokens force row level security;
-create policy app_rows on deliverability.feedback_tokens for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on deliverability.feedback_tokens for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on deliverability.feedback_tokens for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.feedback_tokens for all to mailwright_system using (true) with check (true);
 grant insert, select on deliverability.feedback_tokens to mailwright_app;
@@ -3097,7 +3097,7 @@ create table deliverability.relays (
 CREATE INDEX relays_failing ON deliverability.relays USING btree (retry_at) WHERE (status = 'FAILING'::text);
 alter table deliverability.relays enable row level security;
 alter table deliverability.relays force row level security;
-create policy app_rows on deliverability.relays for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on deliverability.relays for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on deliverability.relays for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.relays for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on deliverability.relays to mailwright_app;
@@ -3130,7 +3130,7 @@ create table deliverability.reports (
 CREATE INDEX reports_oldest ON deliverability.reports USING btree (reported_at);
 alter table deliverability.reports enable row level security;
 alter table deliverability.reports force row level security;
-create policy app_rows on deliverability.reports for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on deliverability.reports for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on deliverability.reports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.reports for all to mailwright_system using (true) with check (true);
 grant insert, select on deliverability.reports to mailwright_app;
@@ -3171,7 +3171,7 @@ CREATE INDEX sending_domains_due ON deliverability.sending_domains USING btree (
 CREATE INDEX sending_domains_named ON deliverability.sending_domains USING btree (domain_name);
 alter table deliverability.sending_domains enable row level security;
 alter table deliverability.sending_domains force row level security;
-create policy app_rows on deliverability.sending_domains for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on deliverability.sending_domains for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on deliverability.sending_domains for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.sending_domains for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on deliverability.sending_domains to mailwright_app;
@@ -3239,7 +3239,7 @@ create table deliverability.warm_up_days (
 CREATE INDEX warm_up_days_of_environment ON deliverability.warm_up_days USING btree (environment_id);
 alter table deliverability.warm_up_days enable row level security;
 alter table deliverability.warm_up_days force row level security;
-create policy app_rows on deliverability.warm_up_days for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on deliverability.warm_up_days for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on deliverability.warm_up_days for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.warm_up_days for all to mailwright_system using (true) with check (true);
 grant insert, select, update on deliverability.warm_up_days to mailwright_app;
@@ -3434,7 +3434,7 @@ create table webhooks.attempts (
 );
 alter table webhooks.attempts enable row level security;
 alter table webhooks.attempts force row level security;
-create policy app_rows on webhooks.attempts for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on webhooks.attempts for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on webhooks.attempts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on webhooks.attempts for all to mailwright_system using (true) with check (true);
 grant select on webhooks.attempts to mailwright_app;
@@ -3465,7 +3465,7 @@ CREATE INDEX deliveries_open ON webhooks.deliveries USING btree (next_attempt_at
 CREATE INDEX deliveries_open_of_endpoint ON webhooks.deliveries USING btree (endpoint_id, next_attempt_at) WHERE (state = 'PENDING'::text);
 alter table webhooks.deliveries enable row level security;
 alter table webhooks.deliveries force row level security;
-create policy app_rows on webhooks.deliveries for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on webhooks.deliveries for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on webhooks.deliveries for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on webhooks.deliveries for all to mailwright_system using (true) with check (true);
 grant insert, select, update on webhooks.deliveries to mailwright_app;
@@ -3493,7 +3493,7 @@ create table webhooks.endpoints (
 CREATE INDEX endpoints_of_environment ON webhooks.endpoints USING btree (environment_id, id);
 alter table webhooks.endpoints enable row level security;
 alter table webhooks.endpoints force row level security;
-create policy app_rows on webhooks.endpoints for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on webhooks.endpoints for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on webhooks.endpoints for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on webhooks.endpoints for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on webhooks.endpoints to mailwright_app;
@@ -3516,7 +3516,7 @@ CREATE INDEX events_of_subscriber ON webhooks.events USING btree (environment_id
 CREATE INDEX events_oldest ON webhooks.events USING btree (occurred_at);
 alter table webhooks.events enable row level security;
 alter table webhooks.events force row level security;
-create policy app_rows on webhooks.events for all to mailwright_app using ((NOT (environment_id IS DISTINCT FROM platform.environment_id()))) with check ((environment_id = platform.environment_id()));
+create policy app_rows on webhooks.events for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on webhooks.events for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on webhooks.events for all to mailwright_system using (true) with check (true);
 grant insert, select, update on webhooks.events to mailwright_app;

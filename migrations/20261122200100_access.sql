@@ -97,7 +97,7 @@ create policy app_rows on access.project_environments for select to mailwright_a
 create policy system_rows on access.project_environments to mailwright_system using (true) with check (true);
 alter table access.api_keys enable row level security;
 create policy app_rows on access.api_keys for select to mailwright_app
-  using (environment_id is not distinct from platform.environment_id());
+  using ((environment_id = (select platform.environment_id())) is true);
 create policy system_rows on access.api_keys to mailwright_system using (true) with check (true);
 grant select on access.tenants, access.projects, access.project_environments, access.api_keys to mailwright_app;
 grant update (name, description, sender_name, default_from_email, postal_address, reply_to, default_locale, time_zone, logo_url,
