@@ -2556,7 +2556,7 @@ create table messaging.deliveries (
   last_error text,
   lease_token uuid,
   lease_until timestamp with time zone,
-  lease_era bigint,
+  lease_epoch bigint,
   attempt integer not null default 0,
   next_attempt_at timestamp with time zone not null,
   due_since timestamp with time zone,
@@ -2599,7 +2599,7 @@ comment on table messaging.deliveries is 'Mails of every kind, one row per recip
 comment on column messaging.deliveries.source_id is 'What the mail belongs to: the campaign, the confirmation, the automation''s step, the request for test mails.';
 comment on column messaging.deliveries.locale is 'The recipient''s when the delivery was made: the mail is in the translation that fits it best. Null: not known.';
 comment on column messaging.deliveries.reason is 'Why it was skipped, or the class of the failure.';
-comment on column messaging.deliveries.lease_era is 'messaging.current_era at the claim; null where every mark is waited for, and when nobody holds the row.';
+comment on column messaging.deliveries.lease_epoch is 'messaging.current_epoch at the claim; null where every mark is waited for, and when nobody holds the row.';
 comment on column messaging.deliveries.due_since is 'Since when a mail is due that was made to wait: by then its 48 hours of attempts begin. Null: since it was made.';
 comment on column messaging.deliveries.possible_duplicate is 'A body may have reached the next hop more than once.';
 comment on column messaging.deliveries.bounce_class is 'Why a mail came back that had been accepted: a class of the table of bounces.';
@@ -2785,15 +2785,15 @@ grant delete, insert, select, update on messaging.sending_stops to mailwright_sy
 comment on table messaging.sending_stops is 'Projects whose live sending is stopped for their bounces or complaints.';
 comment on column messaging.sending_stops.resumed_at is 'What was sent before is not held against the project again.';
 
-create unlogged table messaging.server_era (
+create unlogged table messaging.server_epoch (
   only_one boolean not null default true,
-  era bigint not null,
-  constraint server_era_pkey PRIMARY KEY (only_one),
-  constraint server_era_only_one_check CHECK (only_one)
+  epoch bigint not null,
+  constraint server_epoch_pkey PRIMARY KEY (only_one),
+  constraint server_epoch_only_one_check CHECK (only_one)
 );
-grant insert, select on messaging.server_era to mailwright_app;
-grant insert, select on messaging.server_era to mailwright_system;
-comment on table messaging.server_era is 'The present epoch of this database server, which ends with a crash: recovery empties an unlogged table, and so does a standby that takes over, and those are the cases in which commits can be missing that were not waited for. The marks of the sending engine are such commits. So what was claimed in an epoch that has ended may have been handed over to a mail server, although its row does not say so.';
+grant insert, select on messaging.server_epoch to mailwright_app;
+grant insert, select on messaging.server_epoch to mailwright_system;
+comment on table messaging.server_epoch is 'The present epoch of this database server, which ends with a crash: recovery empties an unlogged table, and so does a standby that takes over, and those are the cases in which commits can be missing that were not waited for. The marks of the sending engine are such commits. So what was claimed in an epoch that has ended may have been handed over to a mail server, although its row does not say so.';
 
 create table messaging.test_inbox_messages (
   id uuid not null,
@@ -2847,7 +2847,7 @@ begin
 end $function$;
 -- called by public
 
-CREATE OR REPLACE FUNCTION messaging.current_era()
+CREATE OR REPLACE FUNCTION messaging.current_epoch()
  RETURNS bigint
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog'
@@ -2855,16 +2855,16 @@ AS $function$
 declare
   current bigint;
 begin
-  select e.era into current from messaging.server_era e;
+  select e.epoch into current from messaging.server_epoch e;
   if not found then
-    insert into messaging.server_era (era) values ((extract(epoch from clock_timestamp()) * 1000000)::bigint)
+    insert into messaging.server_epoch (epoch) values ((extract(epoch from clock_timestamp()) * 1000000)::bigint)
     on conflict do nothing;
-    select e.era into current from messaging.server_era e;
+    select e.epoch into current from messaging.server_epoch e;
   end if;
   return current;
 end $function$;
 -- called by mailwright_app, mailwright_system
-comment on function messaging.current_era() is 'The server''s epoch: messaging.server_era.';
+comment on function messaging.current_epoch() is 'The server''s epoch: messaging.server_epoch.';
 
 CREATE OR REPLACE FUNCTION messaging.new_run_id()
  RETURNS uuid

@@ -239,7 +239,7 @@ create table messaging.deliveries (
   last_error text,
   lease_token uuid,
   lease_until timestamptz,
-  lease_era bigint,
+  lease_epoch bigint,
   attempt int not null default 0,
   next_attempt_at timestamptz not null,
   due_since timestamptz,
@@ -263,8 +263,8 @@ comment on column messaging.deliveries.source_id is
 comment on column messaging.deliveries.reason is 'Why it was skipped, or the class of the failure.';
 comment on column messaging.deliveries.locale is
   'The recipient''s when the delivery was made: the mail is in the translation that fits it best. Null: not known.';
-comment on column messaging.deliveries.lease_era is
-  'messaging.current_era at the claim; null where every mark is waited for, and when nobody holds the row.';
+comment on column messaging.deliveries.lease_epoch is
+  'messaging.current_epoch at the claim; null where every mark is waited for, and when nobody holds the row.';
 comment on column messaging.deliveries.due_since is
   'Since when a mail is due that was made to wait: by then its 48 hours of attempts begin. Null: since it was made.';
 comment on column messaging.deliveries.possible_duplicate is 'A body may have reached the next hop more than once.';
@@ -561,11 +561,11 @@ comment on table messaging.mailbox_simulations is
   'What the mailbox of a simulated address is still to do with a mail of the test environment.';
 create index mailbox_simulations_oldest on messaging.mailbox_simulations (created_at);
 
-create unlogged table messaging.server_era (
+create unlogged table messaging.server_epoch (
   only_one boolean primary key default true check (only_one),
-  era bigint not null
+  epoch bigint not null
 );
-comment on table messaging.server_era is
+comment on table messaging.server_epoch is
   'The present epoch of this database server, which ends with a crash: recovery empties an unlogged table, and so does a '
   'standby that takes over, and those are the cases in which commits can be missing that were not waited for. The marks of the '
   'sending engine are such commits. So what was claimed in an epoch that has ended may have been handed over to a mail server, '
@@ -623,23 +623,23 @@ call platform.protect('messaging.sender_stops', 'select');
 call platform.protect('messaging.test_inbox_messages', 'select, insert, delete');
 call platform.protect('messaging.mailbox_simulations', 'select, insert, delete');
 -- It belongs to no environment, so without row-level security.
-grant select, insert on messaging.server_era to mailwright_app, mailwright_system;
+grant select, insert on messaging.server_epoch to mailwright_app, mailwright_system;
 
-create function messaging.current_era() returns bigint language plpgsql volatile set search_path = pg_catalog as $$
+create function messaging.current_epoch() returns bigint language plpgsql volatile set search_path = pg_catalog as $$
 declare
   current bigint;
 begin
-  select e.era into current from messaging.server_era e;
+  select e.epoch into current from messaging.server_epoch e;
   if not found then
-    insert into messaging.server_era (era) values ((extract(epoch from clock_timestamp()) * 1000000)::bigint)
+    insert into messaging.server_epoch (epoch) values ((extract(epoch from clock_timestamp()) * 1000000)::bigint)
     on conflict do nothing;
-    select e.era into current from messaging.server_era e;
+    select e.epoch into current from messaging.server_epoch e;
   end if;
   return current;
 end $$;
-comment on function messaging.current_era is 'The server''s epoch: messaging.server_era.';
-revoke all on function messaging.current_era from public;
-grant execute on function messaging.current_era to mailwright_app, mailwright_system;
+comment on function messaging.current_epoch is 'The server''s epoch: messaging.server_epoch.';
+revoke all on function messaging.current_epoch from public;
+grant execute on function messaging.current_epoch to mailwright_app, mailwright_system;
 
 create function messaging.new_run_id() returns uuid language sql volatile parallel safe return
   encode(set_byte(uuid_send(platform.new_id()), 15, 0), 'hex')::uuid;

@@ -91,7 +91,7 @@ export interface DeliveriesTable {
   readonly lastError: string | null;
   readonly leaseToken: string | null;
   readonly leaseUntil: Date | null;
-  readonly leaseEra: number | null;
+  readonly leaseEpoch: number | null;
   readonly attempt: Generated<number>;
   readonly nextAttemptAt: Date;
   readonly dueSince: Date | null;
@@ -171,9 +171,9 @@ interface SendingStopsTable {
   readonly resumedAt: Date | null;
 }
 
-interface ServerEraTable {
+interface ServerEpochTable {
   readonly onlyOne: Generated<boolean>;
-  readonly era: number;
+  readonly epoch: number;
 }
 
 interface TestInboxMessagesTable {
@@ -206,6 +206,6 @@ export type MessagingTables = Tables<'messaging', (typeof messagingEntities)[num
   'messaging.mailbox_simulations': MailboxSimulationsTable;
   'messaging.sender_stops': SenderStopsTable;
   'messaging.sending_stops': SendingStopsTable;
-  'messaging.server_era': ServerEraTable;
+  'messaging.server_epoch': ServerEpochTable;
   'messaging.test_inbox_messages': TestInboxMessagesTable;
 };

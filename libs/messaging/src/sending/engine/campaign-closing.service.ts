@@ -75,7 +75,7 @@ export class CampaignClosingService {
     const reason = campaign.status === 'FAILED' ? 'campaign-failed' : 'campaign-cancelled';
     const inDoubt = sql`coalesce(${isInDoubt('d', sql`(select epoch from present)`)}, false)`;
     const { rows } = await sql<ClosedChunk>`
-      with present as materialized (select messaging.current_era() as epoch), open as materialized (
+      with present as materialized (select messaging.current_epoch() as epoch), open as materialized (
         select d.id, d.queued_on, ${inDoubt} as in_doubt from messaging.deliveries d
         where ${openOf(campaign)} and (not ${inDoubt} or d.lease_until <= ${now})
         limit ${CHUNK} for update of d skip locked
@@ -83,7 +83,7 @@ export class CampaignClosingService {
         update messaging.deliveries d set
           state = case when open.in_doubt then 'AMBIGUOUS' else 'CANCELLED' end,
           reason = case when open.in_doubt then 'no-reply' else ${reason} end,
-          finished_at = ${now}, ${unleased}, lease_era = null
+          finished_at = ${now}, ${unleased}, lease_epoch = null
         from open where d.id = open.id and d.queued_on = open.queued_on
         returning d.state
       )

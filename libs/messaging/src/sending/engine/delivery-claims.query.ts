@@ -64,7 +64,7 @@ const ofKinds = (kinds: SingleKinds): RawBuilder<unknown> =>
 
 /** What may have been on a wire when its sender died: marked so, or of an epoch whose last marks may be missing. */
 export const isInDoubt = (row: 'd' | 'due', epoch: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  (${sql.ref(row)}.state = 'SENDING' or (${sql.ref(row)}.state = 'CLAIMED' and ${sql.ref(row)}.lease_era <> ${epoch}))
+  (${sql.ref(row)}.state = 'SENDING' or (${sql.ref(row)}.state = 'CLAIMED' and ${sql.ref(row)}.lease_epoch <> ${epoch}))
 `;
 
 /**
@@ -76,7 +76,7 @@ const claim = (
   leaseToken: string,
   { inEpoch }: { readonly inEpoch: boolean },
 ): RawBuilder<unknown> => sql`
-  present as materialized (select messaging.current_era() as epoch),
+  present as materialized (select messaging.current_epoch() as epoch),
   due as materialized (
     select due.id, due.queued_on, coalesce(${isInDoubt('due', sql`present.epoch`)}, false) as in_doubt,
       due.possible_duplicate, present.epoch
@@ -84,11 +84,11 @@ const claim = (
   ),
   claimed as (
     update messaging.deliveries d set state = 'CLAIMED', ${leasedTo(leaseToken, LEASE_MS)},
-      lease_era = case when ${inEpoch}::boolean then due.epoch end,
+      lease_epoch = case when ${inEpoch}::boolean then due.epoch end,
       possible_duplicate = d.possible_duplicate or due.in_doubt
     from due where d.id = due.id and d.queued_on = due.queued_on
     returning d.id, d.queued_on, d.kind, d.source_id, d.subscriber_id, d.address, d.locale, d.message_id, d.lease_token,
-      d.lease_era as lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, ${present}) as due_since, d.environment_id,
+      d.lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, ${present}) as due_since, d.environment_id,
       due.in_doubt as interrupted, due.possible_duplicate, d.relay_key
   )
 `;
@@ -136,7 +136,7 @@ export class DeliveryClaimsQuery {
     leaseToken: string,
   ): Promise<ClaimedDelivery[]> {
     const candidates = sql`
-      select d.id, d.queued_on, d.state, d.lease_era, d.possible_duplicate from messaging.deliveries d
+      select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
       where d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and ${due}
         and exists (
           select from messaging.campaigns c
@@ -161,7 +161,7 @@ export class DeliveryClaimsQuery {
     leaseToken: string,
   ): Promise<ClaimedSingle[]> {
     const candidates = sql`
-      select d.id, d.queued_on, d.state, d.lease_era, d.possible_duplicate from messaging.deliveries d
+      select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
       where ${ofKinds(kinds)} and ${due} and ${byOwner(owner, sql`d.environment_id`, sql`d.kind`)}
         and exists (select from access.find_environment(d.environment_id) e where e.environment = ${owner.environment})
       order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked

@@ -19,7 +19,7 @@ const TOPIC_OF_STEP = sql`array[v.mail_topic_ids[messaging.place_of_step(d.sourc
 export interface WrittenBatch {
   /** The ids of `starting` that may be sent now. */
   readonly marked: ReadonlySet<string>;
-  /** The epoch in which it was written: see `messaging.server_era`. */
+  /** The epoch in which it was written: see `messaging.server_epoch`. */
   readonly epoch: number;
 }
 
@@ -103,7 +103,7 @@ export class DeliveryJournal {
   async release(scope: ProjectScope, deliveries: readonly ClaimedDelivery[]): Promise<void> {
     await this.database.transaction(scope, async () => {
       await sql`
-        update messaging.deliveries d set ${unleased}, lease_era = null,
+        update messaging.deliveries d set ${unleased}, lease_epoch = null,
           state = case when d.attempt = 0 then 'PENDING' else 'DEFERRED' end
         where ${isHeld(deliveries)} and d.state = 'CLAIMED'
       `.execute(this.database.tables());

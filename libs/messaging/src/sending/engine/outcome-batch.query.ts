@@ -79,7 +79,7 @@ const writing = (
 ) => sql`
   sent as (
     update messaging.deliveries d set state = 'SENT', reason = null, last_error = null, attempt = d.attempt + ${lostMark},
-      sent_at = ${present}, finished_at = ${present}, ${unleased}, lease_era = null
+      sent_at = ${present}, finished_at = ${present}, ${unleased}, lease_epoch = null
     where ${isOneOf(deliveriesOf(sent), queuedOn)}
     returning ${WRITTEN}
   ), ${rest.length === 0 ? sql`` : sql`${writingRest(rest, queuedOn)},`}
@@ -111,7 +111,7 @@ const writingRest = (outcomes: readonly DeliveryOutcome[], queuedOn: string | nu
           case when o.state = 'SENT' then ${present} end, case when o.state <> 'DEFERRED' then ${present} end
         from told t cross join lateral jsonb_to_record(t.outcomes -> (d.id || '/' || d.lease_token)) as o(state text, reason text,
           last_error text, next_attempt_at timestamptz, due_since timestamptz, possible_duplicate boolean, provider_message_id text, tried int, uncounted int)
-      ), ${unleased}, lease_era = null
+      ), ${unleased}, lease_epoch = null
       where ${isOneOf(deliveriesOf(outcomes), queuedOn)}
       returning ${WRITTEN}
     )

@@ -271,6 +271,6 @@ describe('The relays of a project', () => {
     fixture.engine.start();
     const [row] = await fixture.settled('it is on the wire', ({ state }) => state === 'SENDING');
     // Marks of an epoch are not waited for.
-    expect(row).toMatchObject({ relay_key: relay.relayKey, lease_era: null });
+    expect(row).toMatchObject({ relay_key: relay.relayKey, lease_epoch: null });
   });
 });
