@@ -10,6 +10,7 @@ export default {
   // Files of one process share what they load, which is half of what they cost; they have no globals of their own.
   runner: ['jest-light-runner', { runtime: 'child_process' }],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  testSequencer: '<rootDir>/test/support/dear-files-first.js',
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
   setupFilesAfterEnv: ['<rootDir>/test/support/jest-each-test.js'],

@@ -18,8 +18,13 @@ const DEAD: ProviderEvent = { kind: 'bounce', said: '550 5.1.1 No such user here
 const JSON_TYPE = { 'content-type': 'application/json' };
 const FULL: ProviderEvent = { kind: 'bounce', said: '552 5.2.2 Mailbox full' };
 
-/** SES's events are proved by a certificate of Amazon's: libs/deliverability/src/relays/feedback/relay-feedback.spec.ts. */
-const KINDS = RELAY_KINDS.filter((kind) => kind !== 'SES');
+/**
+ * SES's events are proved by a certificate of Amazon's: libs/deliverability/src/relays/feedback/relay-feedback.spec.ts.
+ * Here are a signature over the body, one in it and a password; the proofs of the others are left to the full run.
+ */
+const KINDS = RELAY_KINDS.filter((kind) =>
+  process.env['FULL'] === undefined ? ['SMTP', 'MAILGUN', 'POSTMARK'].includes(kind) : kind !== 'SES',
+);
 
 let system: SharedSystem;
 let project: SystemProject;
@@ -262,7 +267,8 @@ describe('A feedback address', () => {
     expect(await statusAt(feedbackUrl)).toBe(200);
     for (const other of ['ses', 'smtp', 'SENDGRID', 'nope', 'constructor'])
       expect([other, await statusAt(feedbackUrl.replace('generic', other))]).toEqual([other, 404]);
-    expect(await statusAt(`${feedbackUrl.slice(0, -2)}AA`)).toBe(404);
+    const forged = feedbackUrl.replace(/..$/, (end) => (end === 'AA' ? 'BA' : 'AA'));
+    expect(await statusAt(forged)).toBe(404);
     const rotated = await client.post(`/relays/${relayKey}/rotate-feedback-token`);
     expect(await statusAt(feedbackUrl)).toBe(404);
     const next = rotated.at('feedbackUrl');

@@ -60,7 +60,10 @@ describe('The operator’s billing commands', () => {
     });
     const invoices = await lists('invoice:list', '--tenant', 'ACME');
     const [second = '', first = ''] = invoices.map(({ invoiceNumber }) => String(invoiceNumber));
-    expect([first, second]).toEqual([expect.stringMatching(/^ACME-\d{4}-000001$/), `${first.slice(0, -1)}2`]);
+    expect(first).toMatch(/^ACME-\d{4}-000001$/);
+    // Each year has its own, and one may have ended meanwhile.
+    const isSameYear = second.slice(0, 9) === first.slice(0, 9);
+    expect(second).toMatch(isSameYear ? /-000002$/ : /^ACME-\d{4}-000001$/);
     expect(invoices.map(({ status }) => status)).toEqual(['OPEN', 'OPEN']);
     await json('invoice:pay', '--invoice', first);
     await json('invoice:void', '--invoice', second);

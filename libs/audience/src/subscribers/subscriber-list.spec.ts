@@ -104,8 +104,12 @@ describe('a long list of subscribers', () => {
     async (changed) => {
       const moment = new Date('2026-06-01T00:00:00Z');
       await audience.test.query(
-        `update audience.subscribers set updated_at = $1::timestamptz + case when n <= $2 then interval '1 second' else interval '0' end
-         from (select id as wanted, row_number() over (order by id) as n from audience.subscribers) r where id = wanted`,
+        `update audience.subscribers set updated_at = at
+         from (
+           select id as wanted, $1::timestamptz + interval '1 second' * (row_number() over (order by id) <= $2)::int as at
+           from audience.subscribers
+         ) r
+         where id = wanted and updated_at <> at`,
         [moment, changed],
       );
       expect((await page({ updatedAfter: moment }, 0)).totalElements).toBe(changed);
