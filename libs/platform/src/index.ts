@@ -48,6 +48,7 @@ export { openProgramLog } from './logging/program-log.js';
 export { watchParent } from './lifecycle/parent-watch.js';
 export { settleMemory } from './lifecycle/settle-memory.js';
 export { describeError, redact } from './logging/redact.js';
+export { type Body, type Octets, octetsOf, sizeOf } from './mail/body.js';
 export {
   MailTransport,
   type OutgoingMessage,

@@ -1,4 +1,5 @@
 import type { Environment } from '#kernel';
+import type { Body } from '#platform';
 
 export type DeliveryKind = 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST';
 
@@ -66,5 +67,5 @@ export interface OutgoingMail {
   readonly links: MailLinks;
   readonly envelopeFrom: string;
   readonly envelopeTo: string;
-  readonly raw: Buffer;
+  readonly raw: Body;
 }

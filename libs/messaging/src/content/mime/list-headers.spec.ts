@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { octetsOf } from '#platform';
 import { listHeaders, systemHeaders } from './list-headers.js';
 import { buildMimeMessage, HeaderValueError } from './mime-message.js';
 
@@ -29,7 +30,7 @@ describe('list headers', () => {
   });
 
   it('stand in a message with the unsubscribe URL unbroken and a list name of any script', () => {
-    const wire = buildMimeMessage({
+    const message = buildMimeMessage({
       from: { name: null, address: 'a@b.example' },
       to: 'c@d.example',
       subject: 'x',
@@ -41,7 +42,8 @@ describe('list headers', () => {
         ...INPUT,
         listName: 'Wöchentliche Neuigkeiten für alle, die sie lesen möchten 📰',
       }),
-    }).toString();
+    });
+    const wire = octetsOf(message).toString();
     expect(wire).toContain(`\r\nList-Unsubscribe: <${INPUT.unsubscribeUrl}>,\r\n <mailto:`);
     expect(wire).toContain('\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n');
     expect(wire).toMatch(/\r\nList-Id: =\?UTF-8\?/);
