@@ -93,3 +93,4 @@ export {
   TrackingTokens,
 } from './tokens/tracking-tokens.js';
 export { type LinkClaims, type LinkKind, LinkTokens } from './tokens/link-tokens.js';
+export { Mac } from './tokens/mac.js';
