@@ -41,7 +41,7 @@ export function bodyOf(raw: Buffer): Body {
 
 /** What DATA carries: dot-stuffed, with the line `.` that ends it (RFC 5321 §4.5.2). */
 export function dataOf(body: Body): readonly Octets[] {
-  return [...(body.hasDots ? doubled(octetsOf(body)) : body.pieces), END_OF_DATA];
+  return (body.hasDots ? doubled(octetsOf(body)) : body.pieces).concat(END_OF_DATA);
 }
 
 export function sizeOf(pieces: readonly Octets[]): number {

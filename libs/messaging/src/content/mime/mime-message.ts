@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Body, sizeOf } from '#platform';
+import { type Body, type Octets, sizeOf } from '#platform';
 import { compileBody, encodeBody, type EncodedBody } from './body-encoding.js';
 import {
   assertHeaderValue,
@@ -135,14 +135,10 @@ function assemble(
     `Content-Type: multipart/alternative;\r\n boundary="${boundary}"\r\n\r\n`;
   // An address may need SMTPUTF8.
   const ascii = isAscii(headers);
-  const pieces = [
-    ascii ? headers : Buffer.from(headers),
-    `--${boundary}\r\n${partHeaders('plain', text.encoding)}`,
-    ...text.content,
-    `\r\n--${boundary}\r\n${partHeaders('html', html.encoding)}`,
-    ...html.content,
-    `\r\n--${boundary}--\r\n`,
-  ];
+  const beforeText = `--${boundary}\r\n${partHeaders('plain', text.encoding)}`;
+  const beforeHtml = `\r\n--${boundary}\r\n${partHeaders('html', html.encoding)}`;
+  const begin: Octets[] = [ascii ? headers : Buffer.from(headers), beforeText];
+  const pieces = begin.concat(text.content, beforeHtml, html.content, `\r\n--${boundary}--\r\n`);
   return { pieces, size: sizeOf(pieces), isAscii: ascii, hasAsciiHeaders: ascii, hasDots: false };
 }
 
