@@ -48,7 +48,6 @@ export { openProgramLog } from './logging/program-log.js';
 export { watchParent } from './lifecycle/parent-watch.js';
 export { settleMemory } from './lifecycle/settle-memory.js';
 export { describeError, redact } from './logging/redact.js';
-export { type Body, type Octets, octetsOf, sizeOf } from './mail/body.js';
 export {
   MailTransport,
   type OutgoingMessage,
@@ -93,4 +92,3 @@ export {
   TrackingTokens,
 } from './tokens/tracking-tokens.js';
 export { type LinkClaims, type LinkKind, LinkTokens } from './tokens/link-tokens.js';
-export { Mac } from './tokens/mac.js';

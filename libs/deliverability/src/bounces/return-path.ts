@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { Mac } from '#platform';
+import { Mac } from '#kernel';
 import { base32, bytesOfBase32 } from './base32.js';
 
 /** Whose mail an address belongs to. */

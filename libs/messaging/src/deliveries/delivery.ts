@@ -1,5 +1,4 @@
-import type { Environment } from '#kernel';
-import type { Body } from '#platform';
+import type { Environment, MailBody } from '#kernel';
 
 export type DeliveryKind = 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST';
 
@@ -67,5 +66,5 @@ export interface OutgoingMail {
   readonly links: MailLinks;
   readonly envelopeFrom: string;
   readonly envelopeTo: string;
-  readonly raw: Body;
+  readonly raw: MailBody;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
-import { type Body, bodyOf, dataOf, joinOctets, octetsOf, sizeOf } from './body.js';
+import { joinOctets, type MailBody, octetsOf, sizeOf } from '#kernel';
+import { bodyOf, dataOf } from './body.js';
 
 /** What a server makes of it, RFC 5321 §4.5.2: lines up to the one that is a single dot, without the added dots. */
 function received(octets: Buffer): { message: string; rest: string } {
@@ -10,7 +11,7 @@ function received(octets: Buffer): { message: string; rest: string } {
   return { message: message.join(''), rest: lines.slice(end + 1).join('\r\n') };
 }
 
-const sent = (body: Body): Buffer => {
+const sent = (body: MailBody): Buffer => {
   const pieces = dataOf(body);
   return joinOctets(pieces, Buffer.alloc(sizeOf(pieces)));
 };

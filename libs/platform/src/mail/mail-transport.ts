@@ -1,12 +1,12 @@
-import type { Body } from './body.js';
+import type { MailBody } from '#kernel';
 
 /** A finished message with its envelope; one recipient, as one reply must mean one delivery. */
 export interface OutgoingMessage {
   /** The return path; empty for the null sender (RFC 5321 §4.5.5). */
   readonly envelopeFrom: string;
   readonly envelopeTo: string;
-  /** Headers and body, not dot-stuffed. What is not known to be a `Body` is looked through: bare CR and LF are sent as CRLF. */
-  readonly raw: Buffer | Body;
+  /** Headers and body, not dot-stuffed. What is not known to be a `MailBody` is looked through: bare CR and LF are sent as CRLF. */
+  readonly raw: Buffer | MailBody;
   /**
    * Whether it may leave together with its envelope where the relay takes that (RFC 3030): faster, but then nobody knows
    * what became of it when the connection is lost before any reply. Otherwise it leaves when its recipient was accepted.

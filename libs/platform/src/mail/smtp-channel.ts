@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { joinOctets, type Octets, sizeOf } from './body.js';
+import { joinOctets, type Octets, sizeOf } from '#kernel';
 import type { SmtpReply } from './mail-transport.js';
 import { ReplyReader } from './reply-reader.js';
 

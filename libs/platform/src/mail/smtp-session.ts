@@ -1,4 +1,5 @@
-import { type Body, bodyOf, dataOf, firstLineOf, octetsOf } from './body.js';
+import { type MailBody, octetsOf } from '#kernel';
+import { bodyOf, dataOf, firstLineOf } from './body.js';
 import type { Capabilities } from './capabilities.js';
 import type { Chunking } from './chunking.js';
 import { type Envelope, envelopeFor } from './envelope.js';
@@ -88,7 +89,7 @@ export class SmtpSession {
   }
 
   /** Envelope and message in one write (RFC 3030 §4.2). */
-  async #sendAtOnce({ mail, rcpt }: Envelope, body: Body): Promise<Attempt> {
+  async #sendAtOnce({ mail, rcpt }: Envelope, body: MailBody): Promise<Attempt> {
     const commands = Buffer.from(`${mail}${rcpt}BDAT ${body.size} LAST\r\n`);
     this.#resetFirst = true;
     try {
@@ -117,7 +118,7 @@ export class SmtpSession {
   }
 
   /** The message leaves when its recipient was accepted, by DATA or, to see whether the relay knows it, by BDAT. */
-  async #sendInTurns(envelope: Envelope, body: Body, triesChunks: boolean): Promise<Attempt> {
+  async #sendInTurns(envelope: Envelope, body: MailBody, triesChunks: boolean): Promise<Attempt> {
     try {
       const refusal = await this.#offer(envelope, triesChunks ? [] : [DATA]);
       if (refusal !== null) return this.#refused(refusal);
@@ -136,7 +137,7 @@ export class SmtpSession {
    * The first line alone shows whether the relay takes BDAT, before the message is risked: one that does not would take its
    * lines for commands. An empty chunk would not do: Postfix refuses it. Null when the rest is on its way.
    */
-  async #offerFirstChunk(body: Body): Promise<Attempt | null> {
+  async #offerFirstChunk(body: MailBody): Promise<Attempt | null> {
     const message = octetsOf(body);
     const firstLine = firstLineOf(body);
     const chunk: Step = { stage: 'data', command: `BDAT ${firstLine}\r\n` };

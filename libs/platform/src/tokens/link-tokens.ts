@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { stringify } from 'uuid';
-import { Mac } from './mac.js';
+import { Mac } from '#kernel';
 
 /** What a link may do: confirm consents, unsubscribe, manage preferences, view the mail, view an invoice, view a report, take a relay's feedback. */
 export type LinkKind = 'confirm' | 'unsubscribe' | 'preferences' | 'view' | 'invoice' | 'report' | 'feedback';

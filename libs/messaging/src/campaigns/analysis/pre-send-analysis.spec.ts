@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CheckCode, PreSendCheck } from '#deliverability';
-import { newId, type ProjectScope } from '#kernel';
-import { octetsOf } from '#platform';
+import { newId, octetsOf, type ProjectScope } from '#kernel';
 import { rsaKey } from '#testing/dkim-keys';
 import { insertSendingDomain } from '#testing/sending-domain';
 import { CampaignMailsService } from '../../sending/mails/campaign-mails.service.js';

@@ -1,4 +1,4 @@
-import type { Octets } from '#platform';
+import type { Octets } from '#kernel';
 import type { MergeTemplate, MergeValues } from '../merge/merge-template.js';
 
 /** A body part ready for the wire: lines ended by CRLF, none of which begins with a dot, and its transfer encoding. */

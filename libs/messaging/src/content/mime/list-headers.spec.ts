@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { octetsOf } from '#platform';
+import { octetsOf } from '#kernel';
 import { listHeaders, systemHeaders, unsubscribeHeader } from './list-headers.js';
 import { buildMimeMessage, HeaderValueError } from './mime-message.js';
 

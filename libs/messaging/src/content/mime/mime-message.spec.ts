@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import PostalMime, { type Email } from 'postal-mime';
 import { array, assert, asyncProperty, constantFrom, oneof, runs, string } from '#testing/properties';
 import { compileMergeTemplate, type MergeValues } from '../merge/merge-template.js';
-import { type Body, octetsOf } from '#platform';
+import { type MailBody, octetsOf } from '#kernel';
 import { buildMimeMessage, compileMimeSkeleton, type MimeMessage } from './mime-message.js';
 
 const MESSAGE: MimeMessage = {
@@ -51,7 +51,7 @@ const withDots = (maxLength: number) =>
   oneof(string({ unit: 'grapheme', maxLength }), string({ unit: constantFrom('.', 'a', ' '), maxLength }));
 
 /** What it says of itself, by which it goes over the wire without being looked through. */
-function expectKnown(message: Body): void {
+function expectKnown(message: MailBody): void {
   const bytes = octetsOf(message);
   const ascii = bytes.every((byte) => byte < 0x80);
   expect(message).toMatchObject({

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Body, type Octets, sizeOf } from '#platform';
+import { type MailBody, type Octets, sizeOf } from '#kernel';
 import { compileBody, encodeBody, type EncodedBody } from './body-encoding.js';
 import {
   assertHeaderValue,
@@ -61,9 +61,9 @@ export interface SharedParts {
 /** A message whose fixed headers are folded and whose fixed texts are encoded already. */
 export interface MimeSkeleton {
   /** @throws {HeaderValueError} when a header value could break out of its field */
-  build(parts: RecipientParts & { readonly values: MergeValues }): Body;
+  build(parts: RecipientParts & { readonly values: MergeValues }): MailBody;
   /** Of parts that are filled in and encoded already. @throws {HeaderValueError} as `build` */
-  wrap(parts: RecipientParts & { readonly html: EncodedBody; readonly text: EncodedBody }): Body;
+  wrap(parts: RecipientParts & { readonly html: EncodedBody; readonly text: EncodedBody }): MailBody;
 }
 
 const OWN_HEADERS = new Set([
@@ -84,7 +84,7 @@ const OWN_HEADERS = new Set([
  * dot, ASCII but for an address that needs SMTPUTF8. The boundary follows from the Message-ID, so equal input gives equal bytes.
  * @throws {HeaderValueError} when a header value could break out of its field
  */
-export function buildMimeMessage(message: MimeMessage): Body {
+export function buildMimeMessage(message: MimeMessage): MailBody {
   return assemble(
     fromHeader(message.from) +
       replyToHeader(message.replyTo ?? null) +
@@ -121,7 +121,7 @@ function assemble(
   parts: RecipientParts,
   text: EncodedBody,
   html: EncodedBody,
-): Body {
+): MailBody {
   const messageId = bracketed(parts.messageId);
   const boundary = `=_${hash('sha256', messageId).slice(0, 32)}`;
   const headers =

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DkimSigner, kindRules, type OwnRelay, ReturnPaths } from '#deliverability';
-import { Clock } from '#kernel';
-import { type Body, describeError, octetsOf } from '#platform';
+import { Clock, type MailBody, octetsOf } from '#kernel';
+import { describeError } from '#platform';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import { misconfigured, postponed } from '../delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery } from '../delivery-source.js';
@@ -74,7 +74,7 @@ export class MailSigning {
 }
 
 /** Before its other headers; each ends with CRLF. */
-function withFields(fields: string, body: Body): Body {
+function withFields(fields: string, body: MailBody): MailBody {
   if (fields === '') return body;
   return { ...body, pieces: [fields, ...body.pieces], size: body.size + fields.length };
 }

@@ -1,5 +1,5 @@
-import { type Clock, newId, parseEmailAddress } from '#kernel';
-import { type Database, describeError, octetsOf, type SendOutcome } from '#platform';
+import { type Clock, newId, octetsOf, parseEmailAddress } from '#kernel';
+import { type Database, describeError, type SendOutcome } from '#platform';
 import { noteSimulation } from '../../mailbox-simulator/mailbox-simulations.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
