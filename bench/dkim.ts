@@ -1,6 +1,7 @@
 import { sign } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { type SigningKeyMaterial, DkimSigner, parseSigningKey } from '#deliverability';
+import { octetsOf } from '#kernel';
 import { buildMimeMessage } from '../libs/messaging/src/content/mime/mime-message.js';
 import { ed25519Key, rsaKey } from '#testing/dkim-keys';
 import { spread } from './support/figures.js';
@@ -30,7 +31,7 @@ const signedBytes = Buffer.alloc(SIGNED_BYTES, 'a header field and its value\r\n
 
 function messageTo(reader: number): Buffer {
   const text = `Reader ${reader}, here is a line of the news, as they are read every week by many.\n`;
-  return buildMimeMessage({
+  const message = buildMimeMessage({
     from: { name: 'Acme Shop', address: 'news@mail.acme.example' },
     to: `reader${reader}@example.com`,
     subject: 'News of the week',
@@ -46,6 +47,7 @@ function messageTo(reader: number): Buffer {
     text: text.repeat(10),
     html: `<p>${text}</p>`.repeat(Math.ceil(LENGTH / text.length)),
   });
+  return octetsOf(message);
 }
 
 const KEYS: Readonly<Record<string, SigningKeyMaterial>> = {

@@ -39,6 +39,24 @@ const ROWS = { full: 1_000_000, least: 2_000 };
 /** In the order in which they run. Goals are those of docs/internals/performance.md. */
 export const BENCHMARKS: readonly PlannedBenchmark[] = [
   {
+    name: 'beside-listmonk',
+    title: 'The same people and the same campaign to Postfix’s smtp-sink, against listmonk',
+    sizes: { RECIPIENTS: { full: 30_000, least: 5_000 } },
+    repeats: 'PAIRS',
+    figures: [
+      { label: 'mails/s', line: spreadAfter('mails/s: ') },
+      { label: 'ratio', line: spreadAfter('mails, ratio: '), goal: atLeast(1.5) },
+      { label: 'ratio of CPU', line: spreadAfter('mails, ratio of CPU: '), goal: atMost(1) },
+      { label: 'import, ratio', line: spreadAfter('imported rows, ratio: '), goal: atLeast(4) },
+      {
+        label: 'import, ratio of CPU',
+        line: spreadAfter('imported rows, ratio of CPU: '),
+        goal: atMost(0.3),
+      },
+      { label: 'worker memory, MB', line: /memory: worker (\d+) MB/, goal: atMost(250) },
+    ],
+  },
+  {
     name: 'campaign',
     title: 'A campaign to an SMTP sink, against nodemailer’s pool sending one of its mails',
     sizes: { RECIPIENTS: { full: 50_000, least: 500 }, SIGNED_PAIRS: { full: 3, least: 1 } },

@@ -11,8 +11,10 @@ const rsa = rsaKey('mw1');
 const ed25519 = ed25519Key('mw2');
 const signer = new DkimSigner();
 
-const sign = (message: Buffer, ...keys: readonly PublishedKey[]) =>
-  signer.sign(message, { domain: DOMAIN, keys: keys.map(parseSigningKey) }, NOW);
+async function sign(message: Buffer, ...keys: readonly PublishedKey[]): Promise<Buffer> {
+  const fields = await signer.sign(message, { domain: DOMAIN, keys: keys.map(parseSigningKey) }, NOW);
+  return Buffer.concat([Buffer.from(fields, 'latin1'), message]);
+}
 
 const HEADERS: readonly (readonly [string, string])[] = [
   ['From', 'Acme Shop <news@mail.acme.example>'],

@@ -44,16 +44,16 @@ export class DkimSigner {
   }
 
   /**
-   * The message with a DKIM-Signature for each key before it. Never a message without one: rejects instead.
+   * A DKIM-Signature field for each key, to stand before the message. Never none: rejects instead.
    * @param message RFC 5322, CRLF line ends only
    * @throws {UnsignableMessageError} when the message has no From or its header section cannot be read
    */
-  async sign(message: Buffer, { domain, keys, replaced }: DkimIdentity, signedAt: Date): Promise<Buffer> {
+  async sign(message: Buffer, { domain, keys, replaced }: DkimIdentity, signedAt: Date): Promise<string> {
     if (keys.length === 0) throw new RangeError('A signature needs a key.');
     const digest = digestOf(message, replaced ?? []);
     const seconds = Math.floor(signedAt.getTime() / 1_000);
     const signatures = await Promise.all(keys.map((key) => this.#signature(digest, domain, key, seconds)));
-    return Buffer.concat([Buffer.from(signatures.join(''), 'latin1'), message]);
+    return signatures.join('');
   }
 
   async #signature(digest: Digest, domain: string, key: SigningKey, seconds: number): Promise<string> {

@@ -1,4 +1,4 @@
-import type { Environment } from '#kernel';
+import type { Environment, MailBody } from '#kernel';
 
 export type DeliveryKind = 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST';
 
@@ -66,5 +66,5 @@ export interface OutgoingMail {
   readonly links: MailLinks;
   readonly envelopeFrom: string;
   readonly envelopeTo: string;
-  readonly raw: Buffer;
+  readonly raw: MailBody;
 }

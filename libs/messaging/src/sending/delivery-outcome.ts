@@ -9,6 +9,7 @@ import {
 import { describeError, redact, type SendOutcome, type SmtpReply } from '#platform';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
 import { ContentCompileError } from '../content/document/content-compile.errors.js';
+import { HeaderValueError } from '../content/mime/header-encoding.js';
 import { MergeTemplateError } from '../content/merge/merge-template.js';
 import type { ClaimedDelivery, DeliveryState } from '../deliveries/delivery.js';
 
@@ -162,7 +163,9 @@ export function misconfigured(delivery: ClaimedDelivery, error: string): Deliver
 
 /** Whether only another content can mend it. */
 export const isContentFault = (error: unknown): error is Error =>
-  error instanceof MergeTemplateError || error instanceof ContentCompileError;
+  error instanceof MergeTemplateError ||
+  error instanceof ContentCompileError ||
+  error instanceof HeaderValueError;
 
 /**
  * The mail could not be made. Tried again, since the fault may be ours: after 5 min at first, then whenever it has waited

@@ -1,45 +1,38 @@
 import { isAscii } from 'node:buffer';
+import { type MailBody, type Octets, octetsOf, sizeOf } from '#kernel';
 
 const CR = 0x0d;
 const LF = 0x0a;
 const DOT = 0x2e;
-const LINE_END = Buffer.from('\r\n');
-const END_OF_DATA = Buffer.from('.\r\n');
-
-/** A message as it goes over the wire, in pieces, so that it is not copied for what is put between or behind them. */
-export interface Body {
-  /** The message itself, every line ended by CRLF: what BDAT carries (RFC 3030 §2). */
-  readonly octets: readonly Buffer[];
-  /** Octets of the message itself, as the SIZE parameter counts them (RFC 1870 §5). */
-  readonly size: number;
-  /** Of which so many are its first line; 0 where there is no other. */
-  readonly firstLine: number;
-  readonly isAscii: boolean;
-  /** Whether its headers are, so that it needs no SMTPUTF8 (RFC 6531 §3.4). */
-  readonly hasAsciiHeaders: boolean;
-  /** What DATA carries: dot-stuffed, with the line `.` that ends it (RFC 5321 §4.5.2). */
-  stuffed(): Buffer[];
-}
+const END_OF_DATA = '.\r\n';
 
 /** Bare CR and LF become CRLF, so that no message can end itself early, here or at a later relay (SMTP smuggling). */
-export function bodyOf(raw: Buffer): Body {
+export function bodyOf(raw: Buffer): MailBody {
   // A native search of a string takes a ninth of the time of one of a buffer, the conversion included.
   const text = raw.toString('latin1');
   const isCanonical = !hasBareLineBreak(text);
   const message = isCanonical ? raw : Buffer.from(text.replaceAll(/\r\n|\r|\n/g, '\r\n'), 'latin1');
   const ends = message.length === 0 || message[message.length - 1] === LF;
-  const hasDots = message[0] === DOT || !isCanonical || text.includes('\n.');
-  const missing = ends ? [] : [LINE_END];
-  const firstLine = message.indexOf(LF) + 1;
   const ascii = isAscii(raw);
+  const pieces = ends ? [message] : [message, '\r\n'];
   return {
-    octets: [message, ...missing],
-    size: message.length + (ends ? 0 : 2),
-    firstLine: firstLine === message.length ? 0 : firstLine,
+    pieces,
+    size: sizeOf(pieces),
     isAscii: ascii,
     hasAsciiHeaders: ascii || isAscii(headersOf(message)),
-    stuffed: () => [...(hasDots ? doubled(message) : [message]), ...missing, END_OF_DATA],
+    hasDots: message[0] === DOT || !isCanonical || text.includes('\n.'),
   };
+}
+
+/** What DATA carries: dot-stuffed, with the line `.` that ends it (RFC 5321 §4.5.2). */
+export function dataOf(body: MailBody): readonly Octets[] {
+  return (body.hasDots ? doubled(octetsOf(body)) : body.pieces).concat(END_OF_DATA);
+}
+
+/** How many octets its first line has; 0 where there is no other. */
+export function firstLineOf({ pieces: [first = ''], size }: MailBody): number {
+  const end = first.indexOf('\n') + 1;
+  return end < size ? end : 0;
 }
 
 function headersOf(message: Buffer): Buffer {
@@ -58,12 +51,12 @@ function hasBareLineBreak(text: string): boolean {
 }
 
 /** The message cut before each dot that has to be doubled. */
-function doubled(message: Buffer): Buffer[] {
-  const pieces: Buffer[] = [];
+function doubled(message: Buffer): Octets[] {
+  const pieces: Octets[] = [];
   let from = 0;
-  if (message[0] === DOT) pieces.push(Buffer.of(DOT));
+  if (message[0] === DOT) pieces.push('.');
   for (let at = message.indexOf('\n.'); at !== -1; at = message.indexOf('\n.', at + 1)) {
-    pieces.push(message.subarray(from, at + 1), Buffer.of(DOT));
+    pieces.push(message.subarray(from, at + 1), '.');
     from = at + 1;
   }
   pieces.push(message.subarray(from));

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url';
-import type { Body } from './body.js';
+import type { MailBody } from '#kernel';
 import type { Capabilities } from './capabilities.js';
 import type { OutgoingMessage, SmtpReply, SmtpStage } from './mail-transport.js';
 
@@ -18,7 +18,7 @@ interface EnvelopeRefusal {
 /** MAIL and RCPT for a message (RFC 5321 §4.1.1.2–3), with the parameters that the relay offered and the message needs. */
 export function envelopeFor(
   message: OutgoingMessage,
-  body: Body,
+  body: MailBody,
   relay: Capabilities,
 ): Envelope | EnvelopeRefusal {
   const from = wireAddress(message.envelopeFrom);

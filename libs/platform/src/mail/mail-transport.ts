@@ -1,17 +1,17 @@
+import type { MailBody } from '#kernel';
+
 /** A finished message with its envelope; one recipient, as one reply must mean one delivery. */
 export interface OutgoingMessage {
   /** The return path; empty for the null sender (RFC 5321 §4.5.5). */
   readonly envelopeFrom: string;
   readonly envelopeTo: string;
-  /** Headers and body, not dot-stuffed. Bare CR and LF are sent as CRLF. */
-  readonly raw: Buffer;
+  /** Headers and body, not dot-stuffed. What is not known to be a `MailBody` is looked through: bare CR and LF are sent as CRLF. */
+  readonly raw: Buffer | MailBody;
   /**
    * Whether it may leave together with its envelope where the relay takes that (RFC 3030): faster, but then nobody knows
    * what became of it when the connection is lost before any reply. Otherwise it leaves when its recipient was accepted.
    */
   readonly atOnce?: boolean;
-  /** Called with `raw` when all of it has left and was accepted, so that its memory may be used for something else. */
-  readonly giveBack?: (raw: Buffer) => void;
 }
 
 /**

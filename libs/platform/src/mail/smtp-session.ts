@@ -1,4 +1,5 @@
-import { bodyOf, type Body } from './body.js';
+import { type MailBody, octetsOf } from '#kernel';
+import { bodyOf, dataOf, firstLineOf } from './body.js';
 import type { Capabilities } from './capabilities.js';
 import type { Chunking } from './chunking.js';
 import { type Envelope, envelopeFor } from './envelope.js';
@@ -63,17 +64,14 @@ export class SmtpSession {
   }
 
   async send(message: OutgoingMessage): Promise<Attempt> {
-    const body = bodyOf(message.raw);
+    const body = Buffer.isBuffer(message.raw) ? bodyOf(message.raw) : message.raw;
     const envelope = envelopeFor(message, body, this.capabilities);
     if ('reply' in envelope) return final(refused(envelope));
     this.#transactions++;
     const mayChunk = message.atOnce === true && body.size <= AT_ONCE_OCTETS && this.#mayChunk();
-    const attempt = await (mayChunk && this.#isAwake()
+    return mayChunk && this.#isAwake()
       ? this.#sendAtOnce(envelope, body)
-      : this.#sendInTurns(envelope, body, mayChunk && !this.#knowsChunks && body.firstLine > 0));
-    // A relay that accepts what it has not read yet would get whatever stood there next.
-    if (attempt.outcome.kind === 'accepted' && this.#channel.drained) message.giveBack?.(message.raw);
-    return attempt;
+      : this.#sendInTurns(envelope, body, mayChunk && !this.#knowsChunks && firstLineOf(body) > 0);
   }
 
   async quit(): Promise<void> {
@@ -91,11 +89,11 @@ export class SmtpSession {
   }
 
   /** Envelope and message in one write (RFC 3030 §4.2). */
-  async #sendAtOnce({ mail, rcpt }: Envelope, body: Body): Promise<Attempt> {
+  async #sendAtOnce({ mail, rcpt }: Envelope, body: MailBody): Promise<Attempt> {
     const commands = Buffer.from(`${mail}${rcpt}BDAT ${body.size} LAST\r\n`);
     this.#resetFirst = true;
     try {
-      this.#channel.write([commands, ...body.octets], 3);
+      this.#channel.write([commands, ...body.pieces], 3);
     } catch (error) {
       return lostBeforeBody(error, 'mail');
     }
@@ -120,11 +118,11 @@ export class SmtpSession {
   }
 
   /** The message leaves when its recipient was accepted, by DATA or, to see whether the relay knows it, by BDAT. */
-  async #sendInTurns(envelope: Envelope, body: Body, triesChunks: boolean): Promise<Attempt> {
+  async #sendInTurns(envelope: Envelope, body: MailBody, triesChunks: boolean): Promise<Attempt> {
     try {
       const refusal = await this.#offer(envelope, triesChunks ? [] : [DATA]);
       if (refusal !== null) return this.#refused(refusal);
-      if (!triesChunks) this.#channel.write(body.stuffed(), 1);
+      if (!triesChunks) this.#channel.write(dataOf(body), 1);
       else {
         const attempt = await this.#offerFirstChunk(body);
         if (attempt !== null) return attempt;
@@ -139,17 +137,17 @@ export class SmtpSession {
    * The first line alone shows whether the relay takes BDAT, before the message is risked: one that does not would take its
    * lines for commands. An empty chunk would not do: Postfix refuses it. Null when the rest is on its way.
    */
-  async #offerFirstChunk({ octets: [message, ...missing], size, firstLine }: Body): Promise<Attempt | null> {
-    if (message === undefined) throw new Error('A body has its message.');
+  async #offerFirstChunk(body: MailBody): Promise<Attempt | null> {
+    const message = octetsOf(body);
+    const firstLine = firstLineOf(body);
     const chunk: Step = { stage: 'data', command: `BDAT ${firstLine}\r\n` };
     this.#stage = chunk.stage;
-    this.#channel.write([Buffer.from(chunk.command), message.subarray(0, firstLine)], 1);
+    this.#channel.write([chunk.command, message.subarray(0, firstLine)], 1);
     const refusal = await this.#replyTo(chunk, null);
     if (refusal !== null && refusal.reply.code >= 500) return this.#withoutChunks(refused(refusal));
     if (refusal !== null) return this.#refused(refusal);
     this.#knowsChunks = true;
-    const last = Buffer.from(`BDAT ${size - firstLine} LAST\r\n`);
-    this.#channel.write([last, message.subarray(firstLine), ...missing], 1);
+    this.#channel.write([`BDAT ${body.size - firstLine} LAST\r\n`, message.subarray(firstLine)], 1);
     return null;
   }
 

@@ -6,11 +6,11 @@ import type { OutgoingMessage, SendOutcome, SmtpStage } from './mail-transport.j
 import { SmtpTransport } from './smtp-transport.js';
 
 const EXTENSIONS = ['8BITMIME', 'SMTPUTF8', 'SIZE 10000000'];
-const message: OutgoingMessage = {
+const message = {
   envelopeFrom: 'b+1.mac@bounces.sender.test',
   envelopeTo: 'ada@example.test',
   raw: Buffer.from('Message-ID: <1@sender.test>\r\nSubject: Hello\r\n\r\nHello\r\n.\r\n..two\r\n'),
-};
+} satisfies OutgoingMessage;
 const hang = 'hang' as const;
 const drop = 'drop' as const;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CheckCode, PreSendCheck } from '#deliverability';
-import { newId, type ProjectScope } from '#kernel';
+import { newId, octetsOf, type ProjectScope } from '#kernel';
 import { rsaKey } from '#testing/dkim-keys';
 import { insertSendingDomain } from '#testing/sending-domain';
 import { CampaignMailsService } from '../../sending/mails/campaign-mails.service.js';
@@ -120,7 +120,7 @@ describe('the analysis of a campaign', () => {
       date: new Date(),
       returnPathHost: null,
     };
-    const raw = (await fixture.get(MailRendering).compose(mail, one)).raw.toString('latin1');
+    const raw = octetsOf((await fixture.get(MailRendering).compose(mail, one)).raw).toString('latin1');
     const sent = raw.slice(
       raw.indexOf('\r\n\r\n', raw.indexOf('text/html')) + 4,
       raw.lastIndexOf('\r\n--=_'),

@@ -1,7 +1,7 @@
+import type { Octets } from '#kernel';
 import type { MergeTemplate, MergeValues } from '../merge/merge-template.js';
-import type { Octets } from './octets.js';
 
-/** A body part ready for the wire: lines ended by CRLF, and the name of its transfer encoding. */
+/** A body part ready for the wire: lines ended by CRLF, none of which begins with a dot, and its transfer encoding. */
 export interface EncodedBody {
   readonly encoding: '7bit' | 'quoted-printable' | 'base64';
   readonly content: readonly Octets[];
@@ -10,6 +10,7 @@ export interface EncodedBody {
 const LINE_LIMIT = 76;
 const CR = 0x0d;
 const LF = 0x0a;
+const DOT = 0x2e;
 const EQUALS = 0x3d;
 const HEX = Buffer.from('0123456789ABCDEF');
 
@@ -26,11 +27,11 @@ const TRIPLED = LITERAL.map((literal, byte) => (literal === 1 || byte === CR || 
 const canonicalLines = (text: string): string =>
   (text === '' ? ' ' : text).toWellFormed().replaceAll(/\r\n|\r|\n/g, '\r\n');
 
-/** Short printable lines that no relay would touch: no `From ` (mbox), no blank at a line's end, no `=_` boundary. */
+/** Short printable lines that nobody would touch: no `From ` (mbox), no dot (SMTP), no blank at a line's end, no `=_` boundary. */
 const isPlain = (canonical: string): boolean =>
   !/[^\t\r\n -~]/.test(canonical) &&
   !/[ \t](?:\r|$)/.test(canonical) &&
-  !/^From /m.test(canonical) &&
+  !/^(?:From |\.)/m.test(canonical) &&
   !canonical.includes('=_') &&
   longestLine(canonical) <= LINE_LIMIT;
 
@@ -71,19 +72,16 @@ export function compileBody(template: MergeTemplate): BodySkeleton {
   );
   return {
     build: (values) => {
-      const filled = slots
-        .fill(values)
-        .map((slot) => (SELF_EVIDENT.test(slot) ? slot : quotedPrintableText(slot)));
-      return {
-        encoding: 'quoted-printable',
-        content: texts.flatMap((text, index) => [text, filled[index] ?? '']),
-      };
+      const content: Octets[] = texts.slice(0, 1);
+      for (const [index, slot] of slots.fill(values).entries())
+        content.push(SELF_EVIDENT.test(slot) ? slot : quotedPrintableText(slot), texts[index + 1] ?? '');
+      return { encoding: 'quoted-printable', content };
     },
   };
 }
 
-/** What quoted-printable leaves as it is: one short line of printable ASCII without `=`. */
-const SELF_EVIDENT = /^[ -<>-~]{0,75}$/;
+/** What quoted-printable leaves as it is: one short line of printable ASCII without `=` and with no dot at its beginning. */
+const SELF_EVIDENT = /^(?!\.)[ -<>-~]{0,75}$/;
 
 function quotedPrintableText(text: string): string {
   return text === '' ? '' : quotedPrintable(Buffer.from(canonicalLines(text))).toString('latin1');
@@ -115,7 +113,7 @@ function base64(bytes: Buffer): string {
 
 const sequenceLength = (lead: number): number => (lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4);
 
-/** RFC 2045 §6.7; soft breaks never split a UTF-8 character. `bytes` has CRLF line ends only. */
+/** RFC 2045 §6.7; soft breaks never split a UTF-8 character, and no line begins with a dot. `bytes` has CRLF line ends only. */
 function quotedPrintable(bytes: Buffer): Buffer {
   const out = Buffer.allocUnsafe(bytes.length * 3 + Math.ceil(bytes.length / 12) * 3 + 8);
   const end = bytes.length;
@@ -134,16 +132,14 @@ function quotedPrintable(bytes: Buffer): Buffer {
     const literal = LITERAL[byte] === 1 && !(endsLine && (byte === 0x20 || byte === 0x09));
     const needed = literal ? 1 : byte < 0xc0 ? 3 : 3 * sequenceLength(byte);
     // A continuation byte never starts a line: its lead byte has made room for the whole character.
-    if (
-      column + needed > (endsLine && index + 1 < end ? LINE_LIMIT : LINE_LIMIT - 1) &&
-      (byte & 0xc0) !== 0x80
-    ) {
+    const limit = endsLine && index + 1 < end ? LINE_LIMIT : LINE_LIMIT - 1;
+    if (column + needed > limit && (byte & 0xc0) !== 0x80) {
       out[at++] = EQUALS;
       out[at++] = CR;
       out[at++] = LF;
       column = 0;
     }
-    if (literal) {
+    if (literal && (byte !== DOT || column > 0)) {
       out[at++] = byte;
       column += 1;
     } else {

@@ -14,7 +14,8 @@ export class HeaderValueError extends Error {
 
 const CONTROL = /[^\P{Cc}\u0080-\u009f]/u;
 const PRINTABLE_ASCII = /^[ -~]*$/;
-const HEADER_NAME = /^[!-9;-~]+$/;
+/** RFC 5322 §3.6.8, but for a dot at the beginning, which SMTP would double. */
+const HEADER_NAME = /^(?!\.)[!-9;-~]+$/;
 
 /** RFC 5322 §2.1.1. */
 const LINE_LIMIT = 998;

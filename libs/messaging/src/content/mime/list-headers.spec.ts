@@ -1,35 +1,30 @@
 import { describe, expect, it } from '@jest/globals';
-import { listHeaders, systemHeaders } from './list-headers.js';
+import { octetsOf } from '#kernel';
+import { listHeaders, systemHeaders, unsubscribeHeader } from './list-headers.js';
 import { buildMimeMessage, HeaderValueError } from './mime-message.js';
 
 const INPUT = {
   listId: 'acmt-1.acme.mail.example',
   listName: 'News, weekly',
-  unsubscribeUrl: `https://mail.example/u/${'t'.repeat(200)}`,
-  unsubscribeMailto: 'unsubscribe+token@mail.example',
   feedbackId: 'ACMC-1:ACMT-1:campaign:acme',
 };
 
+const URL_OF_MAIL = `https://mail.example/u/${'t'.repeat(200)}`;
+const ADDRESS_OF_MAIL = 'unsubscribe+token@mail.example';
+
 describe('list headers', () => {
   it('offer one-click unsubscription by web and by mail', () => {
-    expect(listHeaders(INPUT)).toEqual([
+    expect([unsubscribeHeader(URL_OF_MAIL, ADDRESS_OF_MAIL), ...listHeaders(INPUT)]).toEqual([
+      ['List-Unsubscribe', `<${URL_OF_MAIL}>, <mailto:unsubscribe+token@mail.example>`],
       ['List-Id', '"News, weekly" <acmt-1.acme.mail.example>'],
-      ['List-Unsubscribe', `<${INPUT.unsubscribeUrl}>, <mailto:unsubscribe+token@mail.example>`],
       ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
       ['Feedback-ID', 'ACMC-1:ACMT-1:campaign:acme'],
       ['Precedence', 'bulk'],
     ]);
   });
 
-  it('leave out the mail address when there is none', () => {
-    expect(listHeaders({ ...INPUT, unsubscribeMailto: null })[1]).toEqual([
-      'List-Unsubscribe',
-      `<${INPUT.unsubscribeUrl}>`,
-    ]);
-  });
-
   it('stand in a message with the unsubscribe URL unbroken and a list name of any script', () => {
-    const wire = buildMimeMessage({
+    const message = buildMimeMessage({
       from: { name: null, address: 'a@b.example' },
       to: 'c@d.example',
       subject: 'x',
@@ -37,12 +32,16 @@ describe('list headers', () => {
       date: new Date(0),
       html: 'x',
       text: 'x',
-      headers: listHeaders({
-        ...INPUT,
-        listName: 'Wöchentliche Neuigkeiten für alle, die sie lesen möchten 📰',
-      }),
-    }).toString();
-    expect(wire).toContain(`\r\nList-Unsubscribe: <${INPUT.unsubscribeUrl}>,\r\n <mailto:`);
+      headers: [
+        ...listHeaders({
+          ...INPUT,
+          listName: 'Wöchentliche Neuigkeiten für alle, die sie lesen möchten 📰',
+        }),
+        unsubscribeHeader(URL_OF_MAIL, ADDRESS_OF_MAIL),
+      ],
+    });
+    const wire = octetsOf(message).toString();
+    expect(wire).toContain(`\r\nList-Unsubscribe: <${URL_OF_MAIL}>,\r\n <mailto:`);
     expect(wire).toContain('\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n');
     expect(wire).toMatch(/\r\nList-Id: =\?UTF-8\?/);
     expect(wire).not.toMatch(/[^\r\n -~]/);
@@ -52,13 +51,18 @@ describe('list headers', () => {
     { listId: 'not a list id' },
     { listId: 'a.b>\r\nX: y' },
     { listName: 'News\r\nBcc: x' },
-    { unsubscribeUrl: 'https://a.example/>, <https://evil.example' },
-    { unsubscribeUrl: 'https://a.example/ x' },
-    { unsubscribeUrl: 'javascript:alert(1)' },
-    { unsubscribeMailto: 'a@b.example> <' },
     { feedbackId: 'a b\r\n' },
   ])('refuse %j', (change) => {
     expect(() => listHeaders({ ...INPUT, ...change })).toThrow(HeaderValueError);
+  });
+
+  it.each([
+    ['https://a.example/>, <https://evil.example', ADDRESS_OF_MAIL],
+    ['https://a.example/ x', ADDRESS_OF_MAIL],
+    ['javascript:alert(1)', ADDRESS_OF_MAIL],
+    [URL_OF_MAIL, 'a@b.example> <'],
+  ])('refuse %j with %j to unsubscribe by', (url, address) => {
+    expect(() => unsubscribeHeader(url, address)).toThrow(HeaderValueError);
   });
 });
 

@@ -5,44 +5,42 @@ export interface ListHeaderInput {
   /** Stable dotted name below a domain, without angle brackets (RFC 2919 §2). */
   readonly listId: string;
   readonly listName: string;
-  /** Takes the one-click POST; personal to the delivery. */
-  readonly unsubscribeUrl: string;
-  /** Address, with or without `mailto:`, that unsubscribes by mail. */
-  readonly unsubscribeMailto: string | null;
   /** `a:b:c:sender`, the last field stable for the sender. */
   readonly feedbackId: string;
 }
 
 const LIST_ID = /^[\w-]+(?:\.[\w-]+)+$/;
 const URL_IN_BRACKETS = /^https?:\/\/[!#-;=?-~]+$/;
-const MAILTO = /^mailto:[!#-;=?-~]+@[!#-;=?-~]+$/;
+const ADDRESS = /^[!#-;=?-~]+@[!#-;=?-~]+$/;
 const FEEDBACK_ID = /^[\w.-]*(?::[\w.-]*){1,3}$/;
 
 /**
- * The headers of bulk mail: List-Id (RFC 2919), List-Unsubscribe (RFC 2369) with the one-click post of
- * RFC 8058 §3.1, Feedback-ID and Precedence. The web address comes first and stays on one line.
+ * The headers that all mails to a list have: List-Id (RFC 2919), the one-click post of RFC 8058 §3.1, Feedback-ID and
+ * Precedence.
  * @throws {HeaderValueError} when a value does not fit its header
  */
 export function listHeaders(input: ListHeaderInput): Header[] {
-  const mailto = input.unsubscribeMailto?.replace(/^(?!mailto:)/i, 'mailto:') ?? null;
   check('List-Id', LIST_ID, input.listId);
-  check('List-Unsubscribe', URL_IN_BRACKETS, input.unsubscribeUrl);
-  if (mailto !== null) check('List-Unsubscribe', MAILTO, mailto);
   check('Feedback-ID', FEEDBACK_ID, input.feedbackId);
   const name = input.listName === '' ? '' : `${phrase('List-Id', input.listName)} `;
   return [
     ['List-Id', `${name}<${input.listId}>`],
-    [
-      'List-Unsubscribe',
-      [input.unsubscribeUrl, mailto]
-        .filter((url) => url !== null)
-        .map((url) => `<${url}>`)
-        .join(', '),
-    ],
     ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
     ['Feedback-ID', input.feedbackId],
     ['Precedence', 'bulk'],
   ];
+}
+
+/**
+ * List-Unsubscribe (RFC 2369), personal to the delivery: the web address, which takes the one-click POST, comes first and stays
+ * on one line.
+ * @param mailto unsubscribes by mail
+ * @throws {HeaderValueError} when an address does not fit
+ */
+export function unsubscribeHeader(url: string, mailto: string): Header {
+  check('List-Unsubscribe', URL_IN_BRACKETS, url);
+  check('List-Unsubscribe', ADDRESS, mailto);
+  return ['List-Unsubscribe', `<${url}>, <mailto:${mailto}>`];
 }
 
 /** The header of mail that a machine sends on its own account, such as an opt-in confirmation (RFC 3834 §5). */

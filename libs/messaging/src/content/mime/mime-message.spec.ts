@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import PostalMime, { type Email } from 'postal-mime';
-import { array, assert, asyncProperty, runs, string } from '#testing/properties';
+import { array, assert, asyncProperty, constantFrom, oneof, runs, string } from '#testing/properties';
 import { compileMergeTemplate, type MergeValues } from '../merge/merge-template.js';
+import { type MailBody, octetsOf } from '#kernel';
 import { buildMimeMessage, compileMimeSkeleton, type MimeMessage } from './mime-message.js';
 
 const MESSAGE: MimeMessage = {
@@ -35,6 +36,7 @@ const VALUES: MergeValues = {
   },
 };
 
+const built = (message: MimeMessage): Buffer => octetsOf(buildMimeMessage(message));
 const parse = (bytes: Buffer): Promise<Email> => PostalMime.parse(bytes);
 /** The part as it was given: unix lines, without the line end that the parser adds. */
 const bodyOf = (part: string | undefined): string => (part ?? '').replaceAll('\r\n', '\n').replace(/\n$/, '');
@@ -44,16 +46,35 @@ function headerLines(bytes: Buffer): string[] {
   return head.split('\r\n');
 }
 
+/** Texts, many of which have dots where a line may begin. */
+const withDots = (maxLength: number) =>
+  oneof(string({ unit: 'grapheme', maxLength }), string({ unit: constantFrom('.', 'a', ' '), maxLength }));
+
+/** What it says of itself, by which it goes over the wire without being looked through. */
+function expectKnown(message: MailBody): void {
+  const bytes = octetsOf(message);
+  const ascii = bytes.every((byte) => byte < 0x80);
+  expect(message).toMatchObject({
+    size: bytes.length,
+    isAscii: ascii,
+    hasAsciiHeaders: ascii,
+    hasDots: false,
+  });
+}
+
 function expectWireFormat(bytes: Buffer): void {
   const wire = bytes.toString('latin1');
   expect(wire).not.toMatch(/[^\t\r\n -~]/);
   expect(wire.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+  expect(wire).toMatch(/\r\n$/);
+  // DATA would have to double it (RFC 5321 §4.5.2).
+  expect(wire).not.toMatch(/^\./m);
   expect(Math.max(...wire.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(998);
 }
 
 describe('a MIME message', () => {
   it('is exactly these bytes for a simple mail', () => {
-    expect(buildMimeMessage({ ...MESSAGE, headers: [['Precedence', 'bulk']] }).toString()).toBe(
+    expect(built({ ...MESSAGE, headers: [['Precedence', 'bulk']] }).toString()).toBe(
       [
         'From: Example Shop <news@shop.example>',
         'To: ann@mail.example',
@@ -82,22 +103,22 @@ describe('a MIME message', () => {
   });
 
   it('gives equal bytes for equal input, and another boundary for another Message-ID', () => {
-    expect(buildMimeMessage(MESSAGE).equals(buildMimeMessage({ ...MESSAGE }))).toBe(true);
-    const other = buildMimeMessage({ ...MESSAGE, messageId: 'other@shop.example' }).toString();
-    const boundary = /boundary="([^"]+)"/.exec(buildMimeMessage(MESSAGE).toString())?.[1] ?? '';
+    expect(built(MESSAGE).equals(built({ ...MESSAGE }))).toBe(true);
+    const other = built({ ...MESSAGE, messageId: 'other@shop.example' }).toString();
+    const boundary = /boundary="([^"]+)"/.exec(built(MESSAGE).toString())?.[1] ?? '';
     expect(other).not.toContain(boundary);
   });
 
   it('carries the same from a skeleton, whatever the values are and wherever they stand', async () => {
-    const fixed = string({ unit: 'grapheme', maxLength: 200 }).map((text) => text.replaceAll(/[{}]/g, '='));
-    const value = string({ unit: 'grapheme', maxLength: 150 });
+    const fixed = withDots(200).map((text) => text.replaceAll(/[{}]/g, '='));
+    const value = withDots(150);
     await assert(
       asyncProperty(array(fixed, { minLength: 2, maxLength: 8 }), value, async (texts, name) => {
         const source = `${texts.join('{{ subscriber.first_name }}')}.`;
         const html = compileMergeTemplate(source, 'html');
         const text = compileMergeTemplate(source, 'none');
         const values = { ...VALUES, subscriber: { ...VALUES.subscriber, first_name: name } };
-        const bytes = compileMimeSkeleton({
+        const message = compileMimeSkeleton({
           from: MESSAGE.from,
           language: 'pt-BR',
           headers: [['List-Id', '<a.b>']],
@@ -107,6 +128,8 @@ describe('a MIME message', () => {
           ...MESSAGE,
           values,
         });
+        expectKnown(message);
+        const bytes = octetsOf(message);
         expectWireFormat(bytes);
         expect(
           Math.max(
@@ -118,7 +141,7 @@ describe('a MIME message', () => {
         ).toBeLessThanOrEqual(78);
         const mail = await parse(bytes);
         const direct = await parse(
-          buildMimeMessage({ ...MESSAGE, html: html.render(values), text: text.render(values) }),
+          built({ ...MESSAGE, html: html.render(values), text: text.render(values) }),
         );
         expect([mail.html, mail.text].map(bodyOf)).toEqual([direct.html, direct.text].map(bodyOf));
         expect(mail.headers.find(({ key }) => key === 'list-id')?.value).toBe('<a.b>');
@@ -129,12 +152,20 @@ describe('a MIME message', () => {
   });
 
   it('carries any subject, sender name and bodies unchanged, as ASCII lines of at most 998 bytes', async () => {
-    const line = string({ unit: 'grapheme', maxLength: 120 });
+    const line = withDots(120);
     const body = array(line, { maxLength: 30 }).map((lines) => `${lines.join('\n')}.`);
     const printable = line.map((text) => text.replaceAll(/\p{Cc}/gu, ''));
     await assert(
       asyncProperty(printable, printable, body, body, async (subject, name, text, html) => {
-        const bytes = buildMimeMessage({ ...MESSAGE, from: { ...MESSAGE.from, name }, subject, text, html });
+        const message = buildMimeMessage({
+          ...MESSAGE,
+          from: { ...MESSAGE.from, name },
+          subject,
+          text,
+          html,
+        });
+        expectKnown(message);
+        const bytes = octetsOf(message);
         expectWireFormat(bytes);
         const mail = await parse(bytes);
         expect(mail.subject ?? '').toBe(subject.toWellFormed());
@@ -154,7 +185,7 @@ describe('a MIME message', () => {
     ['Chinese', '限时优惠'.repeat(30)],
     ['German', 'Grüße aus Österreich – schöne Füße, süße Äpfel und noch viel mehr schöne Sätze'],
   ])('round-trips a subject with %s in encoded words of at most 75 characters', async (_, subject) => {
-    const bytes = buildMimeMessage({ ...MESSAGE, subject });
+    const bytes = built({ ...MESSAGE, subject });
     for (const line of headerLines(bytes)) expect(line.length).toBeLessThanOrEqual(76);
     for (const [word] of bytes.toString().matchAll(/=\?UTF-8\?[QB]\?[^ ?]*\?=/g)) {
       expect(word.length).toBeLessThanOrEqual(75);
@@ -164,14 +195,14 @@ describe('a MIME message', () => {
   });
 
   it('replaces half a character, which UTF-8 cannot carry', async () => {
-    const mail = await parse(buildMimeMessage({ ...MESSAGE, subject: 'a\uD83Db', text: 'c\uDE00d' }));
+    const mail = await parse(built({ ...MESSAGE, subject: 'a\uD83Db', text: 'c\uDE00d' }));
     expect(mail).toMatchObject({ subject: 'a\uFFFDb', text: expect.stringContaining('c\uFFFDd') });
   });
 
   it('round-trips bodies with long lines, emoji, dots, From lines and control characters', async () => {
     const text = `${'word '.repeat(400)}\n.\n..\nFrom here\n${'x'.repeat(1000)}\ntrailing \t\n\u0000\u0007é😀=41\n`;
     const html = `<p>${'😀'.repeat(3000)}</p>`;
-    const bytes = buildMimeMessage({ ...MESSAGE, text, html });
+    const bytes = built({ ...MESSAGE, text, html });
     expectWireFormat(bytes);
     for (const line of bytes.toString().split('\r\n')) expect(line.length).toBeLessThanOrEqual(78);
     const mail = await parse(bytes);
@@ -180,7 +211,7 @@ describe('a MIME message', () => {
   });
 
   it('chooses quoted-printable for mostly Latin text and base64 for other scripts', () => {
-    const wire = buildMimeMessage({
+    const wire = built({
       ...MESSAGE,
       text: 'Viele Grüße an alle, die das hier lesen',
       html: '限时优惠'.repeat(10),
@@ -192,25 +223,26 @@ describe('a MIME message', () => {
   });
 
   it('never sends an empty part', () => {
-    const wire = buildMimeMessage({ ...MESSAGE, text: '', html: '' }).toString();
+    const wire = built({ ...MESSAGE, text: '', html: '' }).toString();
     expect(wire.match(/\r\n\r\n=20\r\n--/g)).toHaveLength(2);
   });
 
   it('has exactly one of each header that must be there once', () => {
-    const names = headerLines(buildMimeMessage(MESSAGE)).map((line) => line.split(':', 1)[0]);
+    const names = headerLines(built(MESSAGE)).map((line) => line.split(':', 1)[0]);
     for (const name of ['Date', 'From', 'To', 'Subject', 'Message-ID', 'MIME-Version', 'Content-Type']) {
       expect(names.filter((other) => other === name)).toHaveLength(1);
     }
   });
 
   it('leaves a local part outside ASCII as UTF-8, which only an SMTPUTF8 server takes', async () => {
-    const bytes = buildMimeMessage({ ...MESSAGE, to: 'jörg@xn--mller-kva.example' });
-    expect(bytes.toString('utf8')).toContain('To: jörg@xn--mller-kva.example\r\n');
+    const message = buildMimeMessage({ ...MESSAGE, to: 'jörg@xn--mller-kva.example' });
+    expectKnown(message);
+    expect(octetsOf(message).toString('utf8')).toContain('To: jörg@xn--mller-kva.example\r\n');
   });
 
   it('keeps a long URL in a header on one line', () => {
     const url = `<https://links.example/u/${'a'.repeat(300)}>`;
-    const wire = buildMimeMessage({
+    const wire = built({
       ...MESSAGE,
       headers: [['List-Unsubscribe', `${url}, <mailto:u@b.example>`]],
     });
@@ -226,9 +258,7 @@ describe('a MIME message', () => {
       'Müller & Söhne',
       'x'.repeat(90),
     ]) {
-      const mail = await parse(
-        buildMimeMessage({ ...MESSAGE, from: { name, address: 'news@shop.example' } }),
-      );
+      const mail = await parse(built({ ...MESSAGE, from: { name, address: 'news@shop.example' } }));
       expect(mail.from).toEqual({ name, address: 'news@shop.example' });
     }
   });

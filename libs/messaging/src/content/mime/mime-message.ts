@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { type MailBody, type Octets, sizeOf } from '#kernel';
 import { compileBody, encodeBody, type EncodedBody } from './body-encoding.js';
 import {
   assertHeaderValue,
@@ -8,7 +9,6 @@ import {
   unstructuredHeader,
 } from './header-encoding.js';
 import type { MergeTemplate, MergeValues } from '../merge/merge-template.js';
-import { joinOctets } from './octets.js';
 
 export { HeaderValueError } from './header-encoding.js';
 
@@ -61,9 +61,9 @@ export interface SharedParts {
 /** A message whose fixed headers are folded and whose fixed texts are encoded already. */
 export interface MimeSkeleton {
   /** @throws {HeaderValueError} when a header value could break out of its field */
-  build(parts: RecipientParts & { readonly values: MergeValues }): Buffer;
+  build(parts: RecipientParts & { readonly values: MergeValues }): MailBody;
   /** Of parts that are filled in and encoded already. @throws {HeaderValueError} as `build` */
-  wrap(parts: RecipientParts & { readonly html: EncodedBody; readonly text: EncodedBody }): Buffer;
+  wrap(parts: RecipientParts & { readonly html: EncodedBody; readonly text: EncodedBody }): MailBody;
 }
 
 const OWN_HEADERS = new Set([
@@ -80,11 +80,11 @@ const OWN_HEADERS = new Set([
 ]);
 
 /**
- * Builds the whole message (RFC 5322, multipart/alternative with the text first): CRLF only, ASCII but for an
- * address that needs SMTPUTF8. The boundary follows from the Message-ID, so equal input gives equal bytes.
+ * Builds the whole message (RFC 5322, multipart/alternative with the text first): CRLF only, no line that begins with a
+ * dot, ASCII but for an address that needs SMTPUTF8. The boundary follows from the Message-ID, so equal input gives equal bytes.
  * @throws {HeaderValueError} when a header value could break out of its field
  */
-export function buildMimeMessage(message: MimeMessage): Buffer {
+export function buildMimeMessage(message: MimeMessage): MailBody {
   return assemble(
     fromHeader(message.from) +
       replyToHeader(message.replyTo ?? null) +
@@ -121,9 +121,9 @@ function assemble(
   parts: RecipientParts,
   text: EncodedBody,
   html: EncodedBody,
-): Buffer {
+): MailBody {
   const messageId = bracketed(parts.messageId);
-  const boundary = `=_${createHash('sha256').update(messageId).digest('hex').slice(0, 32)}`;
+  const boundary = `=_${hash('sha256', messageId).slice(0, 32)}`;
   const headers =
     head +
     foldHeader('To', address('To', parts.to)) +
@@ -133,15 +133,13 @@ function assemble(
     extraHeaders(parts.headers, new Set(seen)) +
     'MIME-Version: 1.0\r\n' +
     `Content-Type: multipart/alternative;\r\n boundary="${boundary}"\r\n\r\n`;
-  return joinOctets([
-    // An address may need SMTPUTF8.
-    Buffer.from(headers),
-    `--${boundary}\r\n${partHeaders('plain', text.encoding)}`,
-    ...text.content,
-    `\r\n--${boundary}\r\n${partHeaders('html', html.encoding)}`,
-    ...html.content,
-    `\r\n--${boundary}--\r\n`,
-  ]);
+  // An address may need SMTPUTF8.
+  const ascii = isAscii(headers);
+  const beforeText = `--${boundary}\r\n${partHeaders('plain', text.encoding)}`;
+  const beforeHtml = `\r\n--${boundary}\r\n${partHeaders('html', html.encoding)}`;
+  const begin: Octets[] = [ascii ? headers : Buffer.from(headers), beforeText];
+  const pieces = begin.concat(text.content, beforeHtml, html.content, `\r\n--${boundary}--\r\n`);
+  return { pieces, size: sizeOf(pieces), isAscii: ascii, hasAsciiHeaders: ascii, hasDots: false };
 }
 
 const partHeaders = (subtype: string, encoding: string): string =>

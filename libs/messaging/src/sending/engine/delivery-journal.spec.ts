@@ -40,6 +40,25 @@ describe('the journal of deliveries', () => {
       'select id, lease_until as ends from messaging.deliveries order by id',
     );
 
+  it('marks a delivery by the lease of its own claim alone', async () => {
+    const [first, second] = await claimed(2);
+    const [own, other] = [first!.leaseToken, newId()];
+    const claimedAs = (...tokens: string[]) =>
+      [first!, second!].map((delivery, at) => ({ ...delivery, leaseToken: tokens[at]! }));
+    const mark = async (starting: readonly ClaimedDelivery[]) => {
+      const batch = { outcomes: [], starting, usagePeriod: null, flushed: true };
+      return (await journal().write(scope, batch, fixture.clock.now())).marked.size;
+    };
+    expect(await mark(claimedAs(other, other))).toBe(0);
+    await fixture.test.query('update messaging.deliveries set lease_token = $2 where id = $1', [
+      second!.id,
+      other,
+    ]);
+    expect(await mark(claimedAs(other, own))).toBe(0);
+    expect(await mark(claimedAs(other, other))).toBe(1);
+    expect(await mark(claimedAs(own, other))).toBe(1);
+  });
+
   it('renews leases while an outcome batch writes some of them, and neither waits for the other for ever', async () => {
     const [first, second] = await claimed(2);
     const writer = new pg.Client({ connectionString: fixture.test.adminUrl });

@@ -5,15 +5,12 @@ import type { Campaign } from '../../campaigns/campaign.js';
 import type { PlainParts } from '../../content/mail/plain-parts.js';
 import type { Sender } from '../../campaigns/senders/senders.service.js';
 import type { LogicParts, RenderedMail } from '../../content/processes/mail-renderer.js';
-import { listHeaders } from '../../content/mime/list-headers.js';
+import { unsubscribeHeader } from '../../content/mime/list-headers.js';
 import type { MergeValues } from '../../content/merge/merge-template.js';
 import { projectValues, subscriberValues } from '../../content/merge/merge-values.js';
 import type { MimeSkeleton } from '../../content/mime/mime-message.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import type { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
-
-/** The stable last part of Feedback-ID, by which a mailbox provider knows the sending system. */
-const FEEDBACK_SENDER = 'mailwright';
 
 /** A mail, compiled; each recipient's values are filled in. */
 export interface MailTemplate {
@@ -82,15 +79,17 @@ export function composeCampaignMail(
   const values = valuesOf(mail, one, links);
   const own = values.links;
   const to = wireAddress(one.recipient.email);
-  const { messageId, date } = one;
-  const head = { to, messageId, date, headers: headersOf(mail, one, own.unsubscribe, links) };
+  const { deliveryId, messageId, date, returnPathHost } = one;
+  const unsubscribeAddress = links.unsubscribeAddress(scope, deliveryId, returnPathHost);
+  const headers = [unsubscribeHeader(own.unsubscribe, unsubscribeAddress)];
+  const head = { to, messageId, date, headers };
   const subject = rendered?.subject ?? mail.template.plain?.subject.render(values) ?? '';
   const raw =
     rendered === null
       ? mail.skeleton.build({ ...head, subject, values })
       : mail.skeleton.wrap({ ...head, subject, ...rendered.bodies });
   return {
-    deliveryId: one.deliveryId,
+    deliveryId,
     environmentId: scope.environmentId,
     environment: scope.environment,
     kind: mail.kind,
@@ -102,21 +101,6 @@ export function composeCampaignMail(
     envelopeTo: to,
     raw,
   };
-}
-
-function headersOf(
-  { sender, scope, campaign, project, topics, kind }: CampaignMail,
-  { deliveryId, returnPathHost }: MailOfRecipient,
-  unsubscribeUrl: string,
-  links: MailLinkMaker,
-) {
-  return listHeaders({
-    listId: `${(topics[0]?.topicKey ?? campaign.campaignKey).toLowerCase()}.${sender.domain}`,
-    listName: topics[0]?.name ?? project.name,
-    unsubscribeUrl,
-    unsubscribeMailto: links.unsubscribeAddress(scope, deliveryId, returnPathHost),
-    feedbackId: `${campaign.campaignKey}:${project.projectKey}:${kind.toLowerCase()}:${FEEDBACK_SENDER}`,
-  });
 }
 
 /** The address as a header and an SMTP command carry it: its domain as A-labels. */

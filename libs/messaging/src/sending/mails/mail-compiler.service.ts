@@ -8,11 +8,15 @@ import type { CampaignContent } from '../../content/mail/campaign-template.js';
 import { plainPartsOf } from '../../content/mail/plain-parts.js';
 import type { LinkTracking } from '../../content/mail/link-rewriting.js';
 import { projectValues } from '../../content/merge/merge-values.js';
-import { compileMimeSkeleton } from '../../content/mime/mime-message.js';
+import { listHeaders } from '../../content/mime/list-headers.js';
+import { compileMimeSkeleton, type Header } from '../../content/mime/mime-message.js';
 import { ContentProcesses, footerOf } from '../../content/processes/content-processes.service.js';
 import { hashOf } from '../../content/processes/kept-results.js';
 import { type LinkSetContent, LinkSets } from '../../engagement/tracking/link-sets.service.js';
 import { type CampaignMail, wireAddress } from './campaign-mail.js';
+
+/** The stable last part of Feedback-ID, by which a mailbox provider knows the sending system. */
+const FEEDBACK_SENDER = 'mailwright';
 
 /** In which languages a mail is. */
 export interface MailLanguage {
@@ -69,6 +73,7 @@ export class MailCompiler {
     const { html, text } = plain ?? { html: null, text: null };
     const answers = replyTo ?? project.replyTo;
     const answerTo = answers === null ? null : wireAddress(answers);
+    const headers = headersOf({ kind, campaign, project, sender, topics });
     return {
       scope,
       kind,
@@ -79,7 +84,7 @@ export class MailCompiler {
       linkBase,
       template: { parts: { ...parts, key: hashOf(parts) }, plain, targets },
       language,
-      skeleton: compileMimeSkeleton({ from: sender, replyTo: answerTo, language, headers: [], html, text }),
+      skeleton: compileMimeSkeleton({ from: sender, replyTo: answerTo, language, headers, html, text }),
       linkSet:
         tracked === null || targets === null
           ? null
@@ -96,4 +101,18 @@ export class MailCompiler {
     const shared = { campaign: { name, key }, project: projectValues(project) };
     return this.config.TRACKING ? { baseUrl: linkBase, shared, places: MAX_TRACKED_PLACES } : null;
   }
+}
+
+function headersOf({
+  kind,
+  campaign,
+  project,
+  sender,
+  topics: [topic],
+}: Pick<CampaignMail, 'kind' | 'campaign' | 'project' | 'sender' | 'topics'>): Header[] {
+  return listHeaders({
+    listId: `${(topic?.topicKey ?? campaign.campaignKey).toLowerCase()}.${sender.domain}`,
+    listName: topic?.name ?? project.name,
+    feedbackId: `${campaign.campaignKey}:${project.projectKey}:${kind.toLowerCase()}:${FEEDBACK_SENDER}`,
+  });
 }

@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DkimSigner, kindRules, type OwnRelay, ReturnPaths } from '#deliverability';
-import { Clock } from '#kernel';
+import { Clock, type MailBody, octetsOf } from '#kernel';
 import { describeError } from '#platform';
-import { giveBackOctets } from '../../content/mime/octets.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import { misconfigured, postponed } from '../delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery } from '../delivery-source.js';
@@ -49,11 +48,11 @@ export class MailSigning {
     mail: OutgoingMail,
     { signing, returnPathHost }: Extract<SendingPolicy, { kind: 'open' }>,
   ): Promise<OutgoingMail> {
-    const raw = signing === null ? mail.raw : await this.signer.sign(mail.raw, signing, this.clock.now());
-    if (raw !== mail.raw) giveBackOctets(mail.raw);
+    const fields =
+      signing === null ? '' : await this.signer.sign(octetsOf(mail.raw), signing, this.clock.now());
     const envelopeFrom =
       returnPathHost === null ? mail.envelopeFrom : this.returnPaths.addressOf(mail, returnPathHost);
-    return { ...mail, raw, envelopeFrom };
+    return { ...mail, raw: withFields(fields, mail.raw), envelopeFrom };
   }
 
   /** With what the project's relay wants to know of it, before all that is signed. */
@@ -63,7 +62,7 @@ export class MailSigning {
     const token = this.returnPaths.tokenOf(mail);
     const headers = kindRules(kind).headersOf({ token, stream: mail.kind, options });
     const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-    return head === '' ? mail : { ...mail, raw: Buffer.concat([Buffer.from(head), mail.raw]) };
+    return { ...mail, raw: withFields(head, mail.raw) };
   }
 
   #waiting({ delivery }: DeliveryWork) {
@@ -72,4 +71,10 @@ export class MailSigning {
     if (now - delivery.dueSince.getTime() >= GIVEN_UP_MS) return misconfigured(delivery, reason);
     return postponed(delivery, reason, new Date(now + LOOK_AGAIN_MS));
   }
+}
+
+/** Before its other headers; each ends with CRLF. */
+function withFields(fields: string, body: MailBody): MailBody {
+  if (fields === '') return body;
+  return { ...body, pieces: [fields, ...body.pieces], size: body.size + fields.length };
 }

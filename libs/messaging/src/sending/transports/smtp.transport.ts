@@ -1,5 +1,4 @@
 import type { MailTransport, SendOutcome } from '#platform';
-import { giveBackOctets } from '../../content/mime/octets.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import type { DeliveryTransport } from './delivery.transport.js';
 
@@ -12,7 +11,7 @@ export class SmtpDelivery implements DeliveryTransport {
   }
 
   deliver({ envelopeFrom, envelopeTo, raw }: OutgoingMail, atOnce: boolean): Promise<SendOutcome> {
-    return this.transport.send({ envelopeFrom, envelopeTo, raw, atOnce, giveBack: giveBackOctets });
+    return this.transport.send({ envelopeFrom, envelopeTo, raw, atOnce });
   }
 
   close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { type Clock, newId, parseEmailAddress } from '#kernel';
+import { type Clock, newId, octetsOf, parseEmailAddress } from '#kernel';
 import { type Database, describeError, type SendOutcome } from '#platform';
 import { noteSimulation } from '../../mailbox-simulator/mailbox-simulations.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -37,7 +37,7 @@ export class TestInboxDelivery implements DeliveryTransport {
             fromAddress: mail.from,
             subject,
             links,
-            raw,
+            raw: octetsOf(raw),
             receivedAt,
           })
           .onConflict((conflict) => conflict.columns(['deliveryId', 'environmentId']).doNothing())

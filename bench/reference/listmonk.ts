@@ -1,0 +1,178 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { openTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
+import { freePort } from '#testing/ports';
+
+const DEADLINE_MS = 1_800_000;
+const NAME = 'api';
+const run = promisify(execFile);
+
+export interface ListmonkOptions {
+  readonly program: string;
+  /** Its source, for a program that was built without its files; else any directory. */
+  readonly source: string;
+  readonly directory: string;
+  readonly databaseUrl: string;
+  readonly sinkPort: number;
+  readonly connections: number;
+}
+
+/** A listmonk with one list, as a client and an operator use it. */
+export class Listmonk {
+  private constructor(
+    readonly pid: number,
+    private readonly baseUrl: string,
+    private readonly token: string,
+    private readonly list: number,
+    private readonly end: () => Promise<void>,
+  ) {}
+
+  static async start(options: ListmonkOptions): Promise<Listmonk> {
+    const { program, source, directory, databaseUrl } = options;
+    const port = await freePort();
+    const config = join(directory, 'listmonk.toml');
+    await writeFile(config, configOf(port, new URL(databaseUrl)));
+    // It does not start without the folder, although nobody looks at its pages here.
+    await mkdir(join(source, 'frontend/dist'), { recursive: true });
+    const env = { ...process.env, LISTMONK_ADMIN_USER: 'admin', LISTMONK_ADMIN_PASSWORD: 'adminadmin' };
+    const { stdout, stderr } = await run(
+      program,
+      ['--config', config, '--install', '--yes', '--idempotent'],
+      { cwd: source, env: { ...env, LISTMONK_ADMIN_API_USER: NAME } },
+    );
+    const token = /API_TOKEN="([^"]+)"/.exec(stdout + stderr)?.[1];
+    if (token === undefined) throw new Error(`listmonk gave no token: ${stdout}${stderr}`);
+    await setUp(openTestDatabase(databaseUrl), port, options);
+    const child = spawn(program, ['--config', config], { cwd: source, env, stdio: 'ignore' });
+    const end = async () => {
+      child.kill();
+      await once(child, 'exit');
+    };
+    const baseUrl = `http://127.0.0.1:${port}/api`;
+    const waiting = new Listmonk(child.pid ?? 0, baseUrl, token, 0, end);
+    await eventually('listmonk answers', () => waiting.#ask('GET', '/lists').catch(() => null));
+    const list = await waiting.#ask<{ id: number }>('POST', '/lists', {
+      name: 'Bench',
+      type: 'private',
+      optin: 'single',
+    });
+    return new Listmonk(waiting.pid, baseUrl, token, list.id, end);
+  }
+
+  /** Resolves when all rows of the CSV (email, name, attributes) are in its list. */
+  async import(csv: string): Promise<void> {
+    const form = new FormData();
+    const choices = { mode: 'subscribe', subscription_status: 'confirmed', delim: ',', overwrite: true };
+    form.set('params', JSON.stringify({ ...choices, lists: [this.list] }));
+    form.set('file', new Blob([csv], { type: 'text/csv' }), 'people.csv');
+    await this.#ask('POST', '/import/subscribers', form);
+    const isOver = async () => {
+      const { status } = await this.#ask<{ status: string }>('GET', '/import/subscribers');
+      return status === 'finished' || null;
+    };
+    await eventually('listmonk has imported', isOver, DEADLINE_MS);
+  }
+
+  /** Sends a campaign to its list; resolves to how many were sent, when it says that it is finished. */
+  async send(subject: string, body: string): Promise<number> {
+    const { id } = await this.#ask<{ id: number }>('POST', '/campaigns', {
+      name: 'Bench',
+      subject,
+      body,
+      lists: [this.list],
+      type: 'regular',
+      content_type: 'html',
+      messenger: 'email',
+      from_email: 'News <news@acme.example>',
+    });
+    await this.#ask('PUT', `/campaigns/${id}/status`, { status: 'running' });
+    for (;;) {
+      const { status, sent } = await this.#ask<{ status: string; sent: number }>('GET', `/campaigns/${id}`);
+      if (status === 'finished') return sent;
+      await delay(250);
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.end();
+  }
+
+  async #ask<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+    const isForm = body instanceof FormData;
+    const answer = await fetch(this.baseUrl + path, {
+      method,
+      headers: {
+        authorization: `token ${NAME}:${this.token}`,
+        ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+    });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return ((await answer.json()) as { data: Answer }).data;
+  }
+}
+
+function configOf(port: number, { hostname, port: databasePort, username, password, pathname }: URL): string {
+  return `[app]
+address = "127.0.0.1:${port}"
+[db]
+host = "${hostname}"
+port = ${databasePort}
+user = "${decodeURIComponent(username)}"
+password = "${decodeURIComponent(password)}"
+database = "${pathname.slice(1)}"
+ssl_mode = "disable"
+max_open = 50
+max_idle = 50
+max_lifetime = "300s"
+params = ""
+`;
+}
+
+/** What its own pages would set: as many connections, no limit of its own, tracking of each reader. */
+async function setUp(
+  database: TestDatabase,
+  port: number,
+  { connections, sinkPort }: ListmonkOptions,
+): Promise<void> {
+  const settings = {
+    'app.concurrency': connections,
+    'app.message_rate': 100_000,
+    'app.batch_size': 5_000,
+    'app.root_url': `http://127.0.0.1:${port}`,
+    'app.check_updates': false,
+    'privacy.individual_tracking': true,
+    smtp: [serverOf(connections, sinkPort)],
+  };
+  for (const [key, value] of Object.entries(settings))
+    await database.query('update settings set value = $2::jsonb where key = $1', [
+      key,
+      JSON.stringify(value),
+    ]);
+}
+
+const serverOf = (connections: number, port: number) => ({
+  uuid: '0198c8f2-0000-4000-8000-000000000001',
+  name: 'email-sink',
+  enabled: true,
+  host: '127.0.0.1',
+  port,
+  tls_type: 'none',
+  tls_skip_verify: true,
+  auth_protocol: 'none',
+  username: '',
+  password: '',
+  hello_hostname: '',
+  email_headers: [],
+  from_addresses: [],
+  max_conns: connections,
+  idle_timeout: '15s',
+  wait_timeout: '5s',
+  max_msg_retries: 2,
+  msg_retry_delay: '10ms',
+});
