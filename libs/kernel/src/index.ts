@@ -18,7 +18,6 @@ export {
 export { type EmailAddress, type EmailAddressResult, hostName, parseEmailAddress } from './email-address.js';
 export { isUuid, newId } from './ids.js';
 export { firstIpAddress, parseIpAddress } from './ip-address.js';
-export { Mac } from './mac.js';
 export { joinOctets, type MailBody, type Octets, octetsOf, sizeOf } from './mail-body.js';
 export { formatMoney } from './money.js';
 export { type Cursor, offsetOf, type Page, pageOfRows, type PageRequest, type Place } from './page.js';
