@@ -32,6 +32,8 @@ export {
   snooze,
   TransactionalJob,
 } from './jobs/job.js';
+export { keptFrom, type RetentionKind } from './retention/retention-horizon.js';
+export { RetiredTables } from './retention/retired-tables.service.js';
 export { drain, forEachApart } from './jobs/drain.js';
 export { leaseDue, leasedTo, unleased } from './jobs/lease.js';
 export { JobRunner } from './jobs/job-runner.js';
