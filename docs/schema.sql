@@ -442,6 +442,22 @@ grant select on access.project_environments to mailwright_app;
 grant insert, select, update on access.project_environments to mailwright_system;
 comment on table access.project_environments is 'The live and the test environment of each project. `environment_id` is what rows of other schemas belong to: it keeps tenants, projects and environments apart.';
 
+create table access.project_retention (
+  project_id bigint not null,
+  deliveries_days integer,
+  events_days integer,
+  constraint project_retention_pkey PRIMARY KEY (project_id),
+  constraint project_retention_deliveries_days_check CHECK ((deliveries_days >= 60)),
+  constraint project_retention_events_days_check CHECK ((events_days >= 30)),
+  constraint project_retention_project_id_fkey FOREIGN KEY (project_id) REFERENCES access.projects(id) ON DELETE CASCADE
+);
+alter table access.project_retention enable row level security;
+alter table access.project_retention force row level security;
+create policy owner_rows on access.project_retention for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on access.project_retention for all to mailwright_system using (true) with check (true);
+grant insert, select, update on access.project_retention to mailwright_system;
+comment on table access.project_retention is 'For how many days a project''s rows are kept, where that is shorter than for the installation. Null: no shorter.';
+
 create table access.project_texts (
   project_id bigint not null,
   locale text not null,
@@ -2781,6 +2797,7 @@ create table messaging.delivery_events (
 ) partition by range (occurred_at);
 CREATE INDEX delivery_events_in_window ON ONLY messaging.delivery_events USING btree (environment_id, type, occurred_at) INCLUDE (subscriber_id, campaign_id) WHERE (classification = 'human'::text);
 CREATE INDEX delivery_events_of_delivery ON ONLY messaging.delivery_events USING btree (campaign_id, delivery_id, type, occurred_at);
+CREATE INDEX delivery_events_of_programs ON ONLY messaging.delivery_events USING btree (environment_id, occurred_at) WHERE (classification <> 'human'::text);
 CREATE INDEX delivery_events_of_subscriber ON ONLY messaging.delivery_events USING btree (environment_id, subscriber_id) WHERE (subscriber_id IS NOT NULL);
 alter table messaging.delivery_events enable row level security;
 alter table messaging.delivery_events force row level security;

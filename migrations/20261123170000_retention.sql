@@ -144,3 +144,17 @@ comment on column messaging.settled_figures.links is 'People by link, from its c
 comment on column messaging.settled_figures.providers is
   'Mails by provider, from its deliveries, as languages and domains are; null while those are kept.';
 call platform.protect('messaging.settled_figures', 'select');
+
+create table access.project_retention (
+  project_id bigint primary key references access.projects on delete cascade,
+  deliveries_days int check (deliveries_days >= 60),
+  events_days int check (events_days >= 30)
+);
+comment on table access.project_retention is
+  'For how many days a project''s rows are kept, where that is shorter than for the installation. Null: no shorter.';
+alter table access.project_retention enable row level security;
+create policy system_rows on access.project_retention to mailwright_system using (true) with check (true);
+grant select, insert, update on access.project_retention to mailwright_system;
+
+-- By which an environment's old events are found that are not of people; those have delivery_events_in_window.
+create index delivery_events_of_programs on messaging.delivery_events (environment_id, occurred_at) where classification <> 'human';

@@ -38,6 +38,7 @@ import { SingleMailPreparation } from './sending/preparation/single-mail-prepara
 import { SinglesPreparation } from './sending/preparation/singles-preparation.service.js';
 import { HorizonRaising } from './retention/horizon-raising.service.js';
 import { LetOldRowsGo, RetentionKeeper } from './retention/retention.service.js';
+import { ProjectRetention } from './retention/project-retention.service.js';
 import { Settlement } from './retention/settlement.service.js';
 import { MailErasureService } from './erasure/mail-erasure.service.js';
 import { ReportedDistrust } from './sending/pacing/reported-distrust.service.js';
@@ -120,6 +121,7 @@ import { MessagingModule } from './messaging.module.js';
     OptInDeliveriesService,
     InstallationSenders,
     OwnRelaySenders,
+    ProjectRetention,
     RelaysInUse,
     RemoveOldExports,
     ReportDrafts,

@@ -12,6 +12,7 @@ import {
   type RetentionKind,
 } from '#platform';
 import { HorizonRaising } from './horizon-raising.service.js';
+import { ProjectRetention } from './project-retention.service.js';
 
 /** Lets old mails and events go: what the installation keeps no longer. */
 @Injectable()
@@ -22,6 +23,7 @@ export class LetOldRowsGo extends PeriodicTask {
 
   constructor(
     @Inject(HorizonRaising) private readonly horizons: HorizonRaising,
+    @Inject(ProjectRetention) private readonly projects: ProjectRetention,
     @Inject(RetiredTables) private readonly retired: RetiredTables,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(Clock) private readonly clock: Clock,
@@ -31,14 +33,26 @@ export class LetOldRowsGo extends PeriodicTask {
 
   override async run(): Promise<void> {
     const { RETENTION_DELIVERIES_DAYS, RETENTION_EVENTS_DAYS } = this.config;
+    const { signal } = this.#stopping;
+    // What is left over; without a place for the archive it goes no further.
+    await this.retired.clear(signal);
     const kept = {
       DELIVERIES: RETENTION_DELIVERIES_DAYS,
       STEPS: RETENTION_DELIVERIES_DAYS,
       EVENTS: RETENTION_EVENTS_DAYS,
     };
     for (const [kind, days] of Object.entries(kept) as [RetentionKind, number | undefined][])
-      if (days !== undefined) await this.horizons.raise({ kind, day: this.#monthBefore(days) });
-    await this.retired.clear(this.#stopping.signal);
+      if (days !== undefined)
+        await this.horizons.raise({
+          kind,
+          day: `${this.#dayBefore(days).slice(0, 7)}-01`,
+          environmentId: null,
+        });
+    await this.retired.clear(signal);
+    for (const { kind, days, environmentId } of await this.projects.kept()) {
+      await this.horizons.raise({ kind, day: this.#dayBefore(days), environmentId });
+      await this.projects.remove(kind, environmentId, signal);
+    }
   }
 
   /** What is being archived begins anew the next time. */
@@ -46,10 +60,8 @@ export class LetOldRowsGo extends PeriodicTask {
     this.#stopping.abort();
   }
 
-  /** The first day of the month that it was so many days ago. */
-  #monthBefore(days: number): string {
-    const time = new Date(this.clock.now().getTime() - days * 24 * 60 * 60_000);
-    return `${time.toISOString().slice(0, 7)}-01`;
+  #dayBefore(days: number): string {
+    return new Date(this.clock.now().getTime() - days * 24 * 60 * 60_000).toISOString().slice(0, 10);
   }
 }
 

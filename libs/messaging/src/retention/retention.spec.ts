@@ -24,6 +24,7 @@ import { StatisticsCheckQuery } from '../reports/statistics/statistics-check.que
 import { TimelineQuery } from '../reports/statistics/timeline.query.js';
 import { ReportFactsQuery } from '../reports/writing/report-facts.query.js';
 import { DeliveriesQuery } from '../sending/deliveries.query.js';
+import { ProjectRetention } from './project-retention.service.js';
 import { LetOldRowsGo } from './retention.service.js';
 
 const READERS = 60;
@@ -92,6 +93,12 @@ async function eventsHappen(): Promise<void> {
   await feedback.bounced(scope, deliveries[10]!.id, 'mailbox');
   await feedback.complained(scope, deliveries[11]!.id);
   await feedback.unsubscribed(scope, deliveries[12]!.id);
+}
+
+/** A project of its own, whose mail is kept as the installation's is. */
+async function anotherProject(): Promise<void> {
+  await fixture.queuedCampaign((await prepareProject(fixture.test, '')).test, 5);
+  await fixture.settled('all are sent', ({ state }) => state === 'SENT');
 }
 
 const letGo = () => fixture.get(LetOldRowsGo).run();
@@ -241,28 +248,60 @@ describe('mails and events that are older than they are kept', () => {
     await open(both);
     fixture.clock.advance(FOUR_MONTHS);
     const before = await figures();
+    await fixture.test.query(`
+      create function platform.die() returns event_trigger language plpgsql as $$ begin
+        if exists (select from pg_event_trigger_dropped_objects() where schema_name = 'retired') then
+          perform pg_terminate_backend(pg_backend_pid());
+        end if;
+      end $$;
+      create event trigger dies on sql_drop execute function platform.die()`);
+    await expect(letGo()).rejects.toThrow('terminat');
+    const [first] = await archived();
+    expect(await waiting()).toEqual([first!.file.replace('.csv.gz', '')]);
+    expect(await figures()).toEqual(before);
+    await fixture.test.query('drop event trigger dies');
+    await writeFile(join(directory, first!.file.replace('csv.gz', '1-2.part')), 'half a file');
+    await letGo();
+    expect(await waiting()).toEqual([]);
+    expect((await archived()).map(({ rows }) => rows)).toEqual([READERS, 5, 11]);
+    expect((await readdir(directory)).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+
+  it('stay when somebody sends the campaign again while they are about to go', async () => {
+    await open(both);
+    fixture.clock.advance(FOUR_MONTHS);
     const other = new pg.Client({ connectionString: fixture.test.adminUrl });
     await other.connect();
     try {
-      // Nothing can be dropped while somebody reads it: as far as a worker gets that dies then.
-      await fixture.test.query(`
-        create function platform.hold() returns event_trigger language plpgsql as $$ begin
-          if exists (select from pg_event_trigger_dropped_objects() where schema_name = 'retired') then raise exception 'killed'; end if;
-        end $$;
-        create event trigger hold on sql_drop execute function platform.hold()`);
-      await expect(letGo()).rejects.toThrow('killed');
-      const [first] = await archived();
-      expect(await waiting()).toEqual([first!.file.replace('.csv.gz', '')]);
-      expect(await figures()).toEqual(before);
-      await fixture.test.query('drop event trigger hold');
-      await writeFile(join(directory, first!.file.replace('csv.gz', '1-2.part')), 'half a file');
-      await letGo();
-      expect(await waiting()).toEqual([]);
-      expect((await archived()).map(({ rows }) => rows)).toEqual([READERS, 5, 11]);
-      expect((await readdir(directory)).filter((name) => name.endsWith('.part'))).toEqual([]);
+      await other.query(`begin; update messaging.campaigns set status = 'QUEUED_FOR_SENDING'`);
+      const going = letGo();
+      await eventually('it waits for the campaign', async () => {
+        const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+        return (await fixture.test.query(waits)).length > 0;
+      });
+      await other.query('commit');
+      await going;
+      expect((await deliveriesShown()).totalElements).toBe(READERS);
+      expect(await rowsOf('messaging.deliveries')).toBe(READERS);
     } finally {
       await other.end();
     }
+  });
+
+  it('are not what a younger campaign is compared with', async () => {
+    await open(both);
+    fixture.clock.advance(FOUR_MONTHS);
+    const younger = await fixture.queuedAgain(scope, campaign);
+    fixture.engine.wake();
+    await fixture.settled('all are sent', ({ state }) => state === 'SENT');
+    fixture.clock.advance(60 * 60_000);
+    const compared = async () =>
+      (await fixture.get(ReportFactsQuery).of(scope, younger.id))!.history.map(
+        ({ counts }) => counts.uniqueOpens,
+      );
+    expect(await compared()).toEqual([5]);
+    await letGo();
+    expect(await compared()).toEqual([]);
   });
 
   it('stay while somebody has the table locked, and nobody waits behind', async () => {
@@ -301,6 +340,7 @@ describe('mails and events that are older than they are kept', () => {
     await open({ ...both, ARCHIVE_DIRECTORY: join(directory, 'is-not-there') });
     fixture.clock.advance(FOUR_MONTHS);
     await expect(letGo()).rejects.toThrow('ENOENT');
+    expect((await deliveriesShown()).totalElements).toBe(READERS);
     expect(await rowsOf('messaging.deliveries')).toBe(READERS);
     expect(await waiting()).toEqual([]);
   });
@@ -377,5 +417,47 @@ describe('events that are kept for a shorter time than their mails', () => {
       totalClicked: before.totalClicked + 1,
       lastUpdatedAt: statistics.lastUpdatedAt,
     });
+  });
+});
+
+describe('a project whose mails and events are kept for a shorter time', () => {
+  it('loses its own alone, in the month in which they are, and no figure', async () => {
+    await open({});
+    await anotherProject();
+    const { projectId } = scope;
+    await fixture.get(ProjectRetention).set(projectId, { deliveriesDays: 60, eventsDays: 30 });
+    fixture.clock.advance(59 * DAY);
+    const before = await figures();
+    await letGo();
+    expect(await rowsLeft()).toEqual({ deliveries: READERS + 5, engagement: 7, events: 0 });
+    expect(await figures()).toEqual(before);
+    fixture.clock.advance(3 * DAY);
+    const later = await figures();
+    await letGo();
+    expect(await rowsLeft()).toEqual({ deliveries: 5, engagement: 0, events: 0 });
+    expect(await figures()).toEqual(later);
+    expect(await deliveriesShown()).toEqual({ items: [], totalElements: 0, next: null });
+    expect(await fixture.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+    expect(await archived()).toEqual([]);
+  });
+
+  it('loses confirmations, test mails and events of people and programs too', async () => {
+    await open({});
+    await fixture.asksToConfirm(scope, 'new@example.com');
+    fixture.engine.wake();
+    await fixture.settled('all are sent', ({ state }) => state === 'SENT');
+    await looks(5, 'OPENED', fixture.clock.now());
+    expect(await rowsOf(`messaging.delivery_events where classification <> 'human'`)).toBe(1);
+    const [person] = await fixture.test.query<{ id: string }>('select id from audience.subscribers limit 1');
+    await fixture.test.query(
+      `insert into audience.subscriber_events (id, environment_id, subscriber_id, name, properties, occurred_at, created_at)
+       values (gen_random_uuid(), $1, $2, 'visited', '{}', now(), now())`,
+      [scope.environmentId, person!.id],
+    );
+    await fixture.get(ProjectRetention).set(scope.projectId, { deliveriesDays: 60, eventsDays: 60 });
+    fixture.clock.advance(62 * DAY);
+    await letGo();
+    expect(await rowsLeft()).toEqual({ deliveries: 0, engagement: 0, events: 0 });
+    expect(await rowsOf('audience.subscriber_events')).toBe(0);
   });
 });

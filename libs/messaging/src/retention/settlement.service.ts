@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, type RetentionKind } from '#platform';
+import { Database } from '#platform';
 import { PARTITION } from '../deliveries/partition.query.js';
 import { SCOPE } from '../deliveries/scope.query.js';
 import { domainFigures } from '../reports/statistics/domain-figures.query.js';
@@ -10,6 +10,7 @@ import { linkClicks } from '../reports/statistics/link-clicks.query.js';
 import { providerFigures } from '../reports/statistics/provider-figures.query.js';
 import { FEWEST_MAILS_OF_DOMAIN } from '../reports/statistics/report-facts.js';
 import type { SettledFigures } from '../reports/statistics/settled-figures.query.js';
+import { type Horizon, within } from './horizon.js';
 
 interface SettledCampaign extends TranslatedMails {
   readonly queuedAt: Date;
@@ -26,27 +27,30 @@ export class Settlement {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Of all campaigns that were queued from one day to the other. Safe to repeat: what was counted later replaces it. */
-  async settle(
-    { kind, day }: { readonly kind: RetentionKind; readonly day: string },
-    from: string,
-  ): Promise<void> {
+  async settle(horizon: Horizon, from: string): Promise<void> {
+    const { kind } = horizon;
     if (kind === 'STEPS') return;
-    if (kind === 'EVENTS') await this.#keepAnswers(from, day);
+    if (kind === 'EVENTS') await this.#keepAnswers(horizon, from);
     let after: string | null = null;
     do {
-      const campaigns: SettledCampaign[] = await this.#campaigns(from, day, after);
+      const campaigns: SettledCampaign[] = await this.#campaigns(horizon, from, after);
       for (const campaign of campaigns) await this.#settle(kind, campaign);
       after = campaigns.length < BATCH ? null : (campaigns.at(-1)?.id ?? null);
     } while (after !== null);
   }
 
-  #campaigns(from: string, until: string, after: string | null): Promise<SettledCampaign[]> {
+  #campaigns(
+    { day, environmentId }: Horizon,
+    from: string,
+    after: string | null,
+  ): Promise<SettledCampaign[]> {
     return this.database.system(async () => {
       const { rows } = await sql<Omit<SettledCampaign, 'scope'> & ProjectScope>`
         select c.id, c.queued_at, ${PARTITION}::text as queued_on, array(select jsonb_object_keys(c.translations)) as translations,
           ${SCOPE}
         from messaging.campaigns c cross join lateral access.find_environment(c.environment_id) e
-        where ${PARTITION} >= ${from}::date and ${PARTITION} < ${until}::date and (${after}::uuid is null or c.id > ${after}::uuid)
+        where ${PARTITION} >= ${from}::date and ${PARTITION} < ${day}::date
+          and ${within(environmentId, 'c.environment_id')} and (${after}::uuid is null or c.id > ${after}::uuid)
         order by c.id limit ${BATCH}
       `.execute(this.database.tables());
       return rows.map(({ id, queuedAt, queuedOn, translations, ...scope }) => {
@@ -89,7 +93,7 @@ export class Settlement {
   }
 
   /** Unsubscriptions and complaints by mails that are kept: each counts once, however late it comes again. */
-  #keepAnswers(from: string, until: string): Promise<unknown> {
+  #keepAnswers({ day, environmentId }: Horizon, from: string): Promise<unknown> {
     return this.database.system(() =>
       sql`
         insert into messaging.delivery_engagement as g (delivery_id, queued_on, environment_id, campaign_id, unsubscribed_at,
@@ -98,7 +102,7 @@ export class Settlement {
           min(e.occurred_at) filter (where e.type = 'UNSUBSCRIBED'), min(e.occurred_at) filter (where e.type = 'COMPLAINED')
         from messaging.delivery_events e join messaging.deliveries d on d.id = e.delivery_id
         where e.type in ('UNSUBSCRIBED', 'COMPLAINED') and e.campaign_id is not null
-          and e.occurred_at >= ${from}::date and e.occurred_at < ${until}::date
+          and e.occurred_at >= ${from}::date and e.occurred_at < ${day}::date and ${within(environmentId, 'e.environment_id')}
           and d.queued_on >= platform.kept_from('DELIVERIES', e.environment_id)
         group by e.delivery_id, d.queued_on, e.environment_id, e.campaign_id
         on conflict (delivery_id, queued_on) do update set
