@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { Database, LOGGER } from '#platform';
 import { PARTITION } from '../deliveries/partition.query.js';
-import { type Horizon, within } from './horizon.js';
+import { type Horizon, within } from './horizon.query.js';
 import { Settlement } from './settlement.service.js';
 
 /** The day of the oldest that is not finished, of those before `day`. */

@@ -78,8 +78,15 @@ async function looks(reader: number, type: 'OPENED' | 'CLICKED', at: Date): Prom
   const { environmentId } = scope;
   await fixture.get(TrackedEvents).write([
     {
-      ...{ environmentId, campaignId: campaign.id, queuedOn: row!.day, deliveryId: deliveries[reader]!.id },
-      ...{ type, linkNumber, at, known: null, agent: 'other' },
+      environmentId,
+      campaignId: campaign.id,
+      queuedOn: row!.day,
+      deliveryId: deliveries[reader]!.id,
+      type,
+      linkNumber,
+      at,
+      known: null,
+      agent: 'other',
     },
   ]);
 }

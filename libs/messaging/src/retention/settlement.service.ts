@@ -10,7 +10,7 @@ import { linkClicks } from '../reports/statistics/link-clicks.query.js';
 import { providerFigures } from '../reports/statistics/provider-figures.query.js';
 import { FEWEST_MAILS_OF_DOMAIN } from '../reports/statistics/report-facts.js';
 import type { SettledFigures } from '../reports/statistics/settled-figures.query.js';
-import { type Horizon, within } from './horizon.js';
+import { type Horizon, within } from './horizon.query.js';
 
 interface SettledCampaign extends TranslatedMails {
   readonly queuedAt: Date;
