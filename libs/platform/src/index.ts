@@ -93,4 +93,4 @@ export {
   trackingClaimsOf,
   TrackingTokens,
 } from './tokens/tracking-tokens.js';
-export { type LinkClaims, type LinkKind, LinkTokens } from './tokens/link-tokens.js';
+export { type LinkClaims, type LinkedMail, type LinkKind, LinkTokens } from './tokens/link-tokens.js';

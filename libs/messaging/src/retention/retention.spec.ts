@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, LinkTokens } from '#platform';
 import { eventually } from '#testing/eventually';
 import { prepareProject } from '#testing/system';
 import type { Campaign } from '../campaigns/campaign.js';
@@ -352,6 +352,24 @@ describe('mails and events that are older than they are kept', () => {
     expect(await waiting()).toEqual([]);
   });
 
+  it('take their partitions with them, and leave no gap for those of the months to come', async () => {
+    await open(both);
+    const partitions = async () =>
+      fixture.test.query<{ parent: string; count: number }>(
+        `select inhparent::regclass::text as parent, count(*)::int as count from pg_inherits
+         where inhparent in (select partrelid from pg_partitioned_table where partstrat = 'r') group by 1 order by 1`,
+      );
+    const before = await partitions();
+    fixture.clock.advance(FOUR_MONTHS);
+    await letGo();
+    const gone = (table: string) => (table === 'audience.consent_ledger' ? 0 : 1);
+    const after = before.map(({ parent, count }) => ({ parent, count: count - gone(parent) }));
+    expect(await partitions()).toEqual(after);
+    for (const { parent } of before)
+      await fixture.test.query('select platform.ensure_months($1::regclass, now()::date)', [parent]);
+    expect(await partitions()).toEqual(after);
+  });
+
   it('leave room for what comes late, which goes with the next month', async () => {
     await open(both);
     fixture.clock.advance(FOUR_MONTHS);
@@ -370,6 +388,32 @@ describe('mails and events that are older than they are kept', () => {
     expect((await archived()).map(({ table }) => table)).toContain('audience.subscriber_events');
   });
 
+  it('can be unsubscribed from by the link in them, and nothing is counted', async () => {
+    await open(both);
+    const { id, address } = deliveries[20]!;
+    const [mail] = await fixture.test.query<{ url: string }>(
+      `select links->>'unsubscribe' as url from messaging.test_inbox_messages where delivery_id = $1`,
+      [id],
+    );
+    fixture.clock.advance(FOUR_MONTHS);
+    await letGo();
+    const link = fixture.get(LinkTokens).verify(mail!.url.split('/u/')[1]!, 'unsubscribe')!;
+    const before = await figures();
+    const pages = fixture.get(MailPagesService);
+    const described = await pages.describeMail(scope, link);
+    expect(described).toMatchObject({ address, topics: [{ name: 'News' }] });
+    const reader = { how: 'ONE_CLICK', ipAddress: null, userAgent: null } as const;
+    await pages.unsubscribe(scope, link, 'topics', reader);
+    const consents = await fixture.test.query(
+      'select status from audience.consents where subscriber_id = $1',
+      [described!.subscriberId],
+    );
+    expect(consents).toEqual([{ status: 'UNSUBSCRIBED' }]);
+    expect(await figures()).toEqual(before);
+    await fixture.test.query('delete from audience.subscribers where id = $1', [described!.subscriberId]);
+    expect(await pages.describeMail(scope, link)).toBeNull();
+  });
+
   it('leave people who can be erased, and new mail that is sent', async () => {
     await open(both);
     fixture.clock.advance(FOUR_MONTHS);
@@ -380,7 +424,7 @@ describe('mails and events that are older than they are kept', () => {
       .transaction(scope, () =>
         fixture.get(MailErasureService).erase(scope, { subscriberId: person!.id, addressDigest: '00' }),
       );
-    await fixture.get(MailPagesService).unsubscribe(scope, deliveries[0]!.id, 'topics', {
+    await fixture.get(MailPagesService).unsubscribe(scope, { id: deliveries[0]!.id }, 'topics', {
       how: 'ONE_CLICK',
       ipAddress: null,
       userAgent: null,
