@@ -362,9 +362,11 @@ describe('mails and events that are older than they are kept', () => {
     const before = await partitions();
     fixture.clock.advance(FOUR_MONTHS);
     await letGo();
-    const gone = (table: string) => (table === 'audience.consent_ledger' ? 0 : 1);
-    const after = before.map(({ parent, count }) => ({ parent, count: count - gone(parent) }));
-    expect(await partitions()).toEqual(after);
+    const after = await partitions();
+    const fewer = after.filter(({ count }, place) => count < before[place]!.count);
+    expect(fewer.map(({ parent }) => parent)).toEqual(
+      before.map(({ parent }) => parent).filter((parent) => parent !== 'audience.consent_ledger'),
+    );
     for (const { parent } of before)
       await fixture.test.query('select platform.ensure_months($1::regclass, now()::date)', [parent]);
     expect(await partitions()).toEqual(after);
