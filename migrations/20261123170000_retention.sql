@@ -35,7 +35,8 @@ grant execute on function platform.kept_from to mailwright_app, mailwright_syste
 -- locks the whole table against everybody for the moment in which the catalogue changes. If the lock is not free at once it
 -- gives up: those who came later would wait behind.
 create function platform.retire_oldest(parent regclass) returns boolean language plpgsql security definer
-  set search_path = pg_catalog set lock_timeout = '250ms' set timezone = 'UTC' set datestyle = 'ISO' as $$
+  set search_path = pg_catalog set lock_timeout = '250ms' set timezone = 'UTC' set datestyle = 'ISO'
+  set enable_seqscan = off as $$
 declare
   parent_name text := (select relname from pg_class where oid = parent);
   parent_schema text := (select relnamespace::regnamespace::text from pg_class where oid = parent);
@@ -79,7 +80,7 @@ begin
     execute format('select exists (select from %s)', month) into has_rows;
   end if;
   if has_rows and parent_name = 'deliveries' then
-    -- By the indexes of open deliveries.
+    -- By the indexes of open deliveries: nothing is read here, while everybody waits.
     execute format('select exists (select from %1$s where finished_at is null and kind = ''CAMPAIGN'')
       or exists (select from %1$s where finished_at is null and kind in (''OPT_IN'', ''TEST''))
       or exists (select from %1$s where finished_at is null and kind = ''AUTOMATION'')', target) into is_open;

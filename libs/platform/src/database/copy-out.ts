@@ -35,7 +35,9 @@ class CopyOut extends Readable implements pg.Submittable {
     this.destroy(error);
   }
 
+  /** Nobody asks for more after the end: the connection goes on by itself. */
   handleReadyForQuery(): void {
+    this.#connection?.stream.resume();
     this.push(null);
   }
 }
