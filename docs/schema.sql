@@ -301,6 +301,7 @@ CREATE OR REPLACE FUNCTION platform.retire_oldest(parent regclass)
  SET lock_timeout TO '250ms'
  SET "TimeZone" TO 'UTC'
  SET "DateStyle" TO 'ISO'
+ SET enable_seqscan TO 'off'
 AS $function$
 declare
   parent_name text := (select relname from pg_class where oid = parent);
@@ -345,7 +346,7 @@ begin
     execute format('select exists (select from %s)', month) into has_rows;
   end if;
   if has_rows and parent_name = 'deliveries' then
-    -- By the indexes of open deliveries.
+    -- By the indexes of open deliveries: nothing is read here, while everybody waits.
     execute format('select exists (select from %1$s where finished_at is null and kind = ''CAMPAIGN'')
       or exists (select from %1$s where finished_at is null and kind in (''OPT_IN'', ''TEST''))
       or exists (select from %1$s where finished_at is null and kind = ''AUTOMATION'')', target) into is_open;
