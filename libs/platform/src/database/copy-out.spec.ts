@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setImmediate as afterOthers } from 'node:timers';
 import { setImmediate } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -46,7 +47,7 @@ describe('the data of a COPY', () => {
       await pipeline(
         rows,
         createGzip(),
-        new Writable({ write: (_chunk, _encoding, done) => void setImmediate().then(() => done()) }),
+        new Writable({ write: (_chunk, _encoding, done) => void afterOthers(done) }),
       );
       expect((await client.query('select 1')).rowCount).toBe(1);
     }
