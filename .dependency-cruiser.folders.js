@@ -14,6 +14,7 @@ const rooms = [
   'sending',
   'reports',
   'erasure',
+  'retention',
 ];
 
 /**

@@ -92,6 +92,22 @@ create policy system_rows on platform.rate_limit_windows for all to mailwright_s
 grant delete, select on platform.rate_limit_windows to mailwright_system;
 comment on table platform.rate_limit_windows is 'Fixed windows of the rate limits. Unlogged: a crash may lose a minute''s counts.';
 
+create table platform.retention_horizons (
+  kind text not null,
+  environment_id bigint,
+  kept_from date not null,
+  constraint retention_horizons_kind_check CHECK ((kind = ANY (ARRAY['DELIVERIES'::text, 'STEPS'::text, 'EVENTS'::text]))),
+  constraint retention_horizons_kind_environment_id_key UNIQUE NULLS NOT DISTINCT (kind, environment_id)
+);
+alter table platform.retention_horizons enable row level security;
+alter table platform.retention_horizons force row level security;
+create policy owner_rows on platform.retention_horizons for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on platform.retention_horizons for all to mailwright_system using (true) with check (true);
+grant insert, select, update on platform.retention_horizons to mailwright_system;
+comment on table platform.retention_horizons is 'From which day (UTC) on rows are kept. Those of before are let go: nobody reads them any more, whether they are removed yet or not. It only moves forward.';
+comment on column platform.retention_horizons.kind is 'DELIVERIES with their engagement, by the day on which the source was queued; STEPS of automations, by the day on which the run began; EVENTS of mails and of subscribers, by their day.';
+comment on column platform.retention_horizons.environment_id is 'Null: of all environments.';
+
 create table platform.schedule (
   name text not null,
   last_run_at timestamp with time zone not null,
@@ -103,6 +119,19 @@ create policy owner_rows on platform.schedule for all to mailwright_owner using 
 create policy system_rows on platform.schedule for all to mailwright_system using (true) with check (true);
 grant insert, select, update on platform.schedule to mailwright_system;
 comment on table platform.schedule is 'Periodic tasks, which every worker offers to run and one does: each at most once per interval.';
+
+CREATE OR REPLACE FUNCTION platform.drop_retired(retired_name text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+ SET lock_timeout TO '250ms'
+AS $function$
+begin
+  execute format('drop table retired.%I', retired_name);
+end $function$;
+-- called by mailwright_system
+comment on function platform.drop_retired(text) is 'Drops a table of the schema `retired`, and no other. Runs as the owner.';
 
 CREATE OR REPLACE FUNCTION platform.ensure_month(parent regclass, month date)
  RETURNS void
@@ -213,6 +242,18 @@ RETURN ((current_setting('search_path'::text) = 'pg_catalog'::text) OR (COALESCE
 -- called by public
 comment on function platform.is_owner_at_work() is 'Whether the owner of the tables sees rows: in functions with definer''s rights, each of which answers one question (they and nothing else run with pg_catalog as their whole search path), and where a session says `set mailwright.owner = ''on''`, as migrations do. Foreign keys are checked past row-level security.';
 
+CREATE OR REPLACE FUNCTION platform.kept_from(of_kind text, of_environment bigint)
+ RETURNS date
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select coalesce(max(h.kept_from), '-infinity') from platform.retention_horizons h
+  where h.kind = of_kind and (h.environment_id is null or h.environment_id = of_environment)
+$function$;
+-- called by mailwright_app, mailwright_system
+comment on function platform.kept_from(text,bigint) is 'From which day on an environment''s rows of a kind are kept. By definer''s rights, since the installation''s own horizons are of no environment.';
+
 CREATE OR REPLACE FUNCTION platform.new_id()
  RETURNS uuid
  LANGUAGE sql
@@ -252,6 +293,93 @@ end $procedure$;
 -- called by public
 comment on procedure platform.protect(regclass,text) is 'Puts a table under row-level security: the app has the named privileges on the rows of its environment, the system all on all rows.';
 
+CREATE OR REPLACE FUNCTION platform.retire_oldest(parent regclass)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+ SET lock_timeout TO '250ms'
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  parent_name text := (select relname from pg_class where oid = parent);
+  parent_schema text := (select relnamespace::regnamespace::text from pg_class where oid = parent);
+  kept_from date := (
+    select h.kept_from from platform.retention_horizons h
+    where h.environment_id is null and h.kind = case parent_schema || '.' || parent_name
+      when 'messaging.deliveries' then 'DELIVERIES' when 'messaging.delivery_engagement' then 'DELIVERIES'
+      when 'messaging.automation_steps' then 'STEPS'
+      when 'messaging.delivery_events' then 'EVENTS' when 'audience.subscriber_events' then 'EVENTS' end);
+  earlier regclass;
+  month regclass;
+  target regclass;
+  starts date;
+  ends date;
+  has_rows boolean;
+  is_open boolean;
+  retired_name text;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('retire ' || parent, 0));
+  -- One at a time: the next goes when the one before is archived.
+  if kept_from is null or exists (
+    select from pg_class c
+    where c.relnamespace = 'retired'::regnamespace and c.relkind = 'r' and starts_with(c.relname, parent_name || '_')
+  ) then
+    return false;
+  end if;
+  select c.oid, substring(pg_get_expr(c.relpartbound, c.oid) from 'TO \(''(\d{4}-\d\d-\d\d)')::date into earlier, starts
+  from pg_inherits i join pg_class c on c.oid = i.inhrelid
+  where i.inhparent = parent and pg_get_expr(c.relpartbound, c.oid) like '%MINVALUE%';
+  select c.oid, substring(pg_get_expr(c.relpartbound, c.oid) from 'TO \(''(\d{4}-\d\d-\d\d)')::date into month, ends
+  from pg_inherits i join pg_class c on c.oid = i.inhrelid
+  where i.inhparent = parent
+    and substring(pg_get_expr(c.relpartbound, c.oid) from 'FROM \(''(\d{4}-\d\d-\d\d)')::date = starts;
+  if month is null or ends is null or ends > kept_from then
+    return false;
+  end if;
+  execute format('lock table only %s in access exclusive mode', parent);
+  execute format('select exists (select from %s)', earlier) into has_rows;
+  target := case when has_rows then earlier else month end;
+  if not has_rows then
+    execute format('select exists (select from %s)', month) into has_rows;
+  end if;
+  if has_rows and parent_name = 'deliveries' then
+    -- By the indexes of open deliveries: nothing is read here, while everybody waits.
+    execute format('select exists (select from %1$s where finished_at is null and kind = ''CAMPAIGN'')
+      or exists (select from %1$s where finished_at is null and kind in (''OPT_IN'', ''TEST''))
+      or exists (select from %1$s where finished_at is null and kind = ''AUTOMATION'')', target) into is_open;
+    if is_open then
+      raise exception 'Deliveries of % are open.', target;
+    end if;
+  end if;
+  retired_name := (select c.relname from pg_class c where c.oid = target) || to_char(clock_timestamp(), '"_"YYYYMMDDHH24MISSMS');
+  execute format('alter table %s detach partition %s', parent, target);
+  if target = month then
+    execute format('alter table %s detach partition %s', parent, earlier);
+    execute format('alter table %s attach partition %s for values from (minvalue) to (%L)', parent, earlier, ends);
+  end if;
+  if has_rows then
+    execute format('comment on table %s is %L', target, jsonb_build_object('table', parent_schema || '.' || parent_name,
+      'from', case when target = month then starts end, 'to', case when target = month then ends else starts end));
+    execute format('grant select on %s to mailwright_system', target);
+    execute format('alter table %s rename to %I', target, retired_name);
+    execute format('alter table %I.%I set schema retired', parent_schema, retired_name);
+  else
+    execute format('drop table %s', target);
+  end if;
+  if target = earlier then
+    execute format('create table %I.%I (like retired.%I including all) %s', parent_schema, parent_name || '_earlier', retired_name,
+      (select 'with (' || array_to_string(c.reloptions, ', ') || ')' from pg_class c where c.oid = target));
+    execute format('alter table %s attach partition %I.%I for values from (minvalue) to (%L)',
+      parent, parent_schema, parent_name || '_earlier', starts);
+  end if;
+  return true;
+end $function$;
+-- called by mailwright_system
+comment on function platform.retire_oldest(regclass) is 'Detaches the oldest month of a table, if all of it is let go, and puts it into the schema `retired`; `…_earlier` reaches up to its end from then on. What has come late into `…_earlier` goes before it in the same way. False when there is nothing to do, or something waits in `retired`. Runs as the owner, since only the owner may detach.';
+
 CREATE OR REPLACE FUNCTION platform.tenant_id()
  RETURNS bigint
  LANGUAGE sql
@@ -259,6 +387,10 @@ CREATE OR REPLACE FUNCTION platform.tenant_id()
 RETURN (NULLIF(current_setting('mailwright.tenant_id'::text, true), ''::text))::bigint;
 -- called by public
 comment on function platform.tenant_id() is 'The tenant of the transaction''s scope; null without one.';
+
+create schema retired;
+grant usage on schema retired to mailwright_system;
+comment on schema retired is 'Partitions that were let go: detached, written to the archive if there is one, then dropped. Empty but for that.';
 
 create schema access;
 grant usage on schema access to mailwright_app;
@@ -310,6 +442,22 @@ create policy system_rows on access.project_environments for all to mailwright_s
 grant select on access.project_environments to mailwright_app;
 grant insert, select, update on access.project_environments to mailwright_system;
 comment on table access.project_environments is 'The live and the test environment of each project. `environment_id` is what rows of other schemas belong to: it keeps tenants, projects and environments apart.';
+
+create table access.project_retention (
+  project_id bigint not null,
+  deliveries_days integer,
+  events_days integer,
+  constraint project_retention_pkey PRIMARY KEY (project_id),
+  constraint project_retention_deliveries_days_check CHECK ((deliveries_days >= 60)),
+  constraint project_retention_events_days_check CHECK ((events_days >= 30)),
+  constraint project_retention_project_id_fkey FOREIGN KEY (project_id) REFERENCES access.projects(id) ON DELETE CASCADE
+);
+alter table access.project_retention enable row level security;
+alter table access.project_retention force row level security;
+create policy owner_rows on access.project_retention for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on access.project_retention for all to mailwright_system using (true) with check (true);
+grant insert, select, update on access.project_retention to mailwright_system;
+comment on table access.project_retention is 'For how many days a project''s rows are kept, where that is shorter than for the installation. Null: no shorter.';
 
 create table access.project_texts (
   project_id bigint not null,
@@ -2616,6 +2764,8 @@ create table messaging.delivery_engagement (
   clicks integer not null default 0,
   first_opened_at timestamp with time zone,
   first_clicked_at timestamp with time zone,
+  unsubscribed_at timestamp with time zone,
+  complained_at timestamp with time zone,
   constraint delivery_engagement_pkey PRIMARY KEY (delivery_id, queued_on, environment_id)
 ) partition by range (queued_on);
 alter table messaging.delivery_engagement enable row level security;
@@ -2626,6 +2776,7 @@ create policy system_rows on messaging.delivery_engagement for all to mailwright
 grant select on messaging.delivery_engagement to mailwright_app;
 grant delete, insert, select, update on messaging.delivery_engagement to mailwright_system;
 comment on table messaging.delivery_engagement is 'What people (not proxies, not scanners) did with a mail; a click counts as an open. Partitioned like the deliveries.';
+comment on column messaging.delivery_engagement.unsubscribed_at is 'Set when the event is let go, complained_at as well: that a mail was answered is counted once.';
 
 create table messaging.delivery_events (
   id uuid not null,
@@ -2647,6 +2798,7 @@ create table messaging.delivery_events (
 ) partition by range (occurred_at);
 CREATE INDEX delivery_events_in_window ON ONLY messaging.delivery_events USING btree (environment_id, type, occurred_at) INCLUDE (subscriber_id, campaign_id) WHERE (classification = 'human'::text);
 CREATE INDEX delivery_events_of_delivery ON ONLY messaging.delivery_events USING btree (campaign_id, delivery_id, type, occurred_at);
+CREATE INDEX delivery_events_of_programs ON ONLY messaging.delivery_events USING btree (environment_id, occurred_at) WHERE (classification <> 'human'::text);
 CREATE INDEX delivery_events_of_subscriber ON ONLY messaging.delivery_events USING btree (environment_id, subscriber_id) WHERE (subscriber_id IS NOT NULL);
 alter table messaging.delivery_events enable row level security;
 alter table messaging.delivery_events force row level security;
@@ -2794,6 +2946,27 @@ create unlogged table messaging.server_epoch (
 grant insert, select on messaging.server_epoch to mailwright_app;
 grant insert, select on messaging.server_epoch to mailwright_system;
 comment on table messaging.server_epoch is 'The present epoch of this database server, which ends with a crash: recovery empties an unlogged table, and so does a standby that takes over, and those are the cases in which commits can be missing that were not waited for. The marks of the sending engine are such commits. So what was claimed in an epoch that has ended may have been handed over to a mail server, although its row does not say so.';
+
+create table messaging.settled_figures (
+  campaign_id uuid not null,
+  environment_id bigint not null,
+  links jsonb,
+  providers jsonb,
+  languages jsonb,
+  domains jsonb,
+  constraint settled_figures_pkey PRIMARY KEY (campaign_id, environment_id),
+  constraint settled_figures_campaign_id_environment_id_fkey FOREIGN KEY (campaign_id, environment_id) REFERENCES messaging.campaigns(id, environment_id) ON DELETE CASCADE
+);
+alter table messaging.settled_figures enable row level security;
+alter table messaging.settled_figures force row level security;
+create policy app_rows on messaging.settled_figures for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.settled_figures for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.settled_figures for all to mailwright_system using (true) with check (true);
+grant select on messaging.settled_figures to mailwright_app;
+grant delete, insert, select, update on messaging.settled_figures to mailwright_system;
+comment on table messaging.settled_figures is 'What was counted of a campaign for the last time, before what it was counted from was let go.';
+comment on column messaging.settled_figures.links is 'People by link, from its clicks; null while those are kept.';
+comment on column messaging.settled_figures.providers is 'Mails by provider, from its deliveries, as languages and domains are; null while those are kept.';
 
 create table messaging.test_inbox_messages (
   id uuid not null,

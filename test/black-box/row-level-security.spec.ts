@@ -49,6 +49,7 @@ const DEFINERS: Readonly<Record<string, string>> = {
   'deliverability.slowed_now': 'tells which mailbox providers are slowed down for all',
   'deliverability.take_budgets': 'takes from the budgets of mailbox providers, which all projects share',
   'platform.hit_rate_limits': 'counts up one window by several hits',
+  'platform.kept_from': 'a day: up to when old rows were let go',
   'webhooks.listeners':
     'numbers of environments and types of events, for a process to know which to write down',
 };

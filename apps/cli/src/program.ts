@@ -26,6 +26,7 @@ import { addMigrate } from './commands/migrate.command.js';
 import { addProjectResumeSending } from './commands/project-resume-sending.command.js';
 import { addPlanList } from './commands/plan-list.command.js';
 import { addProjectCreate } from './commands/project-create.command.js';
+import { addProjectRetention } from './commands/project-retention.command.js';
 import { addProjectSet } from './commands/project-set.command.js';
 import { addReportLink } from './commands/report-link.command.js';
 import { addSubscriberErase } from './commands/subscriber-erase.command.js';
@@ -46,6 +47,7 @@ const COMMANDS = [
   addTenantCreate,
   addProjectCreate,
   addProjectResumeSending,
+  addProjectRetention,
   addDomainShow,
   addDomainSuspend,
   addDomainResume,

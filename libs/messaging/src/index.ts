@@ -94,6 +94,8 @@ export {
 export { CampaignBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';
 export { RequestDueBreakdowns } from './reports/breakdowns/request-due-breakdowns.task.js';
 export { RequestDueReports } from './reports/writing/request-due-reports.task.js';
+export { type KeptDays, ProjectRetention } from './retention/project-retention.service.js';
+export { RetentionKeeper } from './retention/retention.service.js';
 export { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
 export { RemoveOldExports } from './reports/exports/remove-old-exports.task.js';
 export { ReportExportRequested } from './reports/exports/report-export.events.js';

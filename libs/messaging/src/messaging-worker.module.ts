@@ -4,7 +4,7 @@ import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { DeliverabilityModule, RelaysModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
-import { type Config, CONFIG, MailMetrics } from '#platform';
+import { type Config, CONFIG, MailMetrics, RetiredTables } from '#platform';
 import { AutomationMailPreparation } from './sending/preparation/automation-mail-preparation.service.js';
 import { AutomationsModule } from './automations/automations.module.js';
 import { CampaignFailureService } from './campaigns/lifecycle/campaign-failure.service.js';
@@ -36,6 +36,10 @@ import { OptInComposer } from './sending/mails/opt-in-composer.service.js';
 import { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
 import { SingleMailPreparation } from './sending/preparation/single-mail-preparation.service.js';
 import { SinglesPreparation } from './sending/preparation/singles-preparation.service.js';
+import { HorizonRaising } from './retention/horizon-raising.service.js';
+import { LetOldRowsGo, RetentionKeeper } from './retention/retention.service.js';
+import { ProjectRetention } from './retention/project-retention.service.js';
+import { Settlement } from './retention/settlement.service.js';
 import { MailErasureService } from './erasure/mail-erasure.service.js';
 import { ReportedDistrust } from './sending/pacing/reported-distrust.service.js';
 import { ReturnedDeliveries } from './sending/engine/returned-deliveries.service.js';
@@ -107,6 +111,8 @@ import { MessagingModule } from './messaging.module.js';
     SendingPolicies,
     GuardSenders,
     GuardSending,
+    HorizonRaising,
+    LetOldRowsGo,
     MailBatches,
     MailErasureService,
     MailSigning,
@@ -115,12 +121,15 @@ import { MessagingModule } from './messaging.module.js';
     OptInDeliveriesService,
     InstallationSenders,
     OwnRelaySenders,
+    ProjectRetention,
     RelaysInUse,
     RemoveOldExports,
     ReportDrafts,
     ReportedDistrust,
     ReportExportMaker,
     ReportExportRepository,
+    RetentionKeeper,
+    RetiredTables,
     ReturnedDeliveries,
     ReportFactsQuery,
     ReportWritingService,
@@ -128,6 +137,7 @@ import { MessagingModule } from './messaging.module.js';
     RequestDueReports,
     ScheduledCampaignsQuery,
     ScheduledCampaignsService,
+    Settlement,
     SimulatedAnswers,
     SimulatedReader,
     SingleMailPreparation,
@@ -155,6 +165,7 @@ import { MessagingModule } from './messaging.module.js';
     ReportWritingService,
     RequestDueBreakdowns,
     RequestDueReports,
+    RetentionKeeper,
     TrimTestInboxes,
   ],
 })

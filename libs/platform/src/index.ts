@@ -33,6 +33,8 @@ export {
   snooze,
   TransactionalJob,
 } from './jobs/job.js';
+export { keptFrom, type RetentionKind } from './retention/retention-horizon.js';
+export { RetiredTables } from './retention/retired-tables.service.js';
 export { drain, forEachApart } from './jobs/drain.js';
 export { leaseDue, leasedTo, unleased } from './jobs/lease.js';
 export { JobRunner } from './jobs/job-runner.js';
@@ -92,4 +94,4 @@ export {
   trackingClaimsOf,
   TrackingTokens,
 } from './tokens/tracking-tokens.js';
-export { type LinkClaims, type LinkKind, LinkTokens } from './tokens/link-tokens.js';
+export { type LinkClaims, type LinkedMail, type LinkKind, LinkTokens } from './tokens/link-tokens.js';

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { EnvironmentsQuery, ProjectsQuery } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
-import { type LinkKind, LinkTokens } from '#platform';
+import { type LinkedMail, type LinkKind, LinkTokens } from '#platform';
 import type { PageSender } from './page-view.js';
 
 /** The target of a valid token. */
@@ -9,6 +9,7 @@ export interface PageLink {
   readonly scope: ProjectScope;
   /** The confirmation, delivery, subscriber, invoice or campaign that the link is about. */
   readonly id: string;
+  readonly mail: LinkedMail | null;
   readonly expired: boolean;
   readonly sender: PageSender;
 }
@@ -34,6 +35,7 @@ export class PageLinks {
     return {
       scope,
       id: claims.id,
+      mail: claims.mail ?? null,
       expired: claims.expiresAt !== null && claims.expiresAt <= this.clock.now(),
       sender: {
         name: project.senderName,

@@ -69,7 +69,7 @@ export class UnsubscribeController {
     const choice = formField(request, UNSUBSCRIBE_FIELD);
     const reach = choice === 'everything' ? 'everything' : 'topics';
     const how = choice === reach ? 'SUBSCRIBER_PAGE' : 'ONE_CLICK';
-    await this.mails.unsubscribe(link.scope, link.id, reach, { how, ...visitorOf(request) });
+    await this.mails.unsubscribe(link.scope, link, reach, { how, ...visitorOf(request) });
     const { wording } = view;
     if (how === 'ONE_CLICK')
       return sendText(reply, `${wording.text('unsubscribed.oneClick')}\n`, wording.locale);
@@ -99,7 +99,7 @@ export class UnsubscribeController {
 
   async #mailOf(token: string, request: FastifyRequest): Promise<OpenedMail | null> {
     const link = await this.links.open(token, 'unsubscribe');
-    const mail = link && (await this.mails.describeMail(link.scope, link.id));
+    const mail = link && (await this.mails.describeMail(link.scope, link));
     if (link === null || mail === null) return null;
     const address = mail.subscriberId === null ? null : mail.address;
     const { subscriberId } = mail;

@@ -18,7 +18,7 @@ export class UnsubscribeByMail extends TransactionalJob<{ deliveryId: string }> 
   override async handle(scope: ProjectScope, { deliveryId }: { deliveryId: string }): Promise<JobResult> {
     // The client's address is a mail server's and says nothing about the person.
     const by = { how: 'ONE_CLICK', ipAddress: null, userAgent: null } as const;
-    await this.mails.unsubscribe(scope, deliveryId, 'topics', by);
+    await this.mails.unsubscribe(scope, { id: deliveryId }, 'topics', by);
     return done;
   }
 }

@@ -14,6 +14,7 @@ import {
   ReportExportRequested,
   RequestDueBreakdowns,
   RequestDueReports,
+  RetentionKeeper,
   TrimTestInboxes,
 } from '#messaging';
 import type { ContextWork } from '../context-work.js';
@@ -56,5 +57,5 @@ export const messagingWork: ContextWork = {
     RequestDueReports,
     TrimTestInboxes,
   ],
-  parts: [CampaignScheduler, DeliveryEngine, MailboxSimulator],
+  parts: [CampaignScheduler, DeliveryEngine, MailboxSimulator, RetentionKeeper],
 };

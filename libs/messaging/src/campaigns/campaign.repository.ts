@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type FindOneOptions, LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { Clock, newId, NotFoundError, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Clock, InvalidStateError, newId, NotFoundError, type ProjectScope } from '#kernel';
+import { Database, keptFrom } from '#platform';
+import { PARTITION } from '../deliveries/partition.query.js';
 import { Campaign, type CampaignDraft, isCampaignKey } from './campaign.js';
 
 /** Reads and writes campaigns as aggregates. Locks need an open transaction, and last as long as it does. */
@@ -43,6 +44,16 @@ export class CampaignRepository {
   lockById({ environmentId }: ProjectScope, id: string): Promise<Campaign | null> {
     const lockMode = LockMode.PESSIMISTIC_WRITE;
     return this.database.em.findOne(Campaign, { environmentId, id }, { lockMode });
+  }
+
+  /** `InvalidStateError` for one that went out once, when nobody knows any more whom it reached. */
+  async refuseLetGo({ environmentId }: ProjectScope, { id, status }: Campaign): Promise<void> {
+    const { rows } = await sql`
+      select from messaging.campaigns c
+      where c.id = ${id} and c.environment_id = ${environmentId} and ${PARTITION} < ${keptFrom('DELIVERIES', environmentId)}
+    `.execute(this.database.tables());
+    if (rows.length === 0) return;
+    throw new InvalidStateError('The campaign’s deliveries are no longer kept: send a copy.', status, []);
   }
 
   /** The campaign if it waits for its time; null when it does not. */

@@ -41,7 +41,7 @@ export class SimulatedAnswers {
         case 'complained':
           return this.feedback.complained(scope, deliveryId);
         case 'unsubscribed':
-          return this.pages.unsubscribe(scope, deliveryId, 'topics', READER);
+          return this.pages.unsubscribe(scope, { id: deliveryId }, 'topics', READER);
       }
     });
   }

@@ -9,7 +9,7 @@ import {
   type Place,
   type ProjectScope,
 } from '#kernel';
-import { countOf, Database } from '#platform';
+import { countOf, Database, keptFrom } from '#platform';
 import { isCampaignKey } from '../campaigns/campaign.js';
 import { PARTITION } from '../deliveries/partition.query.js';
 import type { DeliveryState } from '../deliveries/delivery.js';
@@ -46,6 +46,8 @@ interface ListedCampaign {
   /** Null when it was sent again, which queues those anew whom it did not reach. */
   readonly queued: number | null;
   readonly sent: number;
+  /** Its deliveries are kept no longer. */
+  readonly isLetGo: boolean;
 }
 
 /** Lists the deliveries of a campaign. */
@@ -66,6 +68,7 @@ export class DeliveriesQuery {
     if (!isCampaignKey(campaignKey)) throw new NotFoundError();
     return this.database.lateRead(scope, async () => {
       const campaign = await this.#campaign(scope, campaignKey);
+      if (campaign.isLetGo) return pageOfRows([], request, 0);
       const rows = await this.#deliveriesOf(campaign, status)
         .select(['d.id', 'd.subscriberId', 'd.reason', 'd.locale', 'd.messageId', 'd.possibleDuplicate'])
         .select(['d.lastError', 'd.relayKey', 'd.providerMessageId'])
@@ -89,7 +92,8 @@ export class DeliveriesQuery {
   async #campaign(scope: ProjectScope, campaignKey: string) {
     const { rows } = await sql<ListedCampaign>`
       select c.id, ${PARTITION} as queued_on, case when c.audience_at = c.queued_at then c.expanded_emails end as queued,
-        (select coalesce(sum(k.sent), 0)::bigint from messaging.campaign_counters k where k.campaign_id = c.id) as sent
+        (select coalesce(sum(k.sent), 0)::bigint from messaging.campaign_counters k where k.campaign_id = c.id) as sent,
+        coalesce(${PARTITION} < ${keptFrom('DELIVERIES', scope.environmentId)}, false) as is_let_go
       from messaging.campaigns c
       where c.environment_id = ${scope.environmentId} and c.campaign_key = ${campaignKey} and c.deleted_at is null
     `.execute(this.database.tables());

@@ -144,6 +144,18 @@ export const environmentVariables = z.object({
   FEEDBACK_LIMIT_PER_MINUTE: count(1, 10_000_000).default(30_000).meta({
     description: 'Posts of events per minute that a provider may send to the feedback URL of one relay.',
   }),
+  RETENTION_DELIVERIES_DAYS: count(60, 36_500).optional().meta({
+    description:
+      'Days after which mails that were sent are let go, with the steps of automations that have ended, in whole months. Without it, they are kept.',
+  }),
+  RETENTION_EVENTS_DAYS: count(30, 36_500).optional().meta({
+    description:
+      'The same for single opens, clicks, bounces, complaints and unsubscriptions, and for the events of subscribers. Statistics stay.',
+  }),
+  ARCHIVE_DIRECTORY: z.string().min(1).optional().meta({
+    description:
+      'Where a worker writes what is let go, a CSV file a month and table; every worker needs it. Without it, it is removed at once.',
+  }),
   REQUIRE_VERIFIED_DOMAIN: flag.default(true).meta({
     description: 'false lets live mail go without a verified sending domain. Refused in production.',
   }),

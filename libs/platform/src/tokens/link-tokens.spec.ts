@@ -7,12 +7,18 @@ const SECRET = 'a secret of the tests, long enough for it';
 const KINDS: readonly LinkKind[] = ['confirm', 'unsubscribe', 'preferences', 'view', 'invoice'];
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const tokens = new LinkTokens(SECRET);
-const claimsOf: fc.Arbitrary<LinkClaims> = fc.record({
-  kind: fc.constantFrom(...KINDS),
-  environmentId: fc.integer({ min: 1, max: 2 ** 40 - 1 }),
-  id: fc.uuid(),
-  expiresAt: fc.option(fc.integer({ min: 1, max: 2 ** 32 - 1 }).map((minutes) => new Date(minutes * 60_000))),
-});
+const claimsOf: fc.Arbitrary<LinkClaims> = fc.record(
+  {
+    kind: fc.constantFrom(...KINDS),
+    environmentId: fc.integer({ min: 1, max: 2 ** 40 - 1 }),
+    id: fc.uuid(),
+    expiresAt: fc.option(
+      fc.integer({ min: 1, max: 2 ** 32 - 1 }).map((minutes) => new Date(minutes * 60_000)),
+    ),
+    mail: fc.record({ subscriberId: fc.uuid(), aboutId: fc.uuid() }),
+  },
+  { requiredKeys: ['kind', 'environmentId', 'id', 'expiresAt'] },
+);
 
 describe('a link’s token', () => {
   it('says what was signed', () => {

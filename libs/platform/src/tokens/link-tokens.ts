@@ -4,6 +4,13 @@ import { parse, stringify } from 'uuid';
 /** What a link may do: confirm consents, unsubscribe, manage preferences, view the mail, view an invoice, view a report, take a relay's feedback. */
 export type LinkKind = 'confirm' | 'unsubscribe' | 'preferences' | 'view' | 'invoice' | 'report' | 'feedback';
 
+/** Whose a mail was and what it was about: what its unsubscribe link needs when the mail is no longer kept. */
+export interface LinkedMail {
+  readonly subscriberId: string;
+  /** The campaign, or the topic of an automation's mail. */
+  readonly aboutId: string;
+}
+
 /** What a token says. It holds no personal data. */
 export interface LinkClaims {
   readonly kind: LinkKind;
@@ -12,6 +19,7 @@ export interface LinkClaims {
   readonly id: string;
   /** Whole minutes; null for a link that stays good. */
   readonly expiresAt: Date | null;
+  readonly mail?: LinkedMail;
 }
 
 const KIND_CODES: Record<LinkKind, number> = {
@@ -25,13 +33,14 @@ const KIND_CODES: Record<LinkKind, number> = {
 };
 const KEY_ID = 1;
 const CLAIMS_BYTES = 27;
+const MAIL_BYTES = 32;
 const MAC_BYTES = 16;
-const TOKEN = /^[A-Za-z0-9_-]{58}$/;
+const TOKEN = /^(?:[A-Za-z0-9_-]{58}|[A-Za-z0-9_-]{100})$/;
 const MINUTE_MS = 60_000;
 
 /**
- * Signs and checks the tokens of links: key id, kind, environment, id, expiry (27 bytes) and 128 bits of
- * HMAC-SHA-256, together 58 characters of base64url. Nothing is looked up before the MAC holds.
+ * Signs and checks the tokens of links: key id, kind, environment, id, expiry (27 bytes), for some the mail's two ids (32), and
+ * 128 bits of HMAC-SHA-256, together 58 or 100 characters of base64url. Nothing is looked up before the MAC holds.
  */
 export class LinkTokens {
   /** As an object, since a mail has three links and parsing the key costs as much as the MAC. */
@@ -42,7 +51,9 @@ export class LinkTokens {
   }
 
   sign(claims: LinkClaims): string {
-    const bytes = Buffer.alloc(CLAIMS_BYTES + MAC_BYTES);
+    const { mail } = claims;
+    const length = CLAIMS_BYTES + (mail === undefined ? 0 : MAIL_BYTES);
+    const bytes = Buffer.alloc(length + MAC_BYTES);
     bytes.writeUInt8(KEY_ID, 0);
     bytes.writeUInt8(KIND_CODES[claims.kind], 1);
     bytes.writeUIntBE(claims.environmentId, 2, 5);
@@ -51,7 +62,11 @@ export class LinkTokens {
       claims.expiresAt === null ? 0 : Math.ceil(claims.expiresAt.getTime() / MINUTE_MS),
       23,
     );
-    this.#mac(bytes.subarray(0, CLAIMS_BYTES)).copy(bytes, CLAIMS_BYTES);
+    if (mail !== undefined) {
+      bytes.set(parse(mail.subscriberId), CLAIMS_BYTES);
+      bytes.set(parse(mail.aboutId), CLAIMS_BYTES + 16);
+    }
+    this.#mac(bytes.subarray(0, length)).copy(bytes, length);
     return bytes.toString('base64url');
   }
 
@@ -59,10 +74,11 @@ export class LinkTokens {
   verify(token: string, kind: LinkKind): LinkClaims | null {
     if (!TOKEN.test(token)) return null;
     const bytes = Buffer.from(token, 'base64url');
-    const claims = bytes.subarray(0, CLAIMS_BYTES);
+    const length = bytes.length - MAC_BYTES;
+    const claims = bytes.subarray(0, length);
     // The last character has spare bits: one token has one spelling.
     if (bytes.toString('base64url') !== token) return null;
-    if (!timingSafeEqual(this.#mac(claims), bytes.subarray(CLAIMS_BYTES))) return null;
+    if (!timingSafeEqual(this.#mac(claims), bytes.subarray(length))) return null;
     if (claims.readUInt8(0) !== KEY_ID || claims.readUInt8(1) !== KIND_CODES[kind]) return null;
     const minutes = claims.readUInt32BE(23);
     return {
@@ -70,10 +86,18 @@ export class LinkTokens {
       environmentId: claims.readUIntBE(2, 5),
       id: stringify(claims.subarray(7, 23)),
       expiresAt: minutes === 0 ? null : new Date(minutes * MINUTE_MS),
+      ...(length === CLAIMS_BYTES ? {} : { mail: mailIn(claims) }),
     };
   }
 
   #mac(claims: Buffer): Buffer {
     return createHmac('sha256', this.#key).update(claims).digest().subarray(0, MAC_BYTES);
   }
+}
+
+function mailIn(claims: Buffer): LinkedMail {
+  return {
+    subscriberId: stringify(claims.subarray(CLAIMS_BYTES, CLAIMS_BYTES + 16)),
+    aboutId: stringify(claims.subarray(CLAIMS_BYTES + 16)),
+  };
 }

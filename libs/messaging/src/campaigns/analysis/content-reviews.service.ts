@@ -76,7 +76,7 @@ export class ContentReviews {
   ): SampleMail {
     const { environmentId } = scope;
     const tokens = this.links.tracking({ environmentId, linkSet: 1, deliveryId: NOBODY }, 0);
-    const links = this.links.ofDelivery(linkBase, scope, NOBODY, NOBODY);
+    const links = this.links.ofDelivery(linkBase, scope, NOBODY, { subscriberId: NOBODY, aboutId: NOBODY });
     return {
       tracking: this.config.TRACKING ? { baseUrl: linkBase, shared, places: MAX_TRACKED_PLACES } : null,
       trackingToken: tokens[placeName(0)] ?? '',

@@ -39,6 +39,7 @@ export class CampaignSendingService {
    */
   async start(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
     campaign.refuseUnlessSendable();
+    if (campaign.queuedAt !== null) await this.campaigns.refuseLetGo(scope, campaign);
     const found = await this.analysis.analyse(scope, campaign, now);
     const analysis = found.status === 'FAILED' ? found : await this.#queue(scope, campaign, found, now);
     campaign.judge(analysis, now);

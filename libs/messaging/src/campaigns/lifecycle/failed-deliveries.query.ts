@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { bounceClassesOf } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, keptFrom } from '#platform';
 import type { Campaign } from '../campaign.js';
 
 const TEMPORARY = bounceClassesOf(({ mayPass }) => mayPass);
@@ -18,7 +18,8 @@ export class FailedDeliveriesQuery {
   count(scope: ProjectScope, campaign: SentCampaign): Promise<number> {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ count: number }>`
-        select count(*) from messaging.deliveries d where ${temporarilyFailed(campaign)}
+        select count(*) from messaging.deliveries d
+        where ${temporarilyFailed(campaign)} and d.queued_on >= (select ${keptFrom('DELIVERIES', scope.environmentId)})
       `.execute(this.database.tables());
       return rows[0]?.count ?? 0;
     });

@@ -1,7 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { UnsubscribeAddresses } from '#deliverability';
-import { type Config, CONFIG, LinkTokens, type TrackedMail, TrackingTokens } from '#platform';
+import {
+  type Config,
+  CONFIG,
+  type LinkedMail,
+  LinkTokens,
+  type TrackedMail,
+  TrackingTokens,
+} from '#platform';
 import { placeName } from './link-rewriting.js';
 import type { MailLinks } from '../../deliveries/delivery.js';
 
@@ -47,18 +54,18 @@ export class MailLinkMaker {
     return this.unsubscribes.addressOf({ environmentId, deliveryId }, returnPathHost ?? this.#bounceHost);
   }
 
-  /** Of a mail that its reader can leave. They stay good: an old mail's unsubscribe link must work. */
+  /** Of a mail that its reader can leave. They stay good: an old mail's unsubscribe link must work, the mail kept or not. */
   ofDelivery(
     linkBase: string,
     { environmentId }: ProjectScope,
     deliveryId: string,
-    subscriberId: string,
+    mail: LinkedMail,
   ): Required<Pick<MailLinks, 'unsubscribe' | 'preferences' | 'view'>> {
-    const sign = (kind: 'unsubscribe' | 'preferences' | 'view', id: string) =>
-      this.tokens.sign({ kind, environmentId, id, expiresAt: null });
+    const sign = (kind: 'unsubscribe' | 'preferences' | 'view', id: string, more = {}) =>
+      this.tokens.sign({ kind, environmentId, id, expiresAt: null, ...more });
     return {
-      unsubscribe: `${linkBase}/u/${sign('unsubscribe', deliveryId)}`,
-      preferences: `${linkBase}/p/${sign('preferences', subscriberId)}`,
+      unsubscribe: `${linkBase}/u/${sign('unsubscribe', deliveryId, { mail })}`,
+      preferences: `${linkBase}/p/${sign('preferences', mail.subscriberId)}`,
       view: `${linkBase}/v/${sign('view', deliveryId)}`,
     };
   }

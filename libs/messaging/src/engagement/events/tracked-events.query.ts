@@ -159,11 +159,13 @@ export async function disownClicks(
       join messaging.delivery_events e on e.id = k.id and e.occurred_at = k.at
       where e.id = any(${disowned}::uuid[]) and e.campaign_id is not null
     ), looks as (
-      select campaign_id, delivery_id, count(*)::int as clicks from taken group by campaign_id, delivery_id
+      select campaign_id, delivery_id, count(*)::int as clicks, min(at) as first_at from taken group by campaign_id, delivery_id
     ), engaged as (
       update messaging.delivery_engagement g set opens = g.opens - l.clicks, clicks = g.clicks - l.clicks,
-        first_opened_at = (select min(e.occurred_at) from messaging.delivery_events e where ${isLookOf}),
-        first_clicked_at = (select min(e.occurred_at) from messaging.delivery_events e where ${isLookOf} and e.type = 'CLICKED')
+        first_opened_at = case when g.first_opened_at < l.first_at then g.first_opened_at
+          else (select min(e.occurred_at) from messaging.delivery_events e where ${isLookOf}) end,
+        first_clicked_at = case when g.first_clicked_at < l.first_at then g.first_clicked_at
+          else (select min(e.occurred_at) from messaging.delivery_events e where ${isLookOf} and e.type = 'CLICKED') end
       from looks l where g.delivery_id = l.delivery_id and g.campaign_id = l.campaign_id
       returning g.campaign_id, g.environment_id, l.clicks, (g.opens = 0)::int as lost_opener, (g.clicks = 0)::int as lost_clicker
     ), ${counting(sql`

@@ -51,8 +51,18 @@ function mailsOf(database: Database, { environmentId }: ProjectScope, deliveryId
     .where('environmentId', '=', environmentId);
 }
 
+/** Of an answer whose event is kept no longer; a bounce is known from its delivery. */
+const KEPT_ANSWERS: Readonly<Record<FeedbackType, RawBuilder<unknown>>> = {
+  UNSUBSCRIBED: sql`g.unsubscribed_at is not null`,
+  COMPLAINED: sql`g.complained_at is not null`,
+  BOUNCED: sql`false`,
+};
+
 /** What was answered by a mail. */
-export interface MailAnswer extends Pick<AnsweredMail, 'deliveryId' | 'kind' | 'sourceId' | 'subscriberId'> {
+export interface MailAnswer extends Pick<
+  AnsweredMail,
+  'deliveryId' | 'queuedOn' | 'kind' | 'sourceId' | 'subscriberId'
+> {
   readonly bounceType?: 'HARD' | 'SOFT';
 }
 
@@ -68,18 +78,21 @@ export async function addFeedbackEvents(
   const add = async (kind: MailAnswer['kind'], isSame: RawBuilder<unknown>): Promise<string[]> => {
     const events = of
       .filter((answer) => answer.kind === kind)
-      .map(({ deliveryId, subscriberId, sourceId: campaignId, bounceType = null }) => {
-        return { id: newId(), deliveryId, subscriberId, campaignId, bounceType };
+      .map(({ deliveryId, queuedOn, subscriberId, sourceId: campaignId, bounceType = null }) => {
+        return { id: newId(), deliveryId, queuedOn, subscriberId, campaignId, bounceType };
       });
     if (events.length === 0) return [];
     const { rows } = await sql<{ deliveryId: string }>`${prepared}
       insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type, bounce_type)
       select m.id, ${at}, ${environmentId}, ${kind === 'CAMPAIGN' ? sql`m."campaignId"` : null}, m."deliveryId", m."subscriberId",
         ${type}, m."bounceType"
-      from jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as m(id uuid, "deliveryId" uuid, "subscriberId" uuid,
-        "campaignId" uuid, "bounceType" text)
+      from jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as m(id uuid, "deliveryId" uuid, "queuedOn" date,
+        "subscriberId" uuid, "campaignId" uuid, "bounceType" text)
       where not exists (
         select from messaging.delivery_events e where ${isSame} and e.delivery_id = m."deliveryId" and e.type = ${type}
+      ) and not exists (
+        select from messaging.delivery_engagement g where g.delivery_id = m."deliveryId" and g.queued_on = m."queuedOn"
+          and ${KEPT_ANSWERS[type]}
       )
       returning delivery_id as "deliveryId"
     `.execute(database.tables());

@@ -41,3 +41,15 @@ export async function findMailOfLink(
   `.execute(database.tables());
   return rows[0] ?? null;
 }
+
+/** The topics of a campaign; a topic's own id where it is none. */
+export async function topicsAbout(
+  database: Database,
+  { environmentId }: ProjectScope,
+  id: string,
+): Promise<string[]> {
+  const { rows } = await sql<{ topicIds: string[] }>`
+    select c.topic_ids from messaging.campaigns c where c.id = ${id} and c.environment_id = ${environmentId}
+  `.execute(database.tables());
+  return rows[0]?.topicIds ?? [id];
+}

@@ -1,10 +1,22 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { consentProof, type NamedTopic, PreferencesService, TopicsQuery } from '#audience';
+import { consentProof, type NamedTopic, PreferencesService, RecipientsQuery, TopicsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, type LinkedMail } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { DeliveryFeedback } from '../feedback/delivery-feedback.service.js';
-import { findMailOfLink } from './mail-of-link.query.js';
+import { findMailOfLink, type MailOfLink, topicsAbout } from './mail-of-link.query.js';
+
+/** The mail that a link belongs to. */
+export interface LinkToMail {
+  /** The delivery's. */
+  readonly id: string;
+  /** What else the token says. */
+  readonly mail?: LinkedMail | null;
+}
+
+type MailToLeave = Pick<MailOfLink, 'subscriberId' | 'address' | 'locale' | 'topicIds'> & {
+  readonly messageId?: string;
+};
 
 /** A mail, as the page that its links lead to describes it. */
 export interface DescribedMail {
@@ -32,12 +44,13 @@ export class MailPagesService {
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(PreferencesService) private readonly preferences: PreferencesService,
     @Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback,
+    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
   ) {}
 
   /** Null when there is no such mail. */
-  describeMail(scope: ProjectScope, deliveryId: string): Promise<DescribedMail | null> {
+  describeMail(scope: ProjectScope, link: LinkToMail): Promise<DescribedMail | null> {
     return this.database.transaction(scope, async () => {
-      const mail = await findMailOfLink(this.database, scope, deliveryId);
+      const mail = await this.#mailOf(scope, link);
       if (mail === null) return null;
       const topics = await this.topics.named(scope, mail.topicIds);
       return { subscriberId: mail.subscriberId, address: mail.address, locale: mail.locale, topics };
@@ -47,19 +60,36 @@ export class MailPagesService {
   /** Takes the reader off the mail's topics, or off everything. Again, or without such a mail: nothing happens. */
   async unsubscribe(
     scope: ProjectScope,
-    deliveryId: string,
+    link: LinkToMail,
     reach: 'topics' | 'everything',
     { how, ipAddress, userAgent }: Unsubscriber,
   ): Promise<void> {
     await this.database.transaction(scope, async () => {
-      const mail = await findMailOfLink(this.database, scope, deliveryId, 'lock');
+      const mail = await this.#mailOf(scope, link, 'lock');
       if (mail === null || mail.subscriberId === null) return;
       const { subscriberId, topicIds, messageId } = mail;
-      const by = consentProof(how, deliveryId, { ipAddress, userAgent, messageId });
+      const by = consentProof(how, link.id, { ipAddress, userAgent, messageId });
       if (reach === 'everything') await this.preferences.leaveEverything(scope, subscriberId, by);
       else await this.preferences.leaveTopics(scope, subscriberId, topicIds, by);
-      await this.feedback.unsubscribed(scope, deliveryId);
+      await this.feedback.unsubscribed(scope, link.id);
     });
+  }
+
+  /** Of one that is no longer kept, what the token and its reader say. */
+  async #mailOf(
+    scope: ProjectScope,
+    { id, mail: linked = null }: LinkToMail,
+    lock?: 'lock',
+  ): Promise<MailToLeave | null> {
+    const kept = await findMailOfLink(this.database, scope, id, lock);
+    if (kept !== null || linked === null) return kept;
+    const { subscriberId, aboutId } = linked;
+    // Whether they may be sent mail at that time is not asked.
+    const people = await this.recipients.lookUp(scope, [], [subscriberId], new Date(0));
+    const reader = people.get(subscriberId);
+    if (reader === undefined) return null;
+    const topicIds = await topicsAbout(this.database, scope, aboutId);
+    return { subscriberId, address: reader.email, locale: reader.locale, topicIds };
   }
 
   /** The Message-ID of the mail that asked for a confirmation: part of the consent's record. */

@@ -78,10 +78,10 @@ export class DeliveriesExportMaker {
       select d.address_key, d.subscriber_id, d.address as email, d.state as status, d.reason,
         d.attempt as attempts, d.possible_duplicate, d.last_error, d.message_id, d.sent_at, d.bounced_at, d.bounce_type,
         coalesce(g.opens, 0) as opens, g.first_opened_at, coalesce(g.clicks, 0) as clicks, g.first_clicked_at,
-        (select min(e.occurred_at) from messaging.delivery_events e
-         where e.campaign_id = d.source_id and e.delivery_id = d.id and e.type = 'UNSUBSCRIBED') as unsubscribed_at,
-        (select min(e.occurred_at) from messaging.delivery_events e
-         where e.campaign_id = d.source_id and e.delivery_id = d.id and e.type = 'COMPLAINED') as complained_at, d.locale
+        least(g.unsubscribed_at, (select min(e.occurred_at) from messaging.delivery_events e
+         where e.campaign_id = d.source_id and e.delivery_id = d.id and e.type = 'UNSUBSCRIBED')) as unsubscribed_at,
+        least(g.complained_at, (select min(e.occurred_at) from messaging.delivery_events e
+         where e.campaign_id = d.source_id and e.delivery_id = d.id and e.type = 'COMPLAINED')) as complained_at, d.locale
       from messaging.deliveries d
       left join lateral (
         select * from messaging.delivery_engagement g

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { matchLocale, type ProjectScope } from '#kernel';
 import type { Database } from '#platform';
 import { type CampaignMails, figuresBy, type MailFigures } from './provider-figures.query.js';
+import { settledFigures } from './settled-figures.query.js';
 
 /** What became of a campaign's mails in one language. */
 export interface LanguageFigures extends MailFigures {
@@ -25,6 +26,8 @@ export async function languageFigures(
     select locale, sent, sent - bounced as delivered, bounced, opened, clicked
     from (${figuresBy(sql`d.locale`, scope, campaign)}) f(locale, sent, bounced, opened, clicked)
   `.execute(database.tables());
+  const settled = await settledFigures<LanguageFigures[]>(database, campaign.id, 'languages');
+  if (settled !== null) return settled;
   const sentIn = Map.groupBy(rows, ({ locale }) => matchLocale([locale], campaign.translations));
   return [...sentIn]
     .map(([locale, figures]) => ({ locale, ...sumOf(figures) }))

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database } from '#platform';
+import { settledFigures } from './settled-figures.query.js';
 
 /** How many people's mails a link was followed from. */
 export interface LinkClicks {
@@ -36,5 +37,5 @@ export async function linkClicks(
     select l.url, coalesce(c.clickers, 0)::bigint as clickers from links l left join counted c using (url)
     order by clickers desc, l.url
   `.execute(database.tables());
-  return rows;
+  return (await settledFigures<LinkClicks[]>(database, id, 'links')) ?? rows;
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import type { Database } from '#platform';
+import { settledFigures } from './settled-figures.query.js';
 
 /** What became of mails. */
 export interface MailFigures {
@@ -50,7 +51,7 @@ export async function providerFigures(
       sum(bounced)::bigint as bounced, sum(opened)::bigint as opened, sum(clicked)::bigint as clicked
     from ranked group by name order by name is null, sum(ranked.sent) desc, name
   `.execute(database.tables());
-  return rows;
+  return (await settledFigures<ProviderFigures[]>(database, campaign.id, 'providers')) ?? rows;
 }
 
 /** A SELECT of a campaign's mails that were sent, by what `key` says of each delivery `d`: key, sent, bounced, opened, clicked. */

@@ -1,14 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database } from '#platform';
+import { type Config, CONFIG, Database, keptFrom } from '#platform';
+import { PARTITION } from '../../deliveries/partition.query.js';
 import type { CampaignCounts } from '../statistics/campaign-statistics.js';
 import { COUNTED_CAMPAIGNS, countsOf, IS_TRACKED } from '../statistics/campaign-statistics.query.js';
+import { domainFigures } from '../statistics/domain-figures.query.js';
 import { type LinkClicks, linkClicks } from '../statistics/link-clicks.query.js';
 import {
-  type Arrivals,
-  type DomainFacts,
-  FEWEST_MAILS_OF_DOMAIN,
   GROWN_UP_MS,
   type HourFacts,
   MOST_COMPARED,
@@ -28,7 +27,10 @@ interface CampaignRow extends CampaignCounts {
   readonly firstSentAt: Date | null;
 }
 
-type PastRow = Pick<CampaignRow, 'id' | 'name' | 'isTracked' | 'firstSentAt'> & CampaignCounts;
+interface PastRow extends Pick<CampaignRow, 'id' | 'name' | 'isTracked' | 'firstSentAt'>, CampaignCounts {
+  /** Whether its events are all there. */
+  readonly isKept: boolean;
+}
 
 /** Counts what a campaign's report is made from: one statement for each kind of fact, and nothing about a person. */
 @Injectable()
@@ -45,7 +47,7 @@ export class ReportFactsQuery {
       const campaign = await campaignRow(this.database, scope, campaignId);
       if (campaign === null) return null;
       const isTracked = campaign.isTracked && this.config.TRACKING;
-      const { domains, arrivals } = await byDomain(this.database, campaign);
+      const { domains, arrivals } = await domainFigures(this.database, campaign);
       const ageMs = this.clock.now().getTime() - (campaign.firstSentAt ?? campaign.queuedAt).getTime();
       const isEarly = ageMs < GROWN_UP_MS;
       const past = await history(this.database, scope, campaign);
@@ -83,7 +85,7 @@ async function campaignRow(
 /** The campaigns that were queued before it, the latest first. */
 async function history(database: Database, scope: ProjectScope, campaign: CampaignRow): Promise<PastRow[]> {
   const { rows } = await sql<PastRow>`
-    select c.id, c.name, ${IS_TRACKED} as is_tracked, n.*
+    select c.id, c.name, ${IS_TRACKED} as is_tracked, n.*, ${PARTITION} >= ${keptFrom('EVENTS', scope.environmentId)} as is_kept
     from ${COUNTED_CAMPAIGNS}
     where c.environment_id = ${scope.environmentId} and c.queued_at < ${campaign.queuedAt} and c.id <> ${campaign.id}
       and c.deleted_at is null and n.total_sent > 0
@@ -98,11 +100,13 @@ function pastCampaign(row: PastRow): PastCampaign {
 
 /**
  * The campaigns as they stood `ageMs` after their first mail, counted from their events as the statistics define it: what
- * an hour has brought is not compared with what weeks have.
+ * an hour has brought is not compared with what weeks have. Nobody can say it any more of those whose events were let go.
  */
 async function atAge(database: Database, past: readonly PastRow[], ageMs: number): Promise<PastCampaign[]> {
-  const moments = past.flatMap(({ id, firstSentAt }) =>
-    firstSentAt === null ? [] : [{ id, from: firstSentAt, until: new Date(firstSentAt.getTime() + ageMs) }],
+  const moments = past.flatMap(({ id, firstSentAt, isKept }) =>
+    firstSentAt === null || !isKept
+      ? []
+      : [{ id, from: firstSentAt, until: new Date(firstSentAt.getTime() + ageMs) }],
   );
   const isLook = sql`e.type in ('OPENED', 'CLICKED') and e.classification = 'human'`;
   const { rows } = await sql<CampaignCounts & { readonly id: string }>`
@@ -145,27 +149,4 @@ async function hours(database: Database, scope: ProjectScope, campaignId: string
     group by 1 having sum(opened) > 0 order by 1
   `.execute(database.tables());
   return rows;
-}
-
-async function byDomain(
-  database: Database,
-  { id, queuedOn }: CampaignRow,
-): Promise<{ readonly domains: DomainFacts[]; readonly arrivals: Arrivals }> {
-  const { rows } = await sql<DomainFacts & { readonly allMails: number; readonly allUndelivered: number }>`
-    with counted as (
-      select split_part(d.address_key, '@', 2) as domain, count(*) as mails,
-        count(*) filter (where d.state = 'FAILED' or d.bounced_at is not null) as undelivered
-      from messaging.deliveries d
-      where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.kind = 'CAMPAIGN' and d.state in ('SENT', 'FAILED')
-      group by 1
-    )
-    select domain, mails, undelivered, (sum(mails) over ())::bigint as all_mails,
-      (sum(undelivered) over ())::bigint as all_undelivered
-    from counted order by mails desc, domain limit ${MOST_LISTED}
-  `.execute(database.tables());
-  const arrivals = { mails: rows[0]?.allMails ?? 0, undelivered: rows[0]?.allUndelivered ?? 0 };
-  const domains = rows
-    .filter(({ domain, mails }) => domain !== '' && mails >= FEWEST_MAILS_OF_DOMAIN)
-    .map(({ domain, mails, undelivered }) => ({ domain, mails, undelivered }));
-  return { domains, arrivals };
 }

@@ -55,8 +55,16 @@ export function valuesOf(
   { deliveryId, recipient }: Pick<MailOfRecipient, 'deliveryId' | 'recipient'>,
   links: MailLinkMaker,
 ): MergeValues {
-  const own = links.ofDelivery(mail.linkBase, mail.scope, deliveryId, recipient.subscriberId);
+  const { subscriberId } = recipient;
+  const own = links.ofDelivery(mail.linkBase, mail.scope, deliveryId, {
+    subscriberId,
+    aboutId: aboutOf(mail),
+  });
   return { ...mergeValues(mail, recipient, own), tracking: trackingTokens(mail, deliveryId, links) };
+}
+
+function aboutOf({ kind, campaign }: CampaignMail): string {
+  return kind === 'CAMPAIGN' ? campaign.id : (campaign.topicIds[0] ?? campaign.id);
 }
 
 function trackingTokens(

@@ -96,8 +96,8 @@ describe('a test mail', () => {
     ]);
     const pages = fixture.get(MailPagesService);
     expect(mail?.links.unsubscribe).toMatch(/\/u\//);
-    expect(await pages.describeMail(scope, deliveryId)).toBeNull();
-    await pages.unsubscribe(scope, deliveryId, 'everything', {
+    expect(await pages.describeMail(scope, { id: deliveryId })).toBeNull();
+    await pages.unsubscribe(scope, { id: deliveryId }, 'everything', {
       how: 'ONE_CLICK',
       ipAddress: '203.0.113.7',
       userAgent: null,

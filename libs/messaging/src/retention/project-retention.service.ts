@@ -1,0 +1,120 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { Database, drain } from '#platform';
+import { PARTITION } from '../deliveries/partition.query.js';
+
+/** For how many days a project's rows are kept; null: as long as the installation's. */
+export interface KeptDays {
+  readonly deliveriesDays: number | null;
+  readonly eventsDays: number | null;
+}
+
+type ProjectKind = 'DELIVERIES' | 'EVENTS';
+
+interface KeptEnvironment {
+  readonly kind: ProjectKind;
+  readonly days: number;
+  readonly environmentId: number;
+}
+
+const BATCH = 5_000;
+
+/** Projects whose rows are kept for a shorter time than the installation's. They are removed from the month that they are in. */
+@Injectable()
+export class ProjectRetention {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  of(projectId: number): Promise<KeptDays> {
+    return this.database.system(async () => {
+      const { rows } = await sql<KeptDays>`
+        select deliveries_days, events_days from access.project_retention where project_id = ${projectId}
+      `.execute(this.database.tables());
+      return rows[0] ?? { deliveriesDays: null, eventsDays: null };
+    });
+  }
+
+  async set(projectId: number, { deliveriesDays, eventsDays }: KeptDays): Promise<void> {
+    await this.database.system(() =>
+      sql`
+        insert into access.project_retention (project_id, deliveries_days, events_days)
+        values (${projectId}, ${deliveriesDays}, ${eventsDays})
+        on conflict (project_id) do update set deliveries_days = excluded.deliveries_days, events_days = excluded.events_days
+      `.execute(this.database.tables()),
+    );
+  }
+
+  /** What is kept for a time of its own. */
+  kept(): Promise<KeptEnvironment[]> {
+    return this.database.system(async () => {
+      const { rows } = await sql<KeptEnvironment>`
+        select k.kind, k.days, e.id as environment_id
+        from access.project_retention r join access.project_environments e on e.project_id = r.project_id
+        cross join lateral (values ('DELIVERIES', r.deliveries_days), ('EVENTS', r.events_days)) k(kind, days)
+        where k.days is not null order by e.id, k.kind
+      `.execute(this.database.tables());
+      return rows;
+    });
+  }
+
+  /** Removes an environment's rows of before its horizon, a batch a transaction. */
+  async remove(kind: ProjectKind, environmentId: number, signal: AbortSignal): Promise<void> {
+    const day = sql`platform.kept_from(${kind}, ${environmentId})`;
+    const statements =
+      kind === 'EVENTS' ? oldEvents(environmentId, day) : await this.#oldMails(environmentId, day);
+    for (const statement of statements)
+      await drain(BATCH, () => (signal.aborted ? Promise.resolve(0) : this.#remove(statement)));
+  }
+
+  #remove(statement: RawBuilder<unknown>): Promise<number> {
+    return this.database.system(async () => {
+      const { numAffectedRows = 0n } = await statement.execute(this.database.tables());
+      return Number(numAffectedRows);
+    });
+  }
+
+  /** Campaign by campaign, as their index is. */
+  #oldMails(environmentId: number, day: RawBuilder<unknown>): Promise<RawBuilder<unknown>[]> {
+    return this.database.system(async () => {
+      const { rows } = await sql<{ id: string; queuedOn: string }>`
+        select c.id, ${PARTITION} as queued_on from messaging.campaigns c
+        where c.environment_id = ${environmentId} and ${PARTITION} < (select ${day})
+      `.execute(this.database.tables());
+      const ofCampaigns = rows.map(({ id, queuedOn }) =>
+        removal(sql`d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.finished_at is not null`),
+      );
+      return [
+        ...ofCampaigns,
+        removal(sql`d.environment_id = ${environmentId} and d.kind <> 'CAMPAIGN' and d.finished_at < (select ${day})
+          and d.queued_on < (select ${day})`),
+      ];
+    });
+  }
+}
+
+/** Mails with what people did with them. */
+const removal = (which: RawBuilder<unknown>) => sql`
+  with old as materialized (
+    select d.id, d.queued_on from messaging.deliveries d where ${which} limit ${BATCH}
+  ), engagement as (
+    delete from messaging.delivery_engagement g using old where g.delivery_id = old.id and g.queued_on = old.queued_on
+  )
+  delete from messaging.deliveries d using old where d.id = old.id and d.queued_on = old.queued_on
+`;
+
+/** Each as an index has them. */
+function oldEvents(environmentId: number, day: RawBuilder<unknown>): RawBuilder<unknown>[] {
+  const isOld = sql`e.environment_id = ${environmentId} and e.occurred_at < (select ${day})`;
+  const types = sql`e.type in ('OPENED', 'CLICKED', 'UNSUBSCRIBED', 'COMPLAINED', 'BOUNCED')`;
+  return [
+    eventRemoval('messaging.delivery_events', sql`${isOld} and ${types} and e.classification = 'human'`),
+    eventRemoval('messaging.delivery_events', sql`${isOld} and e.classification <> 'human'`),
+    eventRemoval('audience.subscriber_events', isOld),
+  ];
+}
+
+const eventRemoval = (table: string, which: RawBuilder<unknown>) => sql`
+  with old as materialized (
+    select e.id, e.occurred_at from ${sql.table(table)} e where ${which} limit ${BATCH}
+  )
+  delete from ${sql.table(table)} e using old where e.id = old.id and e.occurred_at = old.occurred_at
+`;

@@ -1,0 +1,149 @@
+import { access, constants } from 'node:fs/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { ClientBase } from 'pg';
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.js';
+import { copyOut } from '../database/copy-out.js';
+import { Database } from '../database/database.js';
+import { preambleOf } from '../database/scope-settings.js';
+import { SQL_STATE, sqlStateOf } from '../database/sql-state.js';
+import { CONFIG, LOGGER } from '../platform.module.js';
+
+/** The tables of which old months are let go. */
+const TABLES = [
+  'messaging.delivery_engagement',
+  'messaging.deliveries',
+  'messaging.automation_steps',
+  'messaging.delivery_events',
+  'audience.subscriber_events',
+];
+/** What an erasure could not reach in a file: whose mail it was, and what their server said. */
+const NOT_ARCHIVED = ['address', 'address_key', 'last_error'];
+/** Keeps two workers from archiving one table. */
+const ARCHIVE_LOCK = 7_240_613;
+
+interface RetiredTable {
+  readonly name: string;
+  /** Which months of which table: platform.retire_oldest. */
+  readonly about: string;
+  readonly columns: readonly string[];
+}
+
+/** Takes months that are let go out of their tables, one after the other, archives and drops them. */
+@Injectable()
+export class RetiredTables {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Until nothing is left to do, or `signal` says stop. It can be killed anywhere: what is detached waits in the schema `retired`
+   * until its file is complete. A table that somebody has locked is left for the next time.
+   */
+  async clear(signal: AbortSignal): Promise<void> {
+    await this.#refuseWithoutDirectory();
+    await this.#archiveAll(signal);
+    for (const table of TABLES)
+      while (!signal.aborted && (await this.#retireOldest(table))) await this.#archiveAll(signal);
+  }
+
+  /** Rather than detach what cannot be archived: an erasure does not look there. */
+  async #refuseWithoutDirectory(): Promise<void> {
+    const { ARCHIVE_DIRECTORY } = this.config;
+    if (ARCHIVE_DIRECTORY !== undefined) await access(ARCHIVE_DIRECTORY, constants.W_OK);
+  }
+
+  async #retireOldest(table: string): Promise<boolean> {
+    const retired = await this.#unlessLocked(table, () =>
+      this.database.system(async () => {
+        const { rows } = await sql<{ retired: boolean }>`
+          select platform.retire_oldest(${table}::regclass) as retired
+        `.execute(this.database.tables());
+        return rows[0]?.retired;
+      }),
+    );
+    return retired === true;
+  }
+
+  async #archiveAll(signal: AbortSignal): Promise<void> {
+    for (const table of await this.#waiting()) {
+      if (signal.aborted) return;
+      await this.#unlessLocked(table.name, () => this.#archive(table, signal));
+    }
+  }
+
+  #waiting(): Promise<RetiredTable[]> {
+    return this.database.system(async () => {
+      const { rows } = await sql<RetiredTable>`
+        select c.relname as name, obj_description(c.oid, 'pg_class') as about,
+          array(select a.attname::text from pg_attribute a
+            where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attname <> all (${NOT_ARCHIVED}::text[])
+            order by a.attnum) as columns
+        from pg_class c where c.relnamespace = 'retired'::regnamespace and c.relkind = 'r' order by c.oid
+      `.execute(this.database.tables());
+      return rows;
+    });
+  }
+
+  /** In one transaction: the table is dropped when the file is on the disk, and not before. */
+  async #archive(table: RetiredTable, signal: AbortSignal): Promise<void> {
+    const client = await this.database.pool.connect();
+    try {
+      await client.query(`begin; ${preambleOf('system')}; set local idle_in_transaction_session_timeout = 0`);
+      if (await isMine(client, table)) {
+        const rows = await this.#write(client, table, signal);
+        await client.query('select platform.drop_retired($1)', [table.name]);
+        this.logger.info({ table: table.name, rows }, 'a month of old rows is let go');
+      }
+      await client.query('commit');
+      client.release();
+    } catch (error) {
+      // The connection may be in the middle of the data: it is not used again.
+      client.release(true);
+      throw error;
+    }
+  }
+
+  /** How many rows; null without an archive. */
+  async #write(
+    client: ClientBase,
+    { name, about, columns }: RetiredTable,
+    signal: AbortSignal,
+  ): Promise<number | null> {
+    const directory = this.config.ARCHIVE_DIRECTORY;
+    if (directory === undefined) return null;
+    const { writeArchive } = await import('./archive-file.js');
+    const list = columns.map((column) => client.escapeIdentifier(column)).join(', ');
+    const table = `retired.${client.escapeIdentifier(name)}`;
+    const rows = copyOut(client, `copy (select ${list} from ${table}) to stdout with (format csv, header)`);
+    await writeArchive(rows, { directory, name, about: { ...JSON.parse(about), columns } }, signal);
+    return rows.rows;
+  }
+
+  async #unlessLocked<T>(table: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (sqlStateOf(error) !== SQL_STATE.lockNotAvailable) throw error;
+      this.logger.warn({ table }, 'old months wait for a lock that somebody else holds; tried again later');
+      return undefined;
+    }
+  }
+}
+
+/** False when another worker has it, or had. */
+async function isMine(client: ClientBase, { name }: RetiredTable): Promise<boolean> {
+  const lock = await client.query<{ mine: boolean }>(
+    'select pg_try_advisory_xact_lock($1, hashtext($2)) as mine',
+    [ARCHIVE_LOCK, name],
+  );
+  if (lock.rows[0]?.mine !== true) return false;
+  const { rowCount } = await client.query(
+    `select from pg_class where relnamespace = 'retired'::regnamespace and relname = $1`,
+    [name],
+  );
+  return rowCount === 1;
+}
