@@ -23,8 +23,7 @@ import { LinkTokens } from './tokens/link-tokens.js';
 import { TrackingTokens } from './tokens/tracking-tokens.js';
 import { Notifications } from './wakes/notifications.js';
 import { PostgresNotifications } from './wakes/postgres-notifications.js';
-import { RedisNotifications } from './wakes/redis-notifications.js';
-import { redisWakeLine } from './wakes/redis-wake-line.js';
+import type { WakeLine } from './wakes/wakes.js';
 
 /** Injects the `Config` of this process. */
 export const CONFIG = Symbol('mailwright.config');
@@ -78,7 +77,7 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
       { provide: Registry, useFactory: () => new Registry() },
       {
         provide: Database,
-        useFactory: () =>
+        useFactory: async () =>
           Database.connect({
             url: config.DATABASE_URL,
             readUrl: config.DATABASE_READ_URL,
@@ -87,7 +86,7 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
             entities,
             statementTimeoutMs,
             clock: clock instanceof DatabaseClock ? undefined : clock,
-            wakeLine: config.REDIS_URL === undefined ? undefined : redisWakeLine(config.REDIS_URL),
+            wakeLine: await wakeLineOf(config),
           }),
       },
       {
@@ -100,10 +99,7 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
       },
       {
         provide: Notifications,
-        useFactory: () =>
-          config.REDIS_URL === undefined
-            ? new PostgresNotifications(config.DATABASE_URL)
-            : new RedisNotifications(config.REDIS_URL),
+        useFactory: () => notificationsOf(config),
       },
     ];
     return { module: PlatformModule, providers, exports: providers.map(({ provide }) => provide) };
@@ -120,4 +116,18 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
     await this.notifications.stop();
     await this.database.close();
   }
+}
+
+// Who has no Redis does not load its client.
+
+async function wakeLineOf({ REDIS_URL }: Config): Promise<WakeLine | undefined> {
+  if (REDIS_URL === undefined) return undefined;
+  const { redisWakeLine } = await import('./wakes/redis-wake-line.js');
+  return redisWakeLine(REDIS_URL);
+}
+
+async function notificationsOf({ DATABASE_URL, REDIS_URL }: Config): Promise<Notifications> {
+  if (REDIS_URL === undefined) return new PostgresNotifications(DATABASE_URL);
+  const { RedisNotifications } = await import('./wakes/redis-notifications.js');
+  return new RedisNotifications(REDIS_URL);
 }

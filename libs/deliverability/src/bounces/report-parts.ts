@@ -1,4 +1,4 @@
-import PostalMime, { type Attachment, decodeWords, type Email } from 'postal-mime';
+import type { Attachment, decodeWords, Email } from 'postal-mime';
 
 /** The parts of a mail that a report can be made of. */
 export interface ReportParts {
@@ -29,8 +29,10 @@ const RETURNED = /^(?:message\/rfc822|message\/global|text\/rfc822-headers?|mess
 /** Takes a mail apart; null when it is none. Never rejects. */
 export async function reportPartsOf(raw: Uint8Array): Promise<ReportParts | null> {
   try {
+    // Loaded by who reads reports: the api loads this file too.
+    const { default: PostalMime, decodeWords: decode } = await import('postal-mime');
     const beginning = beginningOf(raw);
-    return partsOf(await PostalMime.parse(beginning, LIMITS), beginning);
+    return partsOf(await PostalMime.parse(beginning, LIMITS), beginning, decode);
   } catch {
     // Beyond the limits, or not MIME: then it is no report.
     return null;
@@ -48,11 +50,15 @@ function beginningOf(raw: Uint8Array): Uint8Array {
   return raw.subarray(0, most);
 }
 
-function partsOf({ headers, text, html, attachments }: Email, raw: Uint8Array): ReportParts {
+function partsOf(
+  { headers, text, html, attachments }: Email,
+  raw: Uint8Array,
+  decode: typeof decodeWords,
+): ReportParts {
   const named = (type: RegExp) => textOf(attachments.find(({ mimeType }) => type.test(mimeType)));
   const read = text ?? (html === undefined ? '' : wordsOf(html));
   return {
-    headers: new Map(headers.toReversed().map(({ key, value }) => [key, decodeWords(value)])),
+    headers: new Map(headers.toReversed().map(({ key, value }) => [key, decode(value)])),
     text: (read.trim() === '' && attachments.length === 0 ? bodyOf(raw) : read).slice(0, MAX_TEXT),
     deliveryStatus: named(DELIVERY_STATUS),
     feedbackReport: named(FEEDBACK_REPORT),

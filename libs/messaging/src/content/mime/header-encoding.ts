@@ -1,4 +1,5 @@
-import libmime from 'libmime';
+import { createRequire } from 'node:module';
+import type libmime from 'libmime';
 
 /** A header name or value that must not go on the wire. */
 export class HeaderValueError extends Error {
@@ -73,13 +74,18 @@ export function phrase(header: string, text: string): string {
   return encodedWords(text, ENCODED_LINE_LIMIT - header.length - 2);
 }
 
+const require = createRequire(import.meta.url);
+/** Loaded for the first such text: its tables of encodings take 2 MB, and an api hardly ever needs them. */
+let encoder: typeof libmime | undefined;
+
 /**
  * UTF-8 text as encoded words that split between characters only (RFC 2047 §5), separated by single blanks, which a
  * reader removes again.
  */
 function encodedWords(text: string, limit: number): string {
   const wellFormed = text.toWellFormed();
-  const quoted = libmime.encodeWord(wellFormed, 'Q', limit);
-  const base64 = libmime.encodeWord(wellFormed, 'B', limit);
+  encoder ??= require('libmime') as typeof libmime;
+  const quoted = encoder.encodeWord(wellFormed, 'Q', limit);
+  const base64 = encoder.encodeWord(wellFormed, 'B', limit);
   return quoted.length <= base64.length ? quoted : base64;
 }

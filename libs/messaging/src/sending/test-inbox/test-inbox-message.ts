@@ -1,4 +1,3 @@
-import PostalMime from 'postal-mime';
 import type { DeliveryKind, MailLinks } from '../../deliveries/delivery.js';
 
 /** A mail of the test environment, as a list shows it. */
@@ -21,6 +20,7 @@ export interface OpenedTestInboxMessage extends TestInboxMessage {
 
 /** Reads the raw message (RFC 5322) and puts its parts beside the summary. */
 export async function openMessage(summary: TestInboxMessage, raw: Buffer): Promise<OpenedTestInboxMessage> {
+  const { default: PostalMime } = await import('postal-mime');
   const parsed = await PostalMime.parse(raw);
   return { ...summary, html: parsed.html ?? '', text: parsed.text ?? '', headers: headersOf(raw) };
 }
