@@ -2,15 +2,15 @@ const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** The bytes in lower-case base32 without padding (RFC 4648 §6): it survives a change of case. */
 export function base32(bytes: Uint8Array): string {
-  const text = Buffer.allocUnsafe(Math.ceil((bytes.length * 8) / 5));
-  let [pending, bits, at] = [0, 0, 0];
+  let text = '';
+  let pending = 0;
+  let bits = 0;
   for (const byte of bytes) {
     pending = (pending << 8) | byte;
-    for (bits += 8; bits >= 5; bits -= 5) text[at++] = ALPHABET.charCodeAt((pending >>> (bits - 5)) & 31);
+    for (bits += 8; bits >= 5; bits -= 5) text += ALPHABET[(pending >>> (bits - 5)) & 31];
     pending &= (1 << bits) - 1;
   }
-  if (bits > 0) text[at] = ALPHABET.charCodeAt((pending << (5 - bits)) & 31);
-  return text.toString('latin1');
+  return bits === 0 ? text : text + ALPHABET[(pending << (5 - bits)) & 31];
 }
 
 /** The whole bytes of lower-case base32; characters that are none of its alphabet count as 0. */

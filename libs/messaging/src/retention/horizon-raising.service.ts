@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
-import { Database, LOGGER } from '#platform';
+import { Database, keptFrom, LOGGER } from '#platform';
 import { PARTITION } from '../deliveries/partition.query.js';
 import { type Horizon, within } from './horizon.query.js';
 import { Settlement } from './settlement.service.js';
@@ -55,7 +55,7 @@ export class HorizonRaising {
   async #present({ kind, environmentId }: Horizon): Promise<string> {
     const [row] = await this.database.statement<{ day: string }>(
       'system',
-      sql`select platform.kept_from(${kind}, ${environmentId}::bigint) as day`,
+      sql`select ${keptFrom(kind, sql`${environmentId}::bigint`)} as day`,
     );
     return row?.day ?? '-infinity';
   }

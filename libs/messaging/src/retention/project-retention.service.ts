@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database, drain } from '#platform';
+import { Database, drain, keptFrom } from '#platform';
 import { PARTITION } from '../deliveries/partition.query.js';
 
 /** For how many days a project's rows are kept; null: as long as the installation's. */
@@ -58,7 +58,7 @@ export class ProjectRetention {
 
   /** Removes an environment's rows of before its horizon, a batch a transaction. */
   async remove(kind: ProjectKind, environmentId: number, signal: AbortSignal): Promise<void> {
-    const day = sql`platform.kept_from(${kind}, ${environmentId})`;
+    const day = keptFrom(kind, environmentId);
     const statements =
       kind === 'EVENTS' ? oldEvents(environmentId, day) : await this.#oldMails(environmentId, day);
     for (const statement of statements)

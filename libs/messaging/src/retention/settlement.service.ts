@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, keptFrom } from '#platform';
 import { PARTITION } from '../deliveries/partition.query.js';
 import { SCOPE } from '../deliveries/scope.query.js';
 import { domainFigures } from '../reports/statistics/domain-figures.query.js';
@@ -62,13 +62,11 @@ export class Settlement {
   #settle(kind: 'DELIVERIES' | 'EVENTS', campaign: SettledCampaign): Promise<void> {
     return this.database.system(async () => {
       const figures =
-        kind === 'EVENTS' ? { links: await this.#links(campaign) } : await this.#mails(campaign);
+        kind === 'EVENTS'
+          ? { links: await linkClicks(this.database, campaign) }
+          : await this.#mails(campaign);
       await this.#write(campaign, figures);
     });
-  }
-
-  #links(campaign: SettledCampaign) {
-    return linkClicks(this.database, campaign);
   }
 
   async #mails(campaign: SettledCampaign): Promise<Figures> {
@@ -103,7 +101,7 @@ export class Settlement {
         from messaging.delivery_events e join messaging.deliveries d on d.id = e.delivery_id
         where e.type in ('UNSUBSCRIBED', 'COMPLAINED') and e.campaign_id is not null
           and e.occurred_at >= ${from}::date and e.occurred_at < ${day}::date and ${within(environmentId, 'e.environment_id')}
-          and d.queued_on >= platform.kept_from('DELIVERIES', e.environment_id)
+          and d.queued_on >= ${keptFrom('DELIVERIES', sql.ref('e.environment_id'))}
         group by e.delivery_id, d.queued_on, e.environment_id, e.campaign_id
         on conflict (delivery_id, queued_on, environment_id) do update set
           unsubscribed_at = least(g.unsubscribed_at, excluded.unsubscribed_at),
