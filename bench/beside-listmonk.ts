@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startPostgres } from '#platform/embedded-postgres';
 import { migrate } from '../libs/platform/src/database/migrations.js';
 import type { ApiClient } from '#testing/api-client';
 import { openTestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
+import { executable } from '#testing/executable';
 import { freePort, isListening } from '#testing/ports';
 import { startSystemOn } from '#testing/system';
 import { Listmonk } from './reference/listmonk.js';
@@ -30,10 +30,12 @@ const LOREM =
   'Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore et dolore magna aliqua. ';
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
-const listmonkProgram = programOf(process.env['LISTMONK'] ?? 'listmonk');
-const sinkProgram = programOf('smtp-sink');
-if (listmonkProgram === null || sinkProgram === null) {
-  print(`skipped: ${listmonkProgram === null ? 'listmonk (LISTMONK)' : 'Postfix’s smtp-sink'} is not here`);
+const listmonkProgram = executable(process.env['LISTMONK'] ?? 'listmonk');
+const sinkProgram = executable('smtp-sink');
+if (listmonkProgram === undefined || sinkProgram === undefined) {
+  print(
+    `skipped: ${listmonkProgram === undefined ? 'listmonk (LISTMONK)' : 'Postfix’s smtp-sink'} is not here`,
+  );
   process.exit(0);
 }
 
@@ -185,20 +187,4 @@ function csvOf(columns: string, rest: (values: readonly string[]) => string): st
 function attributesOf(values: readonly string[]): string {
   const attributes = Object.fromEntries(FIELDS.map((key, place) => [key, values[place]]));
   return `"${JSON.stringify(attributes).replaceAll('"', '""')}"`;
-}
-
-/** Where a program is that may be given with its path; Postfix's are where an ordinary PATH does not look. */
-function programOf(name: string): string | null {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'];
-  const paths = dirname(name) === '.' ? folders.map((folder) => join(folder, name)) : [name];
-  return paths.find((path) => isExecutable(path)) ?? null;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

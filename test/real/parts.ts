@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readdirSync, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe } from '@jest/globals';
+import { executable } from '#testing/executable';
 
 /** Programs that nobody here wrote, and the executables that show that they are installed. */
 const EXECUTABLES = {
@@ -36,18 +37,6 @@ const EXTENSIONS: Partial<Record<Part, string>> = { citus: 'citus.so' };
 
 export const PARTS = Object.keys(EXECUTABLES) as readonly Part[];
 
-/** Directories of servers that a user's PATH often leaves out. */
-const SERVER_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin', ...postgresDirectories()];
-
-/** The full path of an executable on the PATH, or undefined. */
-export function executable(name: string): string | undefined {
-  const directories = [...(process.env['PATH'] ?? '').split(delimiter), ...SERVER_DIRECTORIES];
-  return directories
-    .filter(Boolean)
-    .map((directory) => join(directory, name))
-    .find(isExecutable);
-}
-
 /** The full path of an executable that a part brings. */
 export function executableOf(part: Part, name?: string): string {
   const wanted = name ?? EXECUTABLES[part][0];
@@ -80,21 +69,4 @@ export function describeWith(parts: readonly Part[], name: string, body: () => v
   const absent = parts.filter((part) => missing(part).length > 0);
   if (absent.length === 0) describe(name, body);
   else describe.skip(`${name} (not installed: ${absent.join(', ')})`, body);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Of each version that Debian has installed, the newest first. */
-function postgresDirectories(): readonly string[] {
-  const versions = '/usr/lib/postgresql';
-  if (!existsSync(versions)) return [];
-  const newestFirst = readdirSync(versions).sort((one, other) => Number(other) - Number(one));
-  return newestFirst.map((version) => join(versions, version, 'bin'));
 }

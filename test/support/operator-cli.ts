@@ -21,6 +21,13 @@ export async function runCli(
   return askSharedSystem<CliOutcome>('/cli', { environment, args });
 }
 
+/** Makes the tenant ACME with a project NEWS. */
+export async function createNewsOfAcme(environment: Readonly<Record<string, string>>): Promise<void> {
+  await runCliForJson(environment, ['tenant:create', '--key', 'ACME', '--name', 'Acme']);
+  const project = ['--tenant', 'ACME', '--key', 'NEWS', '--name', 'News', '--sender-name', 'Acme'];
+  await runCliForJson(environment, ['project:create', ...project, '--postal-address', '1 Main Street']);
+}
+
 /** Runs the built operator's program to its end as a process of its own. */
 export function runCliProgram(
   environment: Readonly<Record<string, string>>,

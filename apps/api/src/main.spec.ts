@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
+import { isWaitingForLock } from '#testing/lock-waits';
 import { createProject } from '#testing/fixtures';
 import { isListening, takePort } from '#testing/ports';
 import { type RunningProgram, startProgram } from '#testing/program';
@@ -53,7 +54,7 @@ describe('The api’s process', () => {
     expect(await answer.json()).toMatchObject({ type: `http://localhost:${api.port}/problems/unauthorized` });
     await withLockedProjects(test, async (release) => {
       const running = getProject(api);
-      await eventually('the request waits', () => isWaiting(test));
+      await eventually('the request waits', () => isWaitingForLock(test));
       const stopped = api.stop();
       await eventually('it takes no new connection', async () => !(await isListening(api.port)));
       await release();
@@ -66,7 +67,7 @@ describe('The api’s process', () => {
     const api = await start({ SHUTDOWN_TIMEOUT_MS: '200' });
     await withLockedProjects(test, async () => {
       const running = getProject(api).catch(() => 'cut off');
-      await eventually('the request waits', () => isWaiting(test));
+      await eventually('the request waits', () => isWaitingForLock(test));
       expect([0, 1]).toContain(await api.stop());
       expect(await running).toBe('cut off');
     });
@@ -102,11 +103,4 @@ async function withLockedProjects(
   } finally {
     await client.end();
   }
-}
-
-async function isWaiting(test: TestDatabase): Promise<boolean> {
-  const rows = await test.query(
-    `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-  );
-  return rows.length > 0;
 }

@@ -10,6 +10,7 @@ import { type PublishedEventType, ManualClock, newId, NotFoundError, type Projec
 import { type PublishedEvent, Database, PostgresNotifications, OutgoingHttp, SecretBox } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
+import { isWaitingForLock } from '#testing/lock-waits';
 import { createProject } from '#testing/fixtures';
 import { WebhookReceiver } from '#testing/webhook-receiver';
 import { WebhookClient } from './deliveries/webhook-client.service.js';
@@ -355,12 +356,7 @@ describe('webhooks', () => {
     await settling.query('begin');
     await lock(0);
     const disabled = endpoints.disable(scope, endpoint, 'It answered 410 Gone.');
-    await eventually('it waits', async () => {
-      const rows = await test.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return rows.length > 0;
-    });
+    await eventually('it waits', () => isWaitingForLock(test));
     await lock(1);
     await settling.query('commit');
     await settling.end();

@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { runCli, runCliForJson } from '#testing/operator-cli';
+import { createNewsOfAcme, runCli, runCliForJson } from '#testing/operator-cli';
 
 describe('The operator', () => {
   let test: TestDatabase;
 
   beforeAll(async () => {
     test = await createTestDatabase();
-    await json('tenant:create', '--key', 'ACME', '--name', 'Acme');
-    const project = ['--tenant', 'ACME', '--key', 'NEWS', '--name', 'News', '--sender-name', 'Acme'];
-    await json('project:create', ...project, '--postal-address', '1 Main Street');
+    await createNewsOfAcme({ DATABASE_URL: test.url });
   });
   afterAll(() => test.drop());
 

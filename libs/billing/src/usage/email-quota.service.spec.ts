@@ -3,6 +3,7 @@ import { ManualClock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
+import { isWaitingForLock } from '#testing/lock-waits';
 import { createProject } from '#testing/fixtures';
 import * as fc from '#testing/properties';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
@@ -122,12 +123,7 @@ describe('The month’s e-mails', () => {
   it('are counted for a campaign that waits for another one, as that one leaves them', async () => {
     const end = await openReservation(50_000);
     const second = quota.reserve(scope, 1, START);
-    await eventually('the second campaign waits for the row', async () => {
-      const waiting = await test.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return waiting.length > 0;
-    });
+    await eventually('the second campaign waits for the row', () => isWaitingForLock(test));
     await end('commit');
     expect(await second).toMatchObject({ granted: false, remaining: 0 });
   });

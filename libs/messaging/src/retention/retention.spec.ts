@@ -8,6 +8,7 @@ import pg from 'pg';
 import type { ProjectScope } from '#kernel';
 import { Database, LinkTokens } from '#platform';
 import { eventually } from '#testing/eventually';
+import { isWaitingForLock } from '#testing/lock-waits';
 import { prepareProject } from '#testing/system';
 import type { Campaign } from '../campaigns/campaign.js';
 import { CampaignRetryService } from '../campaigns/lifecycle/campaign-retry.service.js';
@@ -282,10 +283,7 @@ describe('mails and events that are older than they are kept', () => {
     try {
       await other.query(`begin; update messaging.campaigns set status = 'QUEUED_FOR_SENDING'`);
       const going = letGo();
-      await eventually('it waits for the campaign', async () => {
-        const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-        return (await fixture.test.query(waits)).length > 0;
-      });
+      await eventually('it waits for the campaign', () => isWaitingForLock(fixture.test));
       await other.query('commit');
       await going;
       expect((await deliveriesShown()).totalElements).toBe(READERS);

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { eventually } from '#testing/eventually';
+import { isWaitingForLock } from '#testing/lock-waits';
 import type { Campaign } from '../../campaigns/campaign.js';
 import { CampaignsService } from '../../campaigns/campaigns.service.js';
 import { MessagingFixture } from '../../messaging.fixture.js';
@@ -57,11 +58,27 @@ describe('the export with a row for each recipient', () => {
   const requested = () =>
     eventually('the export is asked for', async () => (await openExports()).at(-1)?.id ?? null);
 
-  const waitsForLock = () =>
-    eventually('one waits for the other', async () => {
-      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      return (await fixture.test.query(waiting)).length > 0;
-    });
+  const waitsForLock = () => eventually('one waits for the other', () => isWaitingForLock(fixture.test));
+
+  /** Does something to an export that is asked for, beside the open transaction of `other`, and finds no part of it then. */
+  async function leavingNoPart(work: (id: string, other: pg.Client) => Promise<void>): Promise<void> {
+    const asked = fixture.get(ReportExportsService).deliveries(scope, campaign.campaignKey);
+    asked.catch(() => undefined);
+    const id = await requested();
+    const other = new pg.Client({ connectionString: fixture.test.adminUrl });
+    await other.connect();
+    try {
+      await other.query('begin');
+      await work(id, other);
+    } finally {
+      await other.end();
+    }
+    expect(await fixture.test.query('select from messaging.export_parts where export_id = $1', [id])).toEqual(
+      [],
+    );
+    await fixture.test.query(`delete from messaging.exports where id = $1`, [id]);
+    await expect(asked).rejects.toThrow(NotFoundError);
+  }
 
   it('comes in parts while it is made, and goes on where a worker stopped', async () => {
     const asked = fixture.get(ReportExportsService).deliveries(scope, campaign.campaignKey);
@@ -98,51 +115,30 @@ describe('the export with a row for each recipient', () => {
   it.each([
     ['somebody was erased meanwhile', `state = 'FAILED', taken_at = now()`, false],
     ['another worker has written it', 'parts = parts + 1', true],
-  ])('writes no part that it has read when %s', async (_, change, hasMore) => {
-    const asked = fixture.get(ReportExportsService).deliveries(scope, campaign.campaignKey);
-    asked.catch(() => undefined);
-    const id = await requested();
-    const other = new pg.Client({ connectionString: fixture.test.adminUrl });
-    await other.connect();
-    await other.query('begin');
-    await other.query('select from messaging.exports where id = $1 for update', [id]);
-    const made = fixture.get(DeliveriesExportMaker).makePart(scope, id);
-    await waitsForLock();
-    await other.query(`update messaging.exports set ${change} where id = $1`, [id]);
-    await other.query('commit');
-    await other.end();
-    expect(await made).toBe(hasMore);
-    expect(await fixture.test.query('select from messaging.export_parts where export_id = $1', [id])).toEqual(
-      [],
-    );
-    await fixture.test.query(`delete from messaging.exports where id = $1`, [id]);
-    await expect(asked).rejects.toThrow(NotFoundError);
-  });
+  ])('writes no part that it has read when %s', (_, change, hasMore) =>
+    leavingNoPart(async (id, other) => {
+      await other.query('select from messaging.exports where id = $1 for update', [id]);
+      const made = fixture.get(DeliveriesExportMaker).makePart(scope, id);
+      await waitsForLock();
+      await other.query(`update messaging.exports set ${change} where id = $1`, [id]);
+      await other.query('commit');
+      expect(await made).toBe(hasMore);
+    }),
+  );
 
-  it('loses the part that is being written as somebody is erased', async () => {
-    const asked = fixture.get(ReportExportsService).deliveries(scope, campaign.campaignKey);
-    asked.catch(() => undefined);
-    const id = await requested();
-    const writer = new pg.Client({ connectionString: fixture.test.adminUrl });
-    await writer.connect();
-    await writer.query('begin');
-    await writer.query('update messaging.exports set parts = 1 where id = $1', [id]);
-    await writer.query(
-      `insert into messaging.export_parts (export_id, part, environment_id, content) values ($1, 0, $2, 'erin@example.com')`,
-      [id, scope.environmentId],
-    );
-    const database = fixture.get(Database);
-    const erased = database.transaction(scope, () => eraseExports(database, scope, sql`true`, new Date()));
-    await waitsForLock();
-    await writer.query('commit');
-    await writer.end();
-    await erased;
-    expect(await fixture.test.query('select from messaging.export_parts where export_id = $1', [id])).toEqual(
-      [],
-    );
-    await fixture.test.query(`delete from messaging.exports where id = $1`, [id]);
-    await expect(asked).rejects.toThrow(NotFoundError);
-  });
+  it('loses the part that is being written as somebody is erased', () =>
+    leavingNoPart(async (id, writer) => {
+      await writer.query('update messaging.exports set parts = 1 where id = $1', [id]);
+      await writer.query(
+        `insert into messaging.export_parts (export_id, part, environment_id, content) values ($1, 0, $2, 'erin@example.com')`,
+        [id, scope.environmentId],
+      );
+      const database = fixture.get(Database);
+      const erased = database.transaction(scope, () => eraseExports(database, scope, sql`true`, new Date()));
+      await waitsForLock();
+      await writer.query('commit');
+      await erased;
+    }));
 
   it.each(['deliveries', 'statistics'] as const)(
     'is not found, rather than waited for in vain, when its campaign is deleted meanwhile: %s',

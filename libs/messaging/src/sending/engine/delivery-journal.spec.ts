@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pg from 'pg';
 import { newId, type ProjectScope } from '#kernel';
 import { eventually } from '#testing/eventually';
+import { isWaitingForLock } from '#testing/lock-waits';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';
@@ -84,12 +85,7 @@ describe('the journal of deliveries', () => {
     ]);
   });
 
-  async function isWaiting(): Promise<boolean> {
-    const rows = await fixture.test.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    return rows.length > 0;
-  }
+  const isWaiting = () => isWaitingForLock(fixture.test);
 
   it.each([
     ['accepted', 1],
