@@ -1,12 +1,10 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { runCli, runCliForJson } from '#testing/operator-cli';
 import { type SharedSystem, sharedSystem } from '#testing/system';
 import { tracesOf } from '#testing/traces';
+import { WebhookReceiver } from '#testing/webhook-receiver';
 
 const SOFYA = 'sofya.kovalevskaya@example.com';
 const consent = { source: 'signup-form', ipAddress: '198.51.100.177', userAgent: 'Abelian Integral/1' };
@@ -16,7 +14,7 @@ describe('a person of whom much is known', () => {
   let client: ApiClient;
   let projectName: string;
   /** A receiver of webhooks that answers with what it was told, and takes none. */
-  let receiver: Server;
+  let receiver: WebhookReceiver;
   const links = { unsubscribe: '', preferences: '' };
 
   beforeAll(async () => {
@@ -28,16 +26,17 @@ describe('a person of whom much is known', () => {
       [project.live.tenantId],
     );
     projectName = `${tenant?.tenant_key}/${project.projectKey}`;
-    receiver = createServer((request, response) => request.pipe(response.writeHead(500)));
-    await once(receiver.listen(0, '127.0.0.1'), 'listening');
-    const { port } = receiver.address() as AddressInfo;
+    receiver = await WebhookReceiver.open();
+    receiver.answer = ({ body }) => {
+      receiver.says = body;
+      return 500;
+    };
     const environment = ['--project', projectName, '--env', 'test'];
-    await runCliForJson(system.variables, [
-      'webhook:create',
-      ...environment,
-      '--url',
-      `http://127.0.0.1:${port}/`,
-    ]);
+    await runCliForJson(system.variables, ['webhook:create', ...environment, '--url', receiver.url]);
+    await receiver.untilTold('suppression.removed', async (email) => {
+      await client.post('/suppressions', { email });
+      await client.delete(`/suppressions/${email}`, { headers: { 'x-confirm-unsuppress': 'true' } });
+    });
     await getToKnowSofya();
   });
 

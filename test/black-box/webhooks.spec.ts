@@ -32,7 +32,8 @@ describe('a program that listens to a project', () => {
     cli = (command, ...options) => runCliForJson(system.variables, [command, ...which, ...options]);
     endpoint = await cli('webhook:create', '--url', receiver.url);
     topicKey = (await client.post('/topics', { name: 'News', doubleOptInEnabled: false })).at('topicKey');
-    await untilHeard();
+    await receiver.untilTold('suppression.added', (email) => client.post('/suppressions', { email }));
+    await receiver.untilTold('import.completed', importOne);
   });
 
   afterAll(async () => {
@@ -40,13 +41,16 @@ describe('a program that listens to a project', () => {
     await system?.stop();
   });
 
-  /** The api looks every 2 seconds who listens: until then nothing is told. */
-  async function untilHeard(): Promise<void> {
-    let n = 0;
-    await eventually('the endpoint to be known', async () => {
-      const email = `before-${(n += 1)}@example.com`;
-      await client.post('/suppressions', { email });
-      return receiver.events.some(({ type }) => type === 'suppression.added') || null;
+  /** The worker does it, and tells of it. */
+  async function importOne(email: string): Promise<void> {
+    const started = await client.post('/subscriber-imports', {
+      rows: [{ email }],
+      topicKeys: [topicKey],
+      consent,
+    });
+    await eventually('the import', async () => {
+      const read = await client.get(`/subscriber-imports/${started.at('id')}`);
+      return read.at('status') === 'COMPLETED';
     });
   }
 

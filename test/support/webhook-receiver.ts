@@ -8,6 +8,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { eventually } from './eventually.js';
 
 interface Post {
   readonly headers: IncomingHttpHeaders;
@@ -46,6 +47,18 @@ export class WebhookReceiver {
 
   get events(): ToldEvent[] {
     return this.posts.map(({ body }) => JSON.parse(body) as ToldEvent);
+  }
+
+  /**
+   * Causes events of a type until one is told. Each process looks every 2 seconds who listens: before it knows of a new
+   * endpoint it tells it nothing.
+   */
+  async untilTold(type: string, cause: (email: string) => Promise<unknown>): Promise<void> {
+    let n = 0;
+    await eventually(`${type} to be told`, async () => {
+      await cause(`before-${(n += 1)}@example.com`);
+      return this.events.some((event) => event.type === type);
+    });
   }
 
   close(): void {
