@@ -74,7 +74,7 @@ export default {
       to: {
         path: '^libs/platform/src/',
         pathNot:
-          '^libs/platform/src/(index|http/index|jobs/queue-backend|lifecycle/lean-start|embedded-postgres/embedded-postgres)\\.ts$',
+          '^libs/platform/src/(index|http/index|jobs/queue-backend|lifecycle/(lean-start|supervisor)|embedded-postgres/embedded-postgres)\\.ts$',
       },
     },
     {

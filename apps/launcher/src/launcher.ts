@@ -1,5 +1,6 @@
 import { join, relative } from 'node:path';
 import { z } from 'zod';
+import { Supervisor } from '#platform/supervisor';
 import { cliRunner, type RunCli } from './cli-program.js';
 import { makeDataDirectory } from './data-directory.js';
 import { type DataDirectoryLock, lockDataDirectory } from './data-directory-lock.js';
@@ -15,7 +16,6 @@ import { type LongRunningProgram, programFlags } from './program-flags.js';
 import { readIfPresent, writePrivateFile } from './private-file.js';
 import type { Progress } from './progress.js';
 import { readOrMakeSecrets } from './secrets-file.js';
-import { Supervisor } from './supervisor.js';
 import { walkthrough } from './walkthrough.js';
 
 const DATABASE = 'mailwright';

@@ -1,7 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { type Run, runOf } from '#platform/supervisor';
 import { LaunchError } from './launch.error.js';
 import { PROGRAM_VARIABLES } from './program-flags.js';
-import type { Run } from './supervisor.js';
 
 /**
  * Starts one of our programs with an IPC channel: it sends `{ type: 'listening' }` when ready, and sees the channel close
@@ -17,44 +17,8 @@ export function runNodeProgram(
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     detached: true,
   });
-  const ended = endOf(child);
-  const ready = Promise.race([
-    listening(child),
-    ended.then((how) => {
-      throw new LaunchError(`${name} ended before it was ready (${how}). See its output above.`);
-    }),
-  ]);
-  ready.catch(() => undefined);
-  return {
-    ready,
-    ended,
-    stop: async (patienceMs) => {
-      child.kill('SIGTERM');
-      const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs);
-      await ended;
-      clearTimeout(timer);
-    },
-    kill: () => void child.kill('SIGKILL'),
-  };
-}
-
-function listening(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    child.on('message', (message) => {
-      if (
-        typeof message === 'object' &&
-        message !== null &&
-        'type' in message &&
-        message.type === 'listening'
-      )
-        resolve();
-    });
-  });
-}
-
-function endOf(child: ChildProcess): Promise<string> {
-  return new Promise((resolve) => {
-    child.once('error', (error) => resolve(error.message));
-    child.once('exit', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
-  });
+  return runOf(
+    child,
+    (how) => new LaunchError(`${name} ended before it was ready (${how}). See its output above.`),
+  );
 }

@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { type PostgresServer, startPostgres } from '#platform/embedded-postgres';
-import type { Run } from './supervisor.js';
+import type { Run } from '#platform/supervisor';
 
 /** A run of the embedded server, with its connection string when it is ready. */
 export interface PostgresRun extends Run {

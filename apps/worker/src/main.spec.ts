@@ -34,6 +34,15 @@ describe('The worker’s process', () => {
     );
   });
 
+  it('ends when one of its processes cannot start, which says why', async () => {
+    const said = await refusal({
+      WORKER_PROCESSES: '2',
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+    });
+    expect(said).toMatch(/The worker could not start: PostgreSQL does not answer .*\n/);
+    expect(said).toMatch(/worker-\d ended before it was ready \(exit code 1\)\. See its output above\.\n$/);
+  });
+
   it('names the languages that reports can be in', async () => {
     expect(await refusal({ AI_REPORT_LOCALE: 'xx' })).toMatch(
       /ended with 1:\nThe configuration is not valid:\n {2}- AI_REPORT_LOCALE must be one of en, .*, there is no xx\n$/,

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import {
   type Config,
   ConfigurationError,
@@ -9,7 +10,7 @@ import {
   UnfitDatabaseError,
   watchParent,
 } from '#platform';
-import { type RunningWorker, startWorker } from './start-worker.js';
+import type { RunningWorker } from './start-worker.js';
 import { WorkerStartError } from './worker-start.error.js';
 
 /** The extra time after the shutdown timeout before the process exits regardless. */
@@ -19,12 +20,21 @@ const log = openProgramLog('worker', process.env);
 
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
-  const worker = await startWorker(config);
+  const worker = await start(config);
   stopOnSignals(config, worker);
   settleMemory();
   if (process.send === undefined)
     log.says(`worker running, health at http://${config.HOST}:${worker.port}/health/ready`);
   else process.send({ type: 'listening', port: worker.port, bouncePort: worker.bouncePort });
+}
+
+async function start(config: Config): Promise<RunningWorker> {
+  if (cluster.isPrimary && config.WORKER_PROCESSES > 1) {
+    const { startWorkerProcesses } = await import('./worker-processes.js');
+    return startWorkerProcesses(config, log.says);
+  }
+  const { startWorker } = await import('./start-worker.js');
+  return startWorker(config);
 }
 
 function stopOnSignals({ SHUTDOWN_TIMEOUT_MS }: Config, worker: RunningWorker): void {

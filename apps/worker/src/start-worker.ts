@@ -1,7 +1,8 @@
+import cluster from 'node:cluster';
 import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { Registry } from 'prom-client';
+import { AggregatorRegistry, Registry } from 'prom-client';
 import { accessEntities } from '#access';
 import { audienceEntities } from '#audience';
 import { billingEntities } from '#billing';
@@ -119,6 +120,13 @@ function operationsOf(app: INestApplicationContext): Operations {
   const backend = app.get<QueueBackend>(QUEUE_BACKEND);
   const registry = app.get<Registry>(Registry);
   collectProcessMetrics(registry, database);
+  if (cluster.isWorker) tellMetrics(registry);
   const checks = [...databaseChecks(database), { name: 'queue', check: () => backend.ping() }];
   return new Operations(new HealthChecks(checks), registry);
+}
+
+/** To the process that answers for several of them. */
+function tellMetrics(registry: Registry): void {
+  AggregatorRegistry.setRegistries(registry);
+  void new AggregatorRegistry();
 }

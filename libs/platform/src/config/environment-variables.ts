@@ -86,6 +86,10 @@ export const environmentVariables = z.object({
   WORKER_PORT: port
     .default(0)
     .meta({ description: 'Port of the worker’s health and metrics; 0 takes a free one.' }),
+  WORKER_PROCESSES: count(1, 64).default(1).meta({
+    description:
+      'Processes of a worker. Several are as many workers, each with `SMTP_CONNECTIONS` of its own, behind one `WORKER_PORT` and one `BOUNCE_PORT`.',
+  }),
   BOUNCE_PORT: port.optional().meta({
     description:
       'Port of the worker’s bounce server, where mail that could not be delivered comes back; 0 takes a free one. Without it, there is none.',

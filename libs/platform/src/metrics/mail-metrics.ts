@@ -38,6 +38,7 @@ export class MailMetrics {
     this.#slowUntil = new Gauge({
       name: 'mailwright_slow_until_seconds',
       help: 'Unix time up to which a destination is slowed down, by mailbox provider.',
+      aggregator: 'max',
       labelNames: ['destination'],
       registers,
     });
@@ -54,6 +55,7 @@ export class MailMetrics {
     this.#routePausedUntil = new Gauge({
       name: 'mailwright_route_paused_until_seconds',
       help: 'Unix time up to which sending rests since the relay cannot be used; 0 once it answers.',
+      aggregator: 'max',
       registers,
     });
   }

@@ -15,7 +15,8 @@ export class OperationsServer {
   /** Resolves to the port, which matters when `port` is 0; rejects when it cannot listen. */
   async listen(port: number, host: string): Promise<number> {
     const server = createServer((request, response) => void this.#answer(request, response));
-    server.listen(port, host);
+    // Each process of a worker has one of its own.
+    server.listen({ port, host, exclusive: true });
     await once(server, 'listening');
     this.#server = server;
     return (server.address() as AddressInfo).port;

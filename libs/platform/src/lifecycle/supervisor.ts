@@ -1,16 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { BackOff } from './back-off.js';
+import type { Run } from './run.js';
 
-/** One run of a supervised program. */
-export interface Run {
-  /** Resolves when the program is ready; rejects when it ends before. */
-  readonly ready: Promise<unknown>;
-  /** Resolves to how the program ended; never rejects. */
-  readonly ended: Promise<string>;
-  /** Asks the program to end and kills it after `patienceMs`. Resolves when it has ended. */
-  stop(patienceMs: number): Promise<void>;
-  kill(): void;
-}
+export { type ChildRun, type Run, runOf } from './run.js';
 
 /** The clock and timer of a supervisor. */
 export interface Timing {
