@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -37,6 +36,7 @@ const CLI = `
 `;
 const IMPORTS = {
   '#platform/embedded-postgres': './dist/libs/platform/src/embedded-postgres/embedded-postgres.js',
+  '#platform/supervisor': './dist/libs/platform/src/lifecycle/supervisor.js',
   '#platform/parent-watch': './dist/libs/platform/src/lifecycle/parent-watch.js',
 };
 
@@ -69,9 +69,6 @@ afterAll(async () => {
 async function launch(directory: string, env: NodeJS.ProcessEnv = {}, ...args: string[]) {
   const cwd = join(home, directory);
   await mkdir(join(cwd, '.data'), { recursive: true });
-  // The ports that it would choose are looked for now and taken seconds later: another test's launcher may be first.
-  const ports = join(cwd, '.data/ports.json');
-  if (!existsSync(ports)) await writeFile(ports, JSON.stringify({ postgres: await freePort() }));
   const child = spawn(process.execPath, [join(home, 'dist/apps/launcher/src/main.js'), ...args], {
     cwd,
     env: { PATH, NODE_COMPILE_CACHE, PORT: String(await freePort()), ...env },

@@ -10,7 +10,7 @@ import { type Environment, given, localUrl, programEnvironment } from './environ
 import { LaunchError } from './launch.error.js';
 import { runNodeProgram } from './node-program.js';
 import type { LauncherOptions } from './options.js';
-import { choosePort } from './ports.js';
+import { holdPort } from './ports.js';
 import { type PostgresRun, runPostgres } from './postgres-program.js';
 import { type LongRunningProgram, programFlags } from './program-flags.js';
 import { readIfPresent, writePrivateFile } from './private-file.js';
@@ -50,11 +50,12 @@ export class Launcher {
     await makeDataDirectory(this.setup.dataDirectory);
     this.#lock = await lockDataDirectory(this.setup.dataDirectory);
     const secrets = await readOrMakeSecrets(this.#path('secrets.json'));
-    const port = await choosePort('the API', {
+    const apiPort = await holdPort('the API', {
       wanted: this.#wantedPort(),
       preferred: [3000],
       host: given(env, 'HOST') ?? '127.0.0.1',
     });
+    const { port } = apiPort;
     const database = givenDatabase(env) ?? embeddedDatabase(await this.#startPostgres(port));
     const programEnv = programEnvironment(env, {
       databaseUrl: database.url,
@@ -69,6 +70,7 @@ export class Launcher {
       () => 'Database schema is up to date',
     );
     const demo = options.demo ? await this.#prepareDemo(cli, localUrl(env, port)) : undefined;
+    await apiPort.release();
     await Promise.all([
       this.#startProgram('api', programEnv, `API on ${localUrl(env, port)}`),
       this.#startProgram('worker', { ...programEnv }, 'Worker'),
@@ -109,15 +111,21 @@ export class Launcher {
   async #startPostgres(apiPort: number): Promise<string> {
     const { env } = this.setup;
     const directory = this.#path('postgres');
-    const port = await choosePort('PostgreSQL', {
-      preferred: [...(await this.#rememberedPorts()), ...NEAR_5432],
-    });
+    const logFile = this.#path('postgres.log');
+    const preferredPorts = [...(await this.#rememberedPorts()), ...NEAR_5432];
     let latest: PostgresRun | undefined;
-    const begin = () => (latest = runPostgres({ directory, port, logFile: this.#path('postgres.log') }));
+    let port: number | undefined;
+    const begin = () => {
+      latest = runPostgres({ directory, logFile, ...(port === undefined ? { preferredPorts } : { port }) });
+      return latest;
+    };
     this.#postgres = new Supervisor('PostgreSQL', begin, (line) => this.progress.line(line));
     const postgres = this.#postgres;
     await this.progress.step(
-      () => this.#unlessAborted(postgres.start()),
+      async () => {
+        await this.#unlessAborted(postgres.start());
+        port = (await latest?.ready)?.port;
+      },
       () => `PostgreSQL 18 on port ${port}, data in ${relative(process.cwd(), directory)}`,
     );
     // The CLI reads it, so that the links that it prints lead to this api, with or without a demo project.

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { choosePort, isFree } from './ports.js';
+import { holdPort, isFree } from './ports.js';
 
 const servers: Server[] = [];
 
@@ -17,31 +17,45 @@ async function occupied(host: string): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
+async function chosen(...choice: Parameters<typeof holdPort>): Promise<number> {
+  const { port, release } = await holdPort(...choice);
+  await release();
+  return port;
+}
+
 describe('ports', () => {
   it('takes the port that was asked for', async () => {
-    const port = await choosePort('the API', { preferred: [] });
-    expect(await choosePort('the API', { wanted: port, preferred: [] })).toBe(port);
+    const port = await chosen('the API', { preferred: [] });
+    expect(await chosen('the API', { wanted: port, preferred: [] })).toBe(port);
   });
 
   it('says so when the port that was asked for is taken', async () => {
     const taken = await occupied('127.0.0.1');
-    await expect(choosePort('the API', { wanted: taken, preferred: [] })).rejects.toThrow(
+    await expect(holdPort('the API', { wanted: taken, preferred: [] })).rejects.toThrow(
       `Port ${taken}, asked for as the port of the API, is taken`,
     );
   });
 
   it('goes to the next port when one is taken, and to any when all are', async () => {
     const taken = await occupied('127.0.0.1');
-    const free = await choosePort('the API', { preferred: [] });
-    expect(await choosePort('the API', { preferred: [taken, free] })).toBe(free);
-    const any = await choosePort('the API', { preferred: [taken] });
+    const free = await chosen('the API', { preferred: [] });
+    expect(await chosen('the API', { preferred: [taken, free] })).toBe(free);
+    const any = await chosen('the API', { preferred: [taken] });
     expect(any).not.toBe(taken);
     expect(await isFree(any)).toBe(true);
   });
 
   it('takes a free one for 0, not the usual one', async () => {
-    const usual = await choosePort('the API', { preferred: [] });
-    expect(await choosePort('the API', { wanted: 0, preferred: [usual] })).not.toBe(usual);
+    const usual = await chosen('the API', { preferred: [] });
+    expect(await chosen('the API', { wanted: 0, preferred: [usual] })).not.toBe(usual);
+  });
+
+  it('keeps a port from others until its server starts', async () => {
+    const first = await holdPort('the API', { preferred: [] });
+    const second = await holdPort('the API', { preferred: [first.port] });
+    expect(second.port).not.toBe(first.port);
+    await Promise.all([first.release(), second.release()]);
+    expect(await isFree(first.port)).toBe(true);
   });
 
   it('counts a port as taken when localhost would mean another program', async () => {

@@ -4,27 +4,53 @@ import { LaunchError } from './launch.error.js';
 const LOOPBACK = ['127.0.0.1', '::1'];
 const PROBE_MS = 500;
 
+/** A port that no other program can take: somebody listens on it. */
+export interface HeldPort {
+  readonly port: number;
+  /** Leaves it to its server, which is to be started at once. */
+  readonly release: () => Promise<void>;
+}
+
 /**
- * Picks the port for a server on `host`: `wanted`, or an error when it is taken; without `wanted` (or with 0) the first
+ * Holds the port of a server on `host`: `wanted`, or an error when it is taken; without `wanted` (or with 0) the first
  * free one of `preferred`, else any.
  */
-export async function choosePort(
+export async function holdPort(
   use: string,
   choice: {
     readonly wanted?: number | undefined;
     readonly preferred: readonly number[];
     readonly host?: string;
   },
-): Promise<number> {
+): Promise<HeldPort> {
   const host = choice.host ?? '127.0.0.1';
-  if (choice.wanted !== undefined && choice.wanted !== 0) {
-    if (await isFree(choice.wanted, host)) return choice.wanted;
-    throw new LaunchError(
-      `Port ${choice.wanted}, asked for as the port of ${use}, is taken or not allowed. Choose another, or leave it to Mailwright.`,
-    );
+  const { wanted = 0 } = choice;
+  const ports = choice.wanted === undefined ? choice.preferred : [wanted].filter((port) => port !== 0);
+  for (const port of ports) {
+    const held = (await isFree(port, host)) ? await hold(port, host) : null;
+    if (held !== null) return held;
   }
-  for (const port of choice.wanted === 0 ? [] : choice.preferred) if (await isFree(port, host)) return port;
-  return anyPort(host);
+  const any = wanted === 0 ? await hold(0, host) : null;
+  if (any !== null) return any;
+  throw new LaunchError(
+    `Port ${wanted}, asked for as the port of ${use}, is taken or not allowed. Choose another, or leave it to Mailwright.`,
+  );
+}
+
+/** Null when somebody else has it. */
+function hold(port: number, host: string): Promise<HeldPort | null> {
+  return new Promise((resolve) => {
+    const server = createServer((client) => client.destroy());
+    server.once('error', () => resolve(null));
+    server.listen(port, host, () => {
+      const address = server.address();
+      resolve({
+        port: typeof address === 'object' && address !== null ? address.port : port,
+        release: () => new Promise((released) => void server.close(() => released())),
+      });
+    });
+    server.unref();
+  });
 }
 
 /**
@@ -59,16 +85,5 @@ function answers(port: number, host: string): Promise<boolean> {
     socket.setTimeout(PROBE_MS, () => end(false));
     socket.once('connect', () => end(true));
     socket.once('error', () => end(false));
-  });
-}
-
-function anyPort(host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, host, () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
   });
 }

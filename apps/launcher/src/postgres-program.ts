@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { type PostgresServer, startPostgres } from '#platform/embedded-postgres';
+import { type PostgresOptions, type PostgresServer, startPostgres } from '#platform/embedded-postgres';
 import type { Run } from '#platform/supervisor';
 
 /** A run of the embedded server, with its connection string when it is ready. */
@@ -8,14 +8,18 @@ export interface PostgresRun extends Run {
 }
 
 /** Starts the embedded server. It writes its log to `logFile`, overwritten at each start. */
-export function runPostgres(options: { directory: string; port: number; logFile: string }): PostgresRun {
-  const log = createWriteStream(options.logFile, { mode: 0o600 });
+export function runPostgres({
+  logFile,
+  ...options
+}: Pick<PostgresOptions, 'directory' | 'port' | 'preferredPorts'> & {
+  readonly logFile: string;
+}): PostgresRun {
+  const log = createWriteStream(logFile, { mode: 0o600 });
   log.on('error', () => undefined);
   const starting = new AbortController();
   const ready = startPostgres({
+    ...options,
     signal: starting.signal,
-    directory: options.directory,
-    port: options.port,
     onLog: (line) => void log.write(`${line}\n`),
   });
   const ended = ready.then(

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
+import { takePort } from '#testing/ports';
 import { eventually } from '#testing/eventually';
 import { type PostgresServer, startPostgres } from './embedded-postgres.js';
 
@@ -88,6 +89,15 @@ describe('embedded PostgreSQL', () => {
     const second = await start();
     expect(await query(second, 'select word from kept')).toEqual([{ word: 'here' }]);
     await second.stop();
+  });
+
+  it('takes the first of its ports that is free', async () => {
+    const [taken, free] = [await takePort(), await takePort()];
+    await free.release();
+    const server = await start({ preferredPorts: [taken.port, free.port] });
+    expect(server.port).toBe(free.port);
+    await server.stop();
+    await taken.release();
   });
 
   it('recovers what was committed when the server is killed', async () => {

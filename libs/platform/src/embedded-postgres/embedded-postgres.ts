@@ -16,8 +16,10 @@ export { runtimeUrl } from '../database/runtime-url.js';
 export interface PostgresOptions {
   /** The data directory; made when absent, kept when stopped. */
   readonly directory: string;
-  /** On 127.0.0.1; any free one when absent. */
+  /** On 127.0.0.1. */
   readonly port?: number;
+  /** Where `port` is absent: the first of these that is free, else any. */
+  readonly preferredPorts?: readonly number[];
   /** For tests: quick, and lost with the power. */
   readonly ephemeral?: boolean;
   /** Each line that the server writes. */
@@ -83,8 +85,9 @@ async function startOnPort(
   binaries: PostgresBinaries,
 ): Promise<{ server: ServerProcess; port: number }> {
   const deadline = performance.now() + READY_MS;
+  const preferred = [...(options.preferredPorts ?? [])];
   for (;;) {
-    const port = options.port ?? (await freePort());
+    const port = options.port ?? preferred[0] ?? (await freePort());
     const flags = [
       '-D',
       directory,
@@ -106,6 +109,7 @@ async function startOnPort(
         /pre-existing shared memory block/.test(text) || (portTaken && options.port === undefined);
       const over = performance.now() > deadline || options.signal?.aborted === true;
       if (!mayTryAgain || over) throw plainly(error, portTaken, port);
+      if (portTaken) preferred.shift();
     }
     await delay(200);
   }
