@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,13 +24,16 @@ export interface ListmonkOptions {
 
 /** A listmonk with one list, as a client and an operator use it. */
 export class Listmonk {
+  #child: ChildProcess;
+  #list = 0;
+
   private constructor(
-    readonly pid: number,
+    private readonly begin: () => ChildProcess,
     private readonly baseUrl: string,
     private readonly token: string,
-    private readonly list: number,
-    private readonly end: () => Promise<void>,
-  ) {}
+  ) {
+    this.#child = begin();
+  }
 
   static async start(options: ListmonkOptions): Promise<Listmonk> {
     const { program, source, directory, databaseUrl } = options;
@@ -48,27 +51,33 @@ export class Listmonk {
     const token = /API_TOKEN="([^"]+)"/.exec(stdout + stderr)?.[1];
     if (token === undefined) throw new Error(`listmonk gave no token: ${stdout}${stderr}`);
     await setUp(openTestDatabase(databaseUrl), port, options);
-    const child = spawn(program, ['--config', config], { cwd: source, env, stdio: 'ignore' });
-    const end = async () => {
-      child.kill();
-      await once(child, 'exit');
-    };
-    const baseUrl = `http://127.0.0.1:${port}/api`;
-    const waiting = new Listmonk(child.pid ?? 0, baseUrl, token, 0, end);
-    await eventually('listmonk answers', () => waiting.#ask('GET', '/lists').catch(() => null));
-    const list = await waiting.#ask<{ id: number }>('POST', '/lists', {
-      name: 'Bench',
-      type: 'private',
-      optin: 'single',
-    });
-    return new Listmonk(waiting.pid, baseUrl, token, list.id, end);
+    const begin = () => spawn(program, ['--config', config], { cwd: source, env, stdio: 'ignore' });
+    const listmonk = new Listmonk(begin, `http://127.0.0.1:${port}/api`, token);
+    await listmonk.#isUp();
+    listmonk.#list = await listmonk.#makeList();
+    return listmonk;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  stop(): Promise<void> {
+    return this.#end('SIGTERM');
+  }
+
+  /** SIGKILL, and another one in its place. */
+  async replace(): Promise<void> {
+    await this.#end('SIGKILL');
+    this.#child = this.begin();
+    await this.#isUp();
   }
 
   /** Resolves when all rows of the CSV (email, name, attributes) are in its list. */
   async import(csv: string): Promise<void> {
     const form = new FormData();
     const choices = { mode: 'subscribe', subscription_status: 'confirmed', delim: ',', overwrite: true };
-    form.set('params', JSON.stringify({ ...choices, lists: [this.list] }));
+    form.set('params', JSON.stringify({ ...choices, lists: [this.#list] }));
     form.set('file', new Blob([csv], { type: 'text/csv' }), 'people.csv');
     await this.#ask('POST', '/import/subscribers', form);
     const isOver = async () => {
@@ -78,13 +87,13 @@ export class Listmonk {
     await eventually('listmonk has imported', isOver, DEADLINE_MS);
   }
 
-  /** Sends a campaign to its list; resolves to how many were sent, when it says that it is finished. */
-  async send(subject: string, body: string): Promise<number> {
+  /** Sends a campaign to its list; resolves when it says that it is finished. */
+  async send(subject: string, body: string): Promise<void> {
     const { id } = await this.#ask<{ id: number }>('POST', '/campaigns', {
       name: 'Bench',
       subject,
       body,
-      lists: [this.list],
+      lists: [this.#list],
       type: 'regular',
       content_type: 'html',
       messenger: 'email',
@@ -92,14 +101,26 @@ export class Listmonk {
     });
     await this.#ask('PUT', `/campaigns/${id}/status`, { status: 'running' });
     for (;;) {
-      const { status, sent } = await this.#ask<{ status: string; sent: number }>('GET', `/campaigns/${id}`);
-      if (status === 'finished') return sent;
+      // While it is replaced it does not answer.
+      const found = await this.#ask<{ status: string }>('GET', `/campaigns/${id}`).catch(() => null);
+      if (found?.status === 'finished') return;
       await delay(250);
     }
   }
 
-  stop(): Promise<void> {
-    return this.end();
+  async #isUp(): Promise<void> {
+    await eventually('listmonk answers', () => this.#ask('GET', '/lists').catch(() => null));
+  }
+
+  async #makeList(): Promise<number> {
+    const list = { name: 'Bench', type: 'private', optin: 'single' };
+    return (await this.#ask<{ id: number }>('POST', '/lists', list)).id;
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const exit = once(this.#child, 'exit');
+    this.#child.kill(signal);
+    await exit;
   }
 
   async #ask<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
