@@ -17,7 +17,7 @@ import { cpuSeconds, memoryMb, treeCpuSeconds } from './support/process-usage.js
 
 /**
  * The same people imported and the same mail sent to them, by us and by listmonk in turn: eight custom fields, twelve tracked
- * links, 14 KB, over as many connections to Postfix's smtp-sink, which offers no CHUNKING; each on a database of its own in one
+ * links, 14 KB, over as many connections to Postfix's smtp-sink; each on a database of its own in one
  * PostgreSQL with everything durable. `LISTMONK` is listmonk's program, `LISTMONK_SOURCE` its source where it was built from
  * that without its files.
  */

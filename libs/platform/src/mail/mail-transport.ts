@@ -7,15 +7,10 @@ export interface OutgoingMessage {
   readonly envelopeTo: string;
   /** Headers and body, not dot-stuffed. What is not known to be a `MailBody` is looked through: bare CR and LF are sent as CRLF. */
   readonly raw: Buffer | MailBody;
-  /**
-   * Whether it may leave together with its envelope where the relay takes that (RFC 3030): faster, but then nobody knows
-   * what became of it when the connection is lost before any reply. Otherwise it leaves when its recipient was accepted.
-   */
-  readonly atOnce?: boolean;
 }
 
 /**
- * Where in the SMTP session something happened. `body` is everything after the 354 reply, or BDAT. `session`: wherever it
+ * Where in the SMTP session something happened. `body` is everything after the 354 reply. `session`: wherever it
  * was, the relay refused a command as such, which concerns neither this message nor its recipient.
  */
 export type SmtpStage =

@@ -33,7 +33,6 @@ export class PooledConnection {
     let attempt = await this.#attempt(message);
     // The relay may have ended a session that was idle. Nothing was accepted, so this is no second delivery.
     if (reused && attempt.again === 'reconnected') attempt = await this.#attempt(message);
-    if (attempt.again === 'by DATA') attempt = await this.#attempt(message);
     const { outcome } = attempt;
     if (outcome.kind === 'route-unavailable') throw new RouteUnavailable(outcome.stage, outcome.detail);
     if (this.#session !== null && this.#session.transactions >= this.#messagesPerConnection)

@@ -1,13 +1,10 @@
 import type { SendOutcome, SmtpReply, SmtpStage } from './mail-transport.js';
-import { ConnectionLost, type Replies } from './smtp-channel.js';
+import { ConnectionLost } from './smtp-channel.js';
 
-/**
- * What came of an attempt, and whether it may be repeated over another connection, since nothing was accepted: because
- * this one may only have ended, or by DATA because the relay does not take BDAT.
- */
+/** What came of an attempt, and whether it may be repeated over another connection: nothing was accepted, and this one may only have ended. */
 export interface Attempt {
   readonly outcome: SendOutcome;
-  readonly again: 'no' | 'reconnected' | 'by DATA';
+  readonly again: 'no' | 'reconnected';
 }
 
 /** The reply by which a relay refused a message. */
@@ -20,8 +17,6 @@ export interface Refusal {
 const NOT_AUTHENTICATED = new Set([530, 534, 535, 538]);
 /** What it says to a command that it does not know, or not here, or not with these parameters (RFC 5321 §4.2.4, §4.1.1.11). */
 const OF_COMMANDS = new Set([500, 502, 503, 504, 555]);
-/** Of MAIL, RCPT and BDAT that left together. */
-const STAGES: readonly SmtpStage[] = ['mail', 'rcpt', 'body'];
 
 export function final(outcome: SendOutcome): Attempt {
   return { outcome, again: 'no' };
@@ -66,18 +61,4 @@ export function outcomeOfReply(reply: SmtpReply): SendOutcome {
   if (reply.code < 300) return { kind: 'accepted', reply };
   if (reply.code >= 400) return refused({ reply, stage: 'body' });
   return { kind: 'ambiguous', detail: `The relay answered ${reply.code} to the message.` };
-}
-
-/**
- * Of a message that left with its envelope. The first refusal counts, whatever comes after it; without one, the last
- * reply does, and until it is there nobody knows whether the message was accepted.
- */
-export function outcomeOfReplies({ replies, lost }: Replies): Attempt {
-  for (const [at, reply] of replies.entries()) {
-    const stage = STAGES[at] ?? 'body';
-    if (stage === 'body') return final(outcomeOfReply(reply));
-    if (reply.code >= 400) return refusedBeforeBody({ reply, stage });
-    if (reply.code >= 300) return final({ kind: 'ambiguous', detail: `The relay answered ${reply.code}.` });
-  }
-  return final({ kind: 'ambiguous', detail: lost?.message ?? 'The relay did not reply.' });
 }

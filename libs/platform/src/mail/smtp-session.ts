@@ -1,7 +1,6 @@
-import { type MailBody, octetsOf } from '#kernel';
-import { bodyOf, dataOf, firstLineOf } from './body.js';
+import type { MailBody } from '#kernel';
+import { bodyOf, dataOf } from './body.js';
 import type { Capabilities } from './capabilities.js';
-import type { Chunking } from './chunking.js';
 import { type Envelope, envelopeFor } from './envelope.js';
 import type { OutgoingMessage, SendOutcome, SmtpReply, SmtpStage } from './mail-transport.js';
 import {
@@ -9,7 +8,6 @@ import {
   final,
   isOfSession,
   lostBeforeBody,
-  outcomeOfReplies,
   outcomeOfReply,
   refused,
   type Refusal,
@@ -17,11 +15,10 @@ import {
 } from './smtp-attempt.js';
 import { ConnectionLost, type SmtpChannel } from './smtp-channel.js';
 
-/** How long a relay may take for its replies, and until when after one it is sure to be there, in milliseconds. */
+/** How long a relay may take for its replies, in milliseconds. */
 interface ReplyTimeouts {
   readonly reply: number;
   readonly data: number;
-  readonly awake: number;
 }
 
 interface Step {
@@ -31,8 +28,6 @@ interface Step {
 
 const RSET: Step = { stage: 'mail', command: 'RSET\r\n' };
 const DATA: Step = { stage: 'data', command: 'DATA\r\n' };
-/** A larger message is not sent before its recipient is known to be accepted. */
-const AT_ONCE_OCTETS = 131_072;
 
 /** Mail transactions over one connection, one after the other. */
 export class SmtpSession {
@@ -40,18 +35,14 @@ export class SmtpSession {
   /** What the relay offered. */
   readonly capabilities: Capabilities;
   readonly #timeouts: ReplyTimeouts;
-  readonly #chunking: Chunking;
   #transactions = 0;
   #stage: SmtpStage = 'mail';
   #resetFirst = false;
-  #knowsChunks = false;
-  #answeredAt = 0;
 
-  constructor(channel: SmtpChannel, relay: Capabilities, timeouts: ReplyTimeouts, chunking: Chunking) {
+  constructor(channel: SmtpChannel, relay: Capabilities, timeouts: ReplyTimeouts) {
     this.#channel = channel;
     this.capabilities = relay;
     this.#timeouts = timeouts;
-    this.#chunking = chunking;
   }
 
   get usable(): boolean {
@@ -68,95 +59,31 @@ export class SmtpSession {
     const envelope = envelopeFor(message, body, this.capabilities);
     if ('reply' in envelope) return final(refused(envelope));
     this.#transactions++;
-    const mayChunk = message.atOnce === true && body.size <= AT_ONCE_OCTETS && this.#mayChunk();
-    return mayChunk && this.#isAwake()
-      ? this.#sendAtOnce(envelope, body)
-      : this.#sendInTurns(envelope, body, mayChunk && !this.#knowsChunks && firstLineOf(body) > 0);
+    return this.#send(envelope, body);
   }
 
   async quit(): Promise<void> {
     await this.#channel.quit();
   }
 
-  #mayChunk(): boolean {
-    return this.capabilities.chunking && this.capabilities.pipelining && this.#chunking.inUse;
-  }
-
-  /** Whether it is sure to be there, knows BDAT and has ended what was before. */
-  #isAwake(): boolean {
-    const isRecent = performance.now() - this.#answeredAt < this.#timeouts.awake;
-    return this.#knowsChunks && isRecent && !this.#resetFirst;
-  }
-
-  /** Envelope and message in one write (RFC 3030 §4.2). */
-  async #sendAtOnce({ mail, rcpt }: Envelope, body: MailBody): Promise<Attempt> {
-    const commands = Buffer.from(`${mail}${rcpt}BDAT ${body.size} LAST\r\n`);
-    this.#resetFirst = true;
+  /** The message leaves when its recipient was accepted. */
+  async #send(envelope: Envelope, body: MailBody): Promise<Attempt> {
     try {
-      this.#channel.write([commands, ...body.pieces], 3);
-    } catch (error) {
-      return lostBeforeBody(error, 'mail');
-    }
-    const answer = await this.#channel.replies(3, this.#timeouts.data);
-    const attempt = outcomeOfReplies(answer);
-    if (attempt.outcome.kind === 'accepted') this.#ended();
-    else if (!this.#endsInOrder(answer.replies)) this.#channel.close();
-    return isOfSession(attempt.outcome) ? this.#withoutChunks(attempt.outcome) : attempt;
-  }
-
-  /** Nothing was accepted, and who knows what it made of the message: it goes by DATA over another connection. */
-  #withoutChunks(outcome: SendOutcome): Attempt {
-    this.#chunking.giveUp();
-    this.#channel.close();
-    return { outcome, again: 'by DATA' };
-  }
-
-  /** Whether a message that was not accepted was refused to its end, so that the session can go on. */
-  #endsInOrder(replies: readonly SmtpReply[]): boolean {
-    const last = replies.at(-1);
-    return replies.length === 3 && last !== undefined && last.code >= 400 && last.code !== 421;
-  }
-
-  /** The message leaves when its recipient was accepted, by DATA or, to see whether the relay knows it, by BDAT. */
-  async #sendInTurns(envelope: Envelope, body: MailBody, triesChunks: boolean): Promise<Attempt> {
-    try {
-      const refusal = await this.#offer(envelope, triesChunks ? [] : [DATA]);
+      const refusal = await this.#offer(envelope);
       if (refusal !== null) return this.#refused(refusal);
-      if (!triesChunks) this.#channel.write(dataOf(body), 1);
-      else {
-        const attempt = await this.#offerFirstChunk(body);
-        if (attempt !== null) return attempt;
-      }
+      this.#channel.write(dataOf(body), 1);
     } catch (error) {
       return lostBeforeBody(error, this.#stage);
     }
     return final(await this.#finalReply());
   }
 
-  /**
-   * The first line alone shows whether the relay takes BDAT, before the message is risked: one that does not would take its
-   * lines for commands. An empty chunk would not do: Postfix refuses it. Null when the rest is on its way.
-   */
-  async #offerFirstChunk(body: MailBody): Promise<Attempt | null> {
-    const message = octetsOf(body);
-    const firstLine = firstLineOf(body);
-    const chunk: Step = { stage: 'data', command: `BDAT ${firstLine}\r\n` };
-    this.#stage = chunk.stage;
-    this.#channel.write([chunk.command, message.subarray(0, firstLine)], 1);
-    const refusal = await this.#replyTo(chunk, null);
-    if (refusal !== null && refusal.reply.code >= 500) return this.#withoutChunks(refused(refusal));
-    if (refusal !== null) return this.#refused(refusal);
-    this.#knowsChunks = true;
-    this.#channel.write([`BDAT ${body.size - firstLine} LAST\r\n`, message.subarray(firstLine)], 1);
-    return null;
-  }
-
   /** Everything up to the last reply before the body; null when the relay now waits for that. */
-  async #offer(envelope: Envelope, last: readonly Step[]): Promise<Refusal | null> {
+  async #offer(envelope: Envelope): Promise<Refusal | null> {
     const steps: Step[] = [
       { stage: 'mail', command: envelope.mail },
       { stage: 'rcpt', command: envelope.rcpt },
-      ...last,
+      DATA,
     ];
     if (this.#resetFirst) steps.unshift(RSET);
     this.#resetFirst = true;
@@ -226,16 +153,11 @@ export class SmtpSession {
       if (!(error instanceof ConnectionLost)) throw error;
       return { kind: 'ambiguous', detail: error.message };
     }
-    this.#ended();
+    // The transaction came to its end: the next one needs no RSET.
+    this.#resetFirst = false;
     const outcome = outcomeOfReply(reply);
     if (reply.code === 421 || outcome.kind === 'ambiguous' || isOfSession(outcome)) this.#channel.close();
     return outcome;
-  }
-
-  /** The transaction came to its end: the next one needs no RSET. */
-  #ended(): void {
-    this.#resetFirst = false;
-    this.#answeredAt = performance.now();
   }
 }
 

@@ -1,5 +1,4 @@
 import { Backoff } from './backoff.js';
-import { Chunking } from './chunking.js';
 import { MailTransport, type OutgoingMessage, type SendOutcome } from './mail-transport.js';
 import { PooledConnection } from './pooled-connection.js';
 import { openSession, RouteUnavailable, type SmtpTimeouts } from './smtp-opening.js';
@@ -14,8 +13,6 @@ export interface SmtpTransportOptions {
   readonly messagesPerConnection: number;
   /** The name given in EHLO. */
   readonly ehloName: string;
-  /** Whether BDAT may be used where the relay offers it (RFC 3030), for messages that may leave at once. Yes when left out. */
-  readonly chunking?: boolean;
   /** Milliseconds; the defaults are those of RFC 5321 §4.5.3.2 where it names one. `idle`: after how long without mail a connection is ended. */
   readonly timeouts?: Partial<SmtpTimeouts & { readonly idle: number }>;
   /** Hears why a connection could not be opened. The message may hold the relay's words: redact it. */
@@ -33,7 +30,6 @@ const TIMEOUTS = {
   greeting: 300_000,
   reply: 300_000,
   data: 600_000,
-  awake: 1_000,
   idle: 15_000,
 };
 
@@ -53,8 +49,7 @@ export class SmtpTransport extends MailTransport {
     const { messagesPerConnection, ehloName } = options;
     const find = routeFinder(options.url);
     const timeouts = { ...TIMEOUTS, ...options.timeouts };
-    const chunking = new Chunking(options.chunking ?? true);
-    const open = async () => openSession(await find(), ehloName, timeouts, chunking);
+    const open = async () => openSession(await find(), ehloName, timeouts);
     this.#pool = Array.from(
       { length: options.connections },
       () => new PooledConnection(open, messagesPerConnection, timeouts.idle),

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type Clock, newId } from '#kernel';
 import { describeError, Loop, type MailMetrics } from '#platform';
 import type { DeliveryJournal } from './delivery-journal.service.js';
-import { type DeliveryOutcome, isInDoubt, outcomeOf } from '../delivery-outcome.js';
+import { type DeliveryOutcome, outcomeOf } from '../delivery-outcome.js';
 import type { DeliverySource, DeliveryWork } from '../delivery-source.js';
 import type { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
 import type { DeliveryRoute, ReadyWork } from '../delivery.route.js';
@@ -207,7 +207,7 @@ export class DeliverySender {
   /** Hands a mail over and resolves to how that leaves its delivery. */
   async #deliver(work: ReadyWork): Promise<DeliveryOutcome> {
     const { route, pacing, clock, random } = this.parts;
-    const { result, changes } = await route.deliver(work, mayBeInDoubt(work));
+    const { result, changes } = await route.deliver(work);
     void pacing
       .answered(work, result)
       .catch((error: unknown) => this.#complain('slowing a destination down failed', error));
@@ -266,11 +266,6 @@ export class DeliverySender {
   #complain(what: string, error: unknown): void {
     this.parts.logger.error({ error: describeError(error) }, what);
   }
-}
-
-/** Whether a mail may leave at once: one more attempt is made at it, should nobody know whether it arrived. */
-function mayBeInDoubt({ ambiguousPolicy, delivery }: DeliveryWork): boolean {
-  return ambiguousPolicy === 'RESEND' && !isInDoubt(delivery);
 }
 
 const deliveriesOf = (works: readonly DeliveryWork[]) => works.map(({ delivery }) => delivery);

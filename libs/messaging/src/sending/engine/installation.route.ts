@@ -60,8 +60,8 @@ export class InstallationRoute implements DeliveryRoute {
     return false;
   }
 
-  async deliver({ mail }: ReadyWork, atOnce: boolean): Promise<DeliveredResult> {
-    const result = await this.parts.transport.deliver(mail, atOnce);
+  async deliver({ mail }: ReadyWork): Promise<DeliveredResult> {
+    const result = await this.parts.transport.deliver(mail);
     this.#watch(result);
     return { result };
   }

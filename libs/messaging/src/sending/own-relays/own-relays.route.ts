@@ -86,14 +86,14 @@ export class OwnRelaysRoute implements DeliveryRoute {
     return this.#relayOf(work) === undefined;
   }
 
-  async deliver(work: ReadyWork, atOnce: boolean): Promise<DeliveredResult> {
+  async deliver(work: ReadyWork): Promise<DeliveredResult> {
     const relay = this.#relayOf(work);
     // It failed since the mail was marked: the mail is due as before, and takes another.
     if (relay === undefined) {
       const result = { kind: 'route-unavailable', stage: 'connect', detail: 'The relay failed.' } as const;
       return { result, changes: { nextAttemptAt: this.clock.now() } };
     }
-    const result = await relay.deliver(work.mail, atOnce);
+    const result = await relay.deliver(work.mail);
     if (result.kind === 'route-unavailable') return { result, changes: { nextAttemptAt: this.clock.now() } };
     if (result.kind !== 'accepted') return { result };
     return {

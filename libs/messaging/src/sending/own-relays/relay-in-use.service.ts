@@ -63,9 +63,9 @@ export class RelayInUse {
     this.#places = Math.max(0, this.#places - 1);
   }
 
-  async deliver(mail: OutgoingMail, atOnce: boolean): Promise<SendOutcome> {
+  async deliver(mail: OutgoingMail): Promise<SendOutcome> {
     this.wires.mails += 1;
-    const result = await this.parts.transport.deliver(mail, atOnce).finally(() => (this.wires.mails -= 1));
+    const result = await this.parts.transport.deliver(mail).finally(() => (this.wires.mails -= 1));
     if (result.kind === 'route-unavailable') await this.#fail(result.detail);
     else this.wasUsed = true;
     return result;

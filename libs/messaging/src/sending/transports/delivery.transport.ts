@@ -5,10 +5,7 @@ import type { OutgoingMail } from '../../deliveries/delivery.js';
 export interface DeliveryTransport {
   /** How many may be on their way at once. */
   readonly capacity: number;
-  /**
-   * Never throws: what went wrong is in the outcome. `atOnce`: it may leave together with its envelope, in doubt from the
-   * first octet on instead of from the body on.
-   */
-  deliver(mail: OutgoingMail, atOnce: boolean): Promise<SendOutcome>;
+  /** Never throws: what went wrong is in the outcome. */
+  deliver(mail: OutgoingMail): Promise<SendOutcome>;
   close(): Promise<void>;
 }

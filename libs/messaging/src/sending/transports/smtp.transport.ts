@@ -10,8 +10,8 @@ export class SmtpDelivery implements DeliveryTransport {
     return this.transport.capacity;
   }
 
-  deliver({ envelopeFrom, envelopeTo, raw }: OutgoingMail, atOnce: boolean): Promise<SendOutcome> {
-    return this.transport.send({ envelopeFrom, envelopeTo, raw, atOnce });
+  deliver(mail: OutgoingMail): Promise<SendOutcome> {
+    return this.transport.send(mail);
   }
 
   close(): Promise<void> {
