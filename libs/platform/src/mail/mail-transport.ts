@@ -50,10 +50,16 @@ export type SendOutcome =
   /** The relay cannot be used now. Nothing was tried with this message; its attempts should not count. */
   | { readonly kind: 'route-unavailable'; readonly detail: string; readonly stage: SmtpStage };
 
+/** Names the message that will probably be sent next, which need not be. */
+export type NextMessage = () => OutgoingMessage | undefined;
+
 /** A way out for mail. */
 export abstract class MailTransport {
-  /** Resolves once the fate of this attempt is known; waits its turn when all connections are busy. */
-  abstract send(message: OutgoingMessage): Promise<SendOutcome>;
+  /**
+   * Resolves once the fate of this attempt is known; waits its turn when all connections are busy. `next` is asked when the
+   * message leaves: the envelope of what it names may leave with it, and is used when the same object is sent shortly after.
+   */
+  abstract send(message: OutgoingMessage, next?: NextMessage): Promise<SendOutcome>;
 
   /** How many messages can be in flight at once; further ones wait in the order of their `send`. */
   abstract get capacity(): number;

@@ -2,12 +2,13 @@ import type { MailBody } from '#kernel';
 import { bodyOf, dataOf } from './body.js';
 import type { Capabilities } from './capabilities.js';
 import { type Envelope, envelopeFor } from './envelope.js';
-import type { OutgoingMessage, SendOutcome, SmtpReply, SmtpStage } from './mail-transport.js';
+import type { NextMessage, OutgoingMessage, SendOutcome, SmtpReply, SmtpStage } from './mail-transport.js';
 import {
   type Attempt,
   final,
   isOfSession,
   lostBeforeBody,
+  mayMindEnvelopes,
   outcomeOfReply,
   refused,
   type Refusal,
@@ -38,6 +39,7 @@ export class SmtpSession {
   #transactions = 0;
   #stage: SmtpStage = 'mail';
   #resetFirst = false;
+  #offered: OutgoingMessage | null = null;
 
   constructor(channel: SmtpChannel, relay: Capabilities, timeouts: ReplyTimeouts) {
     this.#channel = channel;
@@ -54,32 +56,53 @@ export class SmtpSession {
     return this.#transactions;
   }
 
-  async send(message: OutgoingMessage): Promise<Attempt> {
-    const body = Buffer.isBuffer(message.raw) ? bodyOf(message.raw) : message.raw;
+  /** Whose envelope left with the message before: it is to be sent next, or the session to be ended. */
+  get offered(): OutgoingMessage | null {
+    return this.#offered;
+  }
+
+  async send(message: OutgoingMessage, next: NextMessage): Promise<Attempt> {
+    const body = bodyIn(message);
     const envelope = envelopeFor(message, body, this.capabilities);
     if ('reply' in envelope) return final(refused(envelope));
     this.#transactions++;
-    return this.#send(envelope, body);
+    const isAhead = this.#offered !== null;
+    this.#offered = null;
+    const attempt = await this.#send(envelope, body, isAhead, next);
+    const wasAlone = !isAhead && this.#offered === null;
+    return wasAlone || !mayMindEnvelopes(attempt.outcome) ? attempt : { ...attempt, again: 'alone' };
   }
 
   async quit(): Promise<void> {
+    // A relay that waits for a message takes no command.
+    if (this.#offered !== null) this.#channel.close();
     await this.#channel.quit();
   }
 
   /** The message leaves when its recipient was accepted. */
-  async #send(envelope: Envelope, body: MailBody): Promise<Attempt> {
+  async #send(envelope: Envelope, body: MailBody, isAhead: boolean, next: NextMessage): Promise<Attempt> {
     try {
-      const refusal = await this.#offer(envelope);
+      const refusal = await this.#offer(envelope, isAhead);
       if (refusal !== null) return this.#refused(refusal);
-      this.#channel.write(dataOf(body), 1);
+      this.#writeMessage(body, this.capabilities.pipelining ? next() : undefined);
     } catch (error) {
       return lostBeforeBody(error, this.#stage);
     }
     return final(await this.#finalReply());
   }
 
+  /** The message and the envelope of the next in one write (RFC 2920 §3.1). */
+  #writeMessage(body: MailBody, next: OutgoingMessage | undefined): void {
+    const envelope = next && envelopeFor(next, bodyIn(next), this.capabilities);
+    if (next === undefined || envelope === undefined || 'reply' in envelope)
+      return this.#channel.write(dataOf(body), 1);
+    const commands = Buffer.from(`${envelope.mail}${envelope.rcpt}${DATA.command}`);
+    this.#channel.write([...dataOf(body), commands], 4);
+    this.#offered = next;
+  }
+
   /** Everything up to the last reply before the body; null when the relay now waits for that. */
-  async #offer(envelope: Envelope): Promise<Refusal | null> {
+  async #offer(envelope: Envelope, isAhead: boolean): Promise<Refusal | null> {
     const steps: Step[] = [
       { stage: 'mail', command: envelope.mail },
       { stage: 'rcpt', command: envelope.rcpt },
@@ -88,7 +111,7 @@ export class SmtpSession {
     if (this.#resetFirst) steps.unshift(RSET);
     this.#resetFirst = true;
     const { pipelining } = this.capabilities;
-    if (pipelining) this.#channel.write(steps.map((step) => step.command).join(''), steps.length);
+    if (pipelining && !isAhead) this.#channel.write(steps.map((step) => step.command).join(''), steps.length);
     let refusal: Refusal | null = null;
     for (const step of steps) {
       if (!pipelining && refusal !== null) break;
@@ -163,4 +186,8 @@ export class SmtpSession {
 
 function isWanted(step: Step, reply: SmtpReply): boolean {
   return Math.floor(reply.code / 100) === (step === DATA ? 3 : 2);
+}
+
+function bodyIn({ raw }: OutgoingMessage): MailBody {
+  return Buffer.isBuffer(raw) ? bodyOf(raw) : raw;
 }
