@@ -7,7 +7,7 @@ import { cpuSeconds, memoryMb, treeCpuSeconds } from './support/process-usage.js
 
 /**
  * The same people imported and the same mail sent to them, by us and by listmonk in turn, over as many connections to Postfix's
- * smtp-sink, which offers no CHUNKING. `WORKER_PROCESSES` of ours share the connections.
+ * smtp-sink. `WORKER_PROCESSES` of ours share the connections.
  */
 const RECIPIENTS = Number(process.env['RECIPIENTS'] ?? 30_000);
 const PAIRS = Number(process.env['PAIRS'] ?? 5);

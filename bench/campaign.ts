@@ -27,8 +27,6 @@ import { startSinkProcess } from './support/sink-process.js';
 const RECIPIENTS = Number(process.env['RECIPIENTS'] ?? 50_000);
 const PAIRS = Number(process.env['PAIRS'] ?? 5);
 const CONNECTIONS = process.env['CONNECTIONS'] ?? '100';
-/** Whether the sink offers CHUNKING, as Postfix and Exim do. Ours uses it; nodemailer does not know it. */
-const CHUNKING = process.env['CHUNKING'] !== 'false';
 
 const run = promisify(execFile);
 const SIGNED_PAIRS = Number(process.env['SIGNED_PAIRS'] ?? 3);
@@ -77,7 +75,7 @@ const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
 const postgres = await startPostgres({ directory: join(directory, 'postgres') });
 await postgres.ensureDatabase('bench');
 await migrate(postgres.url('bench'));
-const sink = await startSinkProcess({ chunking: CHUNKING });
+const sink = await startSinkProcess();
 const database = openTestDatabase(postgres.url('bench'));
 const system = await startSystemOn(database, {
   SMTP_URL: sink.url,
@@ -98,7 +96,7 @@ try {
   await insertSubscribers(database, project.live, topic.at('id'), RECIPIENTS);
   const sample = await sampleMail(await project.client('TEST'));
   process.stdout.write(
-    `${RECIPIENTS} recipients, a mail of ${sample.length} bytes, ${CONNECTIONS} connections, a sink ${CHUNKING ? 'with' : 'without'} CHUNKING (nodemailer does not use it)\n`,
+    `${RECIPIENTS} recipients, a mail of ${sample.length} bytes, ${CONNECTIONS} connections\n`,
   );
   const rest = [memoryMb(system.api.pid).now, memoryMb(system.worker.pid).now];
   process.stdout.write(`at rest: api ${rest[0]} MB, worker ${rest[1]} MB\n`);
@@ -146,10 +144,7 @@ async function compareRelays(client: ApiClient, topicId: string): Promise<void> 
   const relayed = await project.client('LIVE');
   const topic = await relayed.post('/topics', { name: 'News', doubleOptInEnabled: false });
   await insertSubscribers(database, project.live, topic.at('id'), RECIPIENTS);
-  const sinks = [
-    await startSinkProcess({ chunking: CHUNKING }),
-    await startSinkProcess({ chunking: CHUNKING }),
-  ];
+  const sinks = [await startSinkProcess(), await startSinkProcess()];
   for (const [place, { url }] of sinks.entries()) {
     const created = await relayed.post('/relays', {
       name: `Relay ${place + 1}`,

@@ -27,7 +27,7 @@ const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
 const postgres = await startPostgres({ directory: join(directory, 'postgres') });
 await postgres.ensureDatabase('bench');
 await migrate(postgres.url('bench'));
-const sink = await startSinkProcess({ chunking: true });
+const sink = await startSinkProcess();
 const database = openTestDatabase(postgres.url('bench'));
 const system = await startSystemOn(database, {
   SMTP_URL: sink.url,

@@ -11,10 +11,9 @@ export interface SinkProcess {
   stop(): Promise<void>;
 }
 
-/** `chunking`: it offers BDAT, as Postfix and Exim do. */
-export async function startSinkProcess({ chunking = false } = {}): Promise<SinkProcess> {
+export async function startSinkProcess(): Promise<SinkProcess> {
   const program = fileURLToPath(new URL('sink-program.js', import.meta.url));
-  const child: ChildProcess = fork(program, chunking ? ['--chunking'] : [], { stdio: 'inherit' });
+  const child: ChildProcess = fork(program, { stdio: 'inherit' });
   const [url] = (await once(child, 'message')) as [string];
   return {
     url,

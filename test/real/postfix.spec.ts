@@ -7,7 +7,6 @@ import { RETURN_PATHS, WholeWay } from './support/whole-way.js';
 
 const SERVICES = {
   'at its defaults': {},
-  'that does not offer CHUNKING': { smtpd_discard_ehlo_keywords: 'chunking' },
   'that minds pipelining where it is not allowed': {
     smtpd_forbid_unauth_pipelining: 'yes',
     smtpd_data_restrictions: 'reject_unauth_pipelining',
@@ -42,7 +41,6 @@ describeWith(['postfix'], 'mail through Postfix', () => {
 
   it.each([
     ['at its defaults', 'plain', 300],
-    ['that does not offer CHUNKING', 'data', 60],
     ['that minds pipelining where it is not allowed', 'strict', 60],
     ['that allows two connections', 'narrow', 60],
   ] as const)('%s arrives, each once and with its signatures', async (service, name, count) => {

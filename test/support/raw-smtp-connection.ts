@@ -28,9 +28,6 @@ export class RawConnection {
   readonly #id: string;
   #input: Buffer = Buffer.alloc(0);
   #receivesBody = false;
-  /** The chunk that is being received, and what came before it. */
-  #chunk: { readonly octets: number; readonly isLast: boolean } | null = null;
-  #chunks: Buffer[] = [];
   #bodyStarted = false;
   /** How much of the input is known not to hold the end of the body. */
   #searched = 0;
@@ -61,7 +58,6 @@ export class RawConnection {
   }
 
   #step(): boolean {
-    if (this.#chunk !== null) return this.#receiveChunk(this.#chunk);
     return this.#receivesBody ? this.#body() : this.#command();
   }
 
@@ -96,56 +92,15 @@ export class RawConnection {
       ]);
     }
     if (verb === 'DATA') return this.#data();
-    if (verb === 'BDAT' && this.#state.extensions.includes('CHUNKING')) return this.#bdat(line);
     this.#write('500 5.5.2 Unknown command');
   }
 
   #data(): void {
-    if (this.#chunks.length > 0) return this.#write('503 5.5.1 Error: DATA after BDAT');
     const usual = this.#to.length === 0 ? '554 5.5.1 Error: no valid recipients' : '354 Go on';
     this.#answer('data', usual, () => {
       this.#receivesBody = true;
       this.#bodyStarted = false;
     });
-  }
-
-  /** RFC 3030 §2: the octets follow at once, and are taken even where the answer is no. */
-  #bdat(line: string): void {
-    const [, octets = '0', last] = /^BDAT (\d+)( LAST)?$/i.exec(line) ?? [];
-    this.#chunk = { octets: Number(octets), isLast: last !== undefined };
-    // Nothing follows an empty chunk that would move it on.
-    if (this.#chunk.octets > 0) return;
-    if (this.#chunk.isLast) this.#receiveChunk(this.#chunk);
-    else this.#nullChunk();
-  }
-
-  /** As Postfix answers since 3.4. */
-  #nullChunk(): void {
-    this.#chunk = null;
-    this.#answer('bdat', '551 5.7.1 Null BDAT request');
-  }
-
-  #receiveChunk({ octets, isLast }: { readonly octets: number; readonly isLast: boolean }): boolean {
-    if (this.#input.length < octets) return false;
-    this.#chunks.push(this.#input.subarray(0, octets));
-    this.#input = this.#input.subarray(octets);
-    this.#chunk = null;
-    const { from, to } = this.#transaction();
-    if (to.length === 0) {
-      this.#chunks = [];
-      this.#answer('bdat', '554 5.5.1 Error: no valid recipients', undefined, from, to);
-    } else if (isLast) this.#endOfChunks(from, to);
-    else this.#answer('bdat', `250 2.0.0 ${octets} octets`, undefined, from, to);
-    return true;
-  }
-
-  #endOfChunks(from: string, to: readonly string[]): void {
-    const message =
-      this.#chunks.length === 1 ? (this.#chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(this.#chunks);
-    this.#chunks = [];
-    this.#forget();
-    const keep = (): void => this.#keep(from, to, message, (raw) => Buffer.from(raw));
-    this.#answer('body', `250 2.0.0 Queued as ${this.#state.messages.length + 1}`, keep, from, to);
   }
 
   #body(): boolean {
@@ -186,7 +141,6 @@ export class RawConnection {
   #forget(): void {
     this.#from = null;
     this.#to = [];
-    this.#chunks = [];
   }
 
   #transaction(from = this.#from ?? '', to: readonly string[] = this.#to) {

@@ -17,8 +17,8 @@ export interface RawSmtpSink extends SmtpSink {
   readonly commands: readonly string[];
 }
 
-/** What it offers unless it is told otherwise: what a Postfix of before 2018 does. */
-export const EXTENSIONS = ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES', 'SIZE 20000000'];
+/** What it offers unless it is told otherwise. */
+const EXTENSIONS = ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES', 'SIZE 20000000'];
 
 /** A relay on 127.0.0.1 that can misbehave at every stage of the protocol; it knows no TLS and checks nothing. */
 export async function startRawSmtpSink(options: RawSmtpSinkOptions = {}): Promise<RawSmtpSink> {

@@ -1,7 +1,4 @@
-/**
- * Where a sink can be told to behave; `body-start` is the first octets after the 354 reply, `body` the final dot or the
- * last chunk, `bdat` a chunk that is not the last, or that nobody would get.
- */
+/** Where a sink can be told to behave; `body-start` is the first octets after the 354 reply, `body` the final dot. */
 export type SinkStage =
   | 'greeting'
   | 'ehlo'
@@ -9,7 +6,6 @@ export type SinkStage =
   | 'mail'
   | 'rcpt'
   | 'data'
-  | 'bdat'
   | 'body-start'
   | 'body'
   | 'rset'

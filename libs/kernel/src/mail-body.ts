@@ -3,7 +3,7 @@ export type Octets = Buffer | string;
 
 /** A message as it goes over the wire: pieces that who made them has looked through, so that nobody has to do it again. */
 export interface MailBody {
-  /** Every line is ended by CRLF, the last one too: what BDAT carries (RFC 3030 §2). */
+  /** Every line is ended by CRLF, the last one too. */
   readonly pieces: readonly Octets[];
   /** Octets, as the SIZE parameter counts them (RFC 1870 §5). */
   readonly size: number;

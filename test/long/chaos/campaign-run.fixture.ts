@@ -1,7 +1,7 @@
 import { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { type Environment, type RunningProgram, startProgram } from '#testing/program';
-import { EXTENSIONS, type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
 import { insertSubscribers } from '#testing/subscribers';
 import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
@@ -43,8 +43,7 @@ export class CampaignRun {
     variables: Environment = {},
     start: (variables: Environment) => Promise<RunningSystem> = startSystem,
   ): Promise<CampaignRun> {
-    // Mails that may be in doubt leave with their envelope.
-    const sink = await startRawSmtpSink({ keep: 'index', extensions: [...EXTENSIONS, 'CHUNKING'] });
+    const sink = await startRawSmtpSink({ keep: 'index' });
     const system = await start({
       SMTP_URL: sink.url,
       SMTP_CONNECTIONS: String(connections),

@@ -1,7 +1,7 @@
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { freePort } from '#testing/ports';
-import { EXTENSIONS, type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
 import type { SinkAction } from '#testing/sink-rules';
 import { DEADLINE_MS } from './campaign-run.fixture.js';
 
@@ -125,6 +125,4 @@ export class ChaoticRelay {
   }
 }
 
-/** With CHUNKING mails that may be in doubt leave with their envelope. */
-const openSink = (port: number): Promise<RawSmtpSink> =>
-  startRawSmtpSink({ port, keep: 'index', extensions: [...EXTENSIONS, 'CHUNKING'] });
+const openSink = (port: number): Promise<RawSmtpSink> => startRawSmtpSink({ port, keep: 'index' });

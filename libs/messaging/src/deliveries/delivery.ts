@@ -68,3 +68,6 @@ export interface OutgoingMail {
   readonly envelopeTo: string;
   readonly raw: MailBody;
 }
+
+/** Names the mail that will probably follow over the same connection. */
+export type NextMail = () => OutgoingMail | undefined;

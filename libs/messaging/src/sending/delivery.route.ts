@@ -1,5 +1,5 @@
 import type { SendOutcome } from '#platform';
-import type { OutgoingMail } from '../deliveries/delivery.js';
+import type { NextMail, OutgoingMail } from '../deliveries/delivery.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery } from './delivery-source.js';
 
@@ -30,8 +30,8 @@ export interface DeliveryRoute {
   starting(works: readonly ReadyWork[]): void;
   /** Whether a mail was made for a way that is no more. */
   isRecalled(work: DeliveryWork): boolean;
-  /** Hands a mail over. Never throws: what went wrong is in the result. `atOnce`: see DeliveryTransport. */
-  deliver(work: ReadyWork, atOnce: boolean): Promise<DeliveredResult>;
+  /** Hands a mail over. Never throws: what went wrong is in the result. `next`: see DeliveryTransport. */
+  deliver(work: ReadyWork, next: NextMail): Promise<DeliveredResult>;
 }
 
 /** How handing over ended, and what follows of it for the delivery. */

@@ -56,9 +56,6 @@ export const environmentVariables = z.object({
     .default(100)
     .meta({ description: 'A connection is renewed after this many messages.' }),
   SMTP_EHLO_NAME: z.string().min(1).default('localhost').meta({ description: 'The name given in EHLO.' }),
-  SMTP_CHUNKING: flag.default(true).meta({
-    description: 'false: messages go by DATA, also to a relay that offers CHUNKING (BDAT, RFC 3030).',
-  }),
   THROTTLE: flag.default(true).meta({
     description:
       'false: live mail goes as fast as the relay takes it, without limits of destinations, slow-downs and warm-up of new domains.',

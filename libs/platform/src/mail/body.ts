@@ -29,12 +29,6 @@ export function dataOf(body: MailBody): readonly Octets[] {
   return (body.hasDots ? doubled(octetsOf(body)) : body.pieces).concat(END_OF_DATA);
 }
 
-/** How many octets its first line has; 0 where there is no other. */
-export function firstLineOf({ pieces: [first = ''], size }: MailBody): number {
-  const end = first.indexOf('\n') + 1;
-  return end < size ? end : 0;
-}
-
 function headersOf(message: Buffer): Buffer {
   const end = message.indexOf('\r\n\r\n');
   return end === -1 ? message : message.subarray(0, end);

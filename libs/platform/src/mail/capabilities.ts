@@ -2,7 +2,7 @@
 export interface Capabilities {
   /** RFC 2920. */
   readonly pipelining: boolean;
-  /** RFC 3030: takes messages by BDAT. */
+  /** RFC 3030: takes messages by BDAT, which is not used. */
   readonly chunking: boolean;
   /** RFC 6152. */
   readonly eightBitMime: boolean;

@@ -1,5 +1,4 @@
 import type { Capabilities } from './capabilities.js';
-import { Chunking } from './chunking.js';
 import type { SmtpStage } from './mail-transport.js';
 import { openSession, RouteUnavailable } from './smtp-opening.js';
 import type { SmtpRoute } from './smtp-route.js';
@@ -15,9 +14,9 @@ export async function checkRoute(
   ehloName: string,
   limitMs: number,
 ): Promise<RouteCheck> {
-  const timeouts = { connect: limitMs, greeting: limitMs, reply: limitMs, data: limitMs, awake: limitMs };
+  const timeouts = { connect: limitMs, greeting: limitMs, reply: limitMs, data: limitMs };
   try {
-    const session = await openSession(await find(), ehloName, timeouts, new Chunking(true));
+    const session = await openSession(await find(), ehloName, timeouts);
     await session.quit();
     return { isReady: true, capabilities: session.capabilities };
   } catch (error) {

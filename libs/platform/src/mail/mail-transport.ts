@@ -7,15 +7,10 @@ export interface OutgoingMessage {
   readonly envelopeTo: string;
   /** Headers and body, not dot-stuffed. What is not known to be a `MailBody` is looked through: bare CR and LF are sent as CRLF. */
   readonly raw: Buffer | MailBody;
-  /**
-   * Whether it may leave together with its envelope where the relay takes that (RFC 3030): faster, but then nobody knows
-   * what became of it when the connection is lost before any reply. Otherwise it leaves when its recipient was accepted.
-   */
-  readonly atOnce?: boolean;
 }
 
 /**
- * Where in the SMTP session something happened. `body` is everything after the 354 reply, or BDAT. `session`: wherever it
+ * Where in the SMTP session something happened. `body` is everything after the 354 reply. `session`: wherever it
  * was, the relay refused a command as such, which concerns neither this message nor its recipient.
  */
 export type SmtpStage =
@@ -55,10 +50,16 @@ export type SendOutcome =
   /** The relay cannot be used now. Nothing was tried with this message; its attempts should not count. */
   | { readonly kind: 'route-unavailable'; readonly detail: string; readonly stage: SmtpStage };
 
+/** Names the message that will probably be sent next, which need not be. */
+export type NextMessage = () => OutgoingMessage | undefined;
+
 /** A way out for mail. */
 export abstract class MailTransport {
-  /** Resolves once the fate of this attempt is known; waits its turn when all connections are busy. */
-  abstract send(message: OutgoingMessage): Promise<SendOutcome>;
+  /**
+   * Resolves once the fate of this attempt is known; waits its turn when all connections are busy. `next` is asked when the
+   * message leaves: the envelope of what it names may leave with it, and is used when the same object is sent shortly after.
+   */
+  abstract send(message: OutgoingMessage, next?: NextMessage): Promise<SendOutcome>;
 
   /** How many messages can be in flight at once; further ones wait in the order of their `send`. */
   abstract get capacity(): number;

@@ -1,13 +1,13 @@
 import type { SendOutcome, SmtpReply, SmtpStage } from './mail-transport.js';
-import { ConnectionLost, type Replies } from './smtp-channel.js';
+import { ConnectionLost } from './smtp-channel.js';
 
 /**
  * What came of an attempt, and whether it may be repeated over another connection, since nothing was accepted: because
- * this one may only have ended, or by DATA because the relay does not take BDAT.
+ * this one may only have ended, or without another message's envelope, which the relay may mind.
  */
 export interface Attempt {
   readonly outcome: SendOutcome;
-  readonly again: 'no' | 'reconnected' | 'by DATA';
+  readonly again: 'no' | 'reconnected' | 'alone';
 }
 
 /** The reply by which a relay refused a message. */
@@ -16,12 +16,12 @@ export interface Refusal {
   readonly stage: SmtpStage;
 }
 
+/** Stands for a reply that did not come in time (RFC 3463 §3.5). */
+const NO_REPLY = '4.4.1';
 /** What a relay says to a client it does not know, whatever the message (RFC 4954 §6, RFC 3207 §4). */
 const NOT_AUTHENTICATED = new Set([530, 534, 535, 538]);
 /** What it says to a command that it does not know, or not here, or not with these parameters (RFC 5321 §4.2.4, §4.1.1.11). */
 const OF_COMMANDS = new Set([500, 502, 503, 504, 555]);
-/** Of MAIL, RCPT and BDAT that left together. */
-const STAGES: readonly SmtpStage[] = ['mail', 'rcpt', 'body'];
 
 export function final(outcome: SendOutcome): Attempt {
   return { outcome, again: 'no' };
@@ -35,6 +35,12 @@ export function refused({ reply, stage }: Refusal): SendOutcome {
 /** Whether the session itself is in doubt: the next message is better off in another one. */
 export function isOfSession(outcome: SendOutcome): boolean {
   return outcome.kind === 'temporary' && outcome.stage === 'session';
+}
+
+/** Whether a relay may mind that an envelope left ahead: it takes the command for none of its own, or never saw it. */
+export function mayMindEnvelopes(outcome: SendOutcome): boolean {
+  const isSilent = outcome.kind === 'temporary' && outcome.reply.enhancedCode === NO_REPLY;
+  return isSilent || isOfSession(outcome);
 }
 
 /**
@@ -57,7 +63,7 @@ export function refusedBeforeBody(refusal: Refusal): Attempt {
 
 export function lostBeforeBody(error: unknown, stage: SmtpStage): Attempt {
   if (!(error instanceof ConnectionLost)) throw error;
-  const reply = { code: 421, enhancedCode: error.timedOut ? '4.4.1' : '4.4.2', text: error.message };
+  const reply = { code: 421, enhancedCode: error.timedOut ? NO_REPLY : '4.4.2', text: error.message };
   return { outcome: { kind: 'temporary', reply, stage }, again: error.timedOut ? 'no' : 'reconnected' };
 }
 
@@ -66,18 +72,4 @@ export function outcomeOfReply(reply: SmtpReply): SendOutcome {
   if (reply.code < 300) return { kind: 'accepted', reply };
   if (reply.code >= 400) return refused({ reply, stage: 'body' });
   return { kind: 'ambiguous', detail: `The relay answered ${reply.code} to the message.` };
-}
-
-/**
- * Of a message that left with its envelope. The first refusal counts, whatever comes after it; without one, the last
- * reply does, and until it is there nobody knows whether the message was accepted.
- */
-export function outcomeOfReplies({ replies, lost }: Replies): Attempt {
-  for (const [at, reply] of replies.entries()) {
-    const stage = STAGES[at] ?? 'body';
-    if (stage === 'body') return final(outcomeOfReply(reply));
-    if (reply.code >= 400) return refusedBeforeBody({ reply, stage });
-    if (reply.code >= 300) return final({ kind: 'ambiguous', detail: `The relay answered ${reply.code}.` });
-  }
-  return final({ kind: 'ambiguous', detail: lost?.message ?? 'The relay did not reply.' });
 }

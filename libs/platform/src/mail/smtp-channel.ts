@@ -18,12 +18,6 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** What came of several commands. */
-export interface Replies {
-  readonly replies: readonly SmtpReply[];
-  readonly lost: ConnectionLost | null;
-}
-
 /**
  * An opened, authenticated session as a stream of commands and replies.
  *
@@ -96,26 +90,6 @@ export class SmtpChannel {
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  /**
-   * The replies to several commands that left together. Fewer when the connection ends or they do not come in time, which
-   * closes it; `lost` says why. The last one where it is 421, after which none comes.
-   */
-  async replies(count: number, timeoutMs: number): Promise<Replies> {
-    const replies: SmtpReply[] = [];
-    const until = performance.now() + timeoutMs;
-    while (replies.length < count) {
-      try {
-        const reply = await this.reply(Math.max(1, until - performance.now()));
-        replies.push(reply);
-        if (reply.code === 421) break;
-      } catch (error) {
-        if (!(error instanceof ConnectionLost)) throw error;
-        return { replies, lost: error };
-      }
-    }
-    return { replies, lost: null };
   }
 
   /** Ends the session politely (RFC 5321 §4.1.1.10), within a few seconds; resolves when the socket is gone. */

@@ -1,7 +1,6 @@
 import { isIP, type Socket } from 'node:net';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { capabilitiesOf } from './capabilities.js';
-import type { Chunking } from './chunking.js';
 import type { SmtpStage } from './mail-transport.js';
 import { SmtpChannel } from './smtp-channel.js';
 import { mayTrustClearText, type SmtpRoute } from './smtp-route.js';
@@ -17,8 +16,6 @@ export interface SmtpTimeouts {
   readonly reply: number;
   /** For the reply to the message, counted from when the body is given to the socket. */
   readonly data: number;
-  /** A relay that has said nothing for so long may be about to end the session. */
-  readonly awake: number;
 }
 
 /** The relay could not be brought to the point where it takes mail. */
@@ -36,7 +33,6 @@ export async function openSession(
   route: SmtpRoute,
   ehloName: string,
   timeouts: SmtpTimeouts,
-  chunking: Chunking,
 ): Promise<SmtpSession> {
   const connection = connectionTo(route, ehloName, timeouts);
   let authenticating = false;
@@ -52,7 +48,7 @@ export async function openSession(
     const relay = capabilitiesOf(connection.lastServerResponse || '');
     authenticating = true;
     await authenticated(connection, route);
-    return new SmtpSession(new SmtpChannel(connection, socketOf(connection)), relay, timeouts, chunking);
+    return new SmtpSession(new SmtpChannel(connection, socketOf(connection)), relay, timeouts);
   } catch (error) {
     const stage = authenticating ? 'auth' : failedStage(connection, error);
     connection.close();

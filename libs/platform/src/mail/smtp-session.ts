@@ -1,15 +1,14 @@
-import { type MailBody, octetsOf } from '#kernel';
-import { bodyOf, dataOf, firstLineOf } from './body.js';
+import type { MailBody } from '#kernel';
+import { bodyOf, dataOf } from './body.js';
 import type { Capabilities } from './capabilities.js';
-import type { Chunking } from './chunking.js';
 import { type Envelope, envelopeFor } from './envelope.js';
-import type { OutgoingMessage, SendOutcome, SmtpReply, SmtpStage } from './mail-transport.js';
+import type { NextMessage, OutgoingMessage, SendOutcome, SmtpReply, SmtpStage } from './mail-transport.js';
 import {
   type Attempt,
   final,
   isOfSession,
   lostBeforeBody,
-  outcomeOfReplies,
+  mayMindEnvelopes,
   outcomeOfReply,
   refused,
   type Refusal,
@@ -17,11 +16,10 @@ import {
 } from './smtp-attempt.js';
 import { ConnectionLost, type SmtpChannel } from './smtp-channel.js';
 
-/** How long a relay may take for its replies, and until when after one it is sure to be there, in milliseconds. */
+/** How long a relay may take for its replies, in milliseconds. */
 interface ReplyTimeouts {
   readonly reply: number;
   readonly data: number;
-  readonly awake: number;
 }
 
 interface Step {
@@ -31,8 +29,6 @@ interface Step {
 
 const RSET: Step = { stage: 'mail', command: 'RSET\r\n' };
 const DATA: Step = { stage: 'data', command: 'DATA\r\n' };
-/** A larger message is not sent before its recipient is known to be accepted. */
-const AT_ONCE_OCTETS = 131_072;
 
 /** Mail transactions over one connection, one after the other. */
 export class SmtpSession {
@@ -40,18 +36,15 @@ export class SmtpSession {
   /** What the relay offered. */
   readonly capabilities: Capabilities;
   readonly #timeouts: ReplyTimeouts;
-  readonly #chunking: Chunking;
   #transactions = 0;
   #stage: SmtpStage = 'mail';
   #resetFirst = false;
-  #knowsChunks = false;
-  #answeredAt = 0;
+  #offered: OutgoingMessage | null = null;
 
-  constructor(channel: SmtpChannel, relay: Capabilities, timeouts: ReplyTimeouts, chunking: Chunking) {
+  constructor(channel: SmtpChannel, relay: Capabilities, timeouts: ReplyTimeouts) {
     this.#channel = channel;
     this.capabilities = relay;
     this.#timeouts = timeouts;
-    this.#chunking = chunking;
   }
 
   get usable(): boolean {
@@ -63,105 +56,62 @@ export class SmtpSession {
     return this.#transactions;
   }
 
-  async send(message: OutgoingMessage): Promise<Attempt> {
-    const body = Buffer.isBuffer(message.raw) ? bodyOf(message.raw) : message.raw;
+  /** Whose envelope left with the message before: it is to be sent next, or the session to be ended. */
+  get offered(): OutgoingMessage | null {
+    return this.#offered;
+  }
+
+  async send(message: OutgoingMessage, next: NextMessage): Promise<Attempt> {
+    const body = bodyIn(message);
     const envelope = envelopeFor(message, body, this.capabilities);
     if ('reply' in envelope) return final(refused(envelope));
     this.#transactions++;
-    const mayChunk = message.atOnce === true && body.size <= AT_ONCE_OCTETS && this.#mayChunk();
-    return mayChunk && this.#isAwake()
-      ? this.#sendAtOnce(envelope, body)
-      : this.#sendInTurns(envelope, body, mayChunk && !this.#knowsChunks && firstLineOf(body) > 0);
+    const isAhead = this.#offered !== null;
+    this.#offered = null;
+    const attempt = await this.#send(envelope, body, isAhead, next);
+    const wasAlone = !isAhead && this.#offered === null;
+    return wasAlone || !mayMindEnvelopes(attempt.outcome) ? attempt : { ...attempt, again: 'alone' };
   }
 
   async quit(): Promise<void> {
+    // A relay that waits for a message takes no command.
+    if (this.#offered !== null) this.#channel.close();
     await this.#channel.quit();
   }
 
-  #mayChunk(): boolean {
-    return this.capabilities.chunking && this.capabilities.pipelining && this.#chunking.inUse;
-  }
-
-  /** Whether it is sure to be there, knows BDAT and has ended what was before. */
-  #isAwake(): boolean {
-    const isRecent = performance.now() - this.#answeredAt < this.#timeouts.awake;
-    return this.#knowsChunks && isRecent && !this.#resetFirst;
-  }
-
-  /** Envelope and message in one write (RFC 3030 §4.2). */
-  async #sendAtOnce({ mail, rcpt }: Envelope, body: MailBody): Promise<Attempt> {
-    const commands = Buffer.from(`${mail}${rcpt}BDAT ${body.size} LAST\r\n`);
-    this.#resetFirst = true;
+  /** The message leaves when its recipient was accepted. */
+  async #send(envelope: Envelope, body: MailBody, isAhead: boolean, next: NextMessage): Promise<Attempt> {
     try {
-      this.#channel.write([commands, ...body.pieces], 3);
-    } catch (error) {
-      return lostBeforeBody(error, 'mail');
-    }
-    const answer = await this.#channel.replies(3, this.#timeouts.data);
-    const attempt = outcomeOfReplies(answer);
-    if (attempt.outcome.kind === 'accepted') this.#ended();
-    else if (!this.#endsInOrder(answer.replies)) this.#channel.close();
-    return isOfSession(attempt.outcome) ? this.#withoutChunks(attempt.outcome) : attempt;
-  }
-
-  /** Nothing was accepted, and who knows what it made of the message: it goes by DATA over another connection. */
-  #withoutChunks(outcome: SendOutcome): Attempt {
-    this.#chunking.giveUp();
-    this.#channel.close();
-    return { outcome, again: 'by DATA' };
-  }
-
-  /** Whether a message that was not accepted was refused to its end, so that the session can go on. */
-  #endsInOrder(replies: readonly SmtpReply[]): boolean {
-    const last = replies.at(-1);
-    return replies.length === 3 && last !== undefined && last.code >= 400 && last.code !== 421;
-  }
-
-  /** The message leaves when its recipient was accepted, by DATA or, to see whether the relay knows it, by BDAT. */
-  async #sendInTurns(envelope: Envelope, body: MailBody, triesChunks: boolean): Promise<Attempt> {
-    try {
-      const refusal = await this.#offer(envelope, triesChunks ? [] : [DATA]);
+      const refusal = await this.#offer(envelope, isAhead);
       if (refusal !== null) return this.#refused(refusal);
-      if (!triesChunks) this.#channel.write(dataOf(body), 1);
-      else {
-        const attempt = await this.#offerFirstChunk(body);
-        if (attempt !== null) return attempt;
-      }
+      this.#writeMessage(body, this.capabilities.pipelining ? next() : undefined);
     } catch (error) {
       return lostBeforeBody(error, this.#stage);
     }
     return final(await this.#finalReply());
   }
 
-  /**
-   * The first line alone shows whether the relay takes BDAT, before the message is risked: one that does not would take its
-   * lines for commands. An empty chunk would not do: Postfix refuses it. Null when the rest is on its way.
-   */
-  async #offerFirstChunk(body: MailBody): Promise<Attempt | null> {
-    const message = octetsOf(body);
-    const firstLine = firstLineOf(body);
-    const chunk: Step = { stage: 'data', command: `BDAT ${firstLine}\r\n` };
-    this.#stage = chunk.stage;
-    this.#channel.write([chunk.command, message.subarray(0, firstLine)], 1);
-    const refusal = await this.#replyTo(chunk, null);
-    if (refusal !== null && refusal.reply.code >= 500) return this.#withoutChunks(refused(refusal));
-    if (refusal !== null) return this.#refused(refusal);
-    this.#knowsChunks = true;
-    this.#channel.write([`BDAT ${body.size - firstLine} LAST\r\n`, message.subarray(firstLine)], 1);
-    return null;
+  /** The message and the envelope of the next in one write (RFC 2920 §3.1). */
+  #writeMessage(body: MailBody, next: OutgoingMessage | undefined): void {
+    const envelope = next && envelopeFor(next, bodyIn(next), this.capabilities);
+    if (next === undefined || envelope === undefined || 'reply' in envelope)
+      return this.#channel.write(dataOf(body), 1);
+    const commands = Buffer.from(`${envelope.mail}${envelope.rcpt}${DATA.command}`);
+    this.#channel.write([...dataOf(body), commands], 4);
+    this.#offered = next;
   }
 
   /** Everything up to the last reply before the body; null when the relay now waits for that. */
-  async #offer(envelope: Envelope, last: readonly Step[]): Promise<Refusal | null> {
+  async #offer(envelope: Envelope, isAhead: boolean): Promise<Refusal | null> {
     const steps: Step[] = [
       { stage: 'mail', command: envelope.mail },
       { stage: 'rcpt', command: envelope.rcpt },
-      ...last,
+      DATA,
     ];
     if (this.#resetFirst) steps.unshift(RSET);
     this.#resetFirst = true;
     const { pipelining } = this.capabilities;
-    if (pipelining) this.#channel.write(steps.map((step) => step.command).join(''), steps.length);
+    if (pipelining && !isAhead) this.#channel.write(steps.map((step) => step.command).join(''), steps.length);
     let refusal: Refusal | null = null;
     for (const step of steps) {
       if (!pipelining && refusal !== null) break;
@@ -226,19 +176,18 @@ export class SmtpSession {
       if (!(error instanceof ConnectionLost)) throw error;
       return { kind: 'ambiguous', detail: error.message };
     }
-    this.#ended();
+    // The transaction came to its end: the next one needs no RSET.
+    this.#resetFirst = false;
     const outcome = outcomeOfReply(reply);
     if (reply.code === 421 || outcome.kind === 'ambiguous' || isOfSession(outcome)) this.#channel.close();
     return outcome;
-  }
-
-  /** The transaction came to its end: the next one needs no RSET. */
-  #ended(): void {
-    this.#resetFirst = false;
-    this.#answeredAt = performance.now();
   }
 }
 
 function isWanted(step: Step, reply: SmtpReply): boolean {
   return Math.floor(reply.code / 100) === (step === DATA ? 3 : 2);
+}
+
+function bodyIn({ raw }: OutgoingMessage): MailBody {
+  return Buffer.isBuffer(raw) ? bodyOf(raw) : raw;
 }

@@ -1,6 +1,6 @@
 import { Backoff } from './backoff.js';
-import { Chunking } from './chunking.js';
-import { MailTransport, type OutgoingMessage, type SendOutcome } from './mail-transport.js';
+import { EnvelopesAhead } from './envelopes-ahead.js';
+import { MailTransport, type NextMessage, type OutgoingMessage, type SendOutcome } from './mail-transport.js';
 import { PooledConnection } from './pooled-connection.js';
 import { openSession, RouteUnavailable, type SmtpTimeouts } from './smtp-opening.js';
 import { parseSmtpUrl, type SmtpRoute } from './smtp-route.js';
@@ -14,16 +14,15 @@ export interface SmtpTransportOptions {
   readonly messagesPerConnection: number;
   /** The name given in EHLO. */
   readonly ehloName: string;
-  /** Whether BDAT may be used where the relay offers it (RFC 3030), for messages that may leave at once. Yes when left out. */
-  readonly chunking?: boolean;
-  /** Milliseconds; the defaults are those of RFC 5321 §4.5.3.2 where it names one. `idle`: after how long without mail a connection is ended. */
-  readonly timeouts?: Partial<SmtpTimeouts & { readonly idle: number }>;
+  /** Milliseconds; the defaults are those of RFC 5321 §4.5.3.2 where it names one. `idle`: after how long without mail a connection is ended, `ahead`: when the relay waits for a message. */
+  readonly timeouts?: Partial<SmtpTimeouts & { readonly idle: number; readonly ahead: number }>;
   /** Hears why a connection could not be opened. The message may hold the relay's words: redact it. */
   readonly onConnectionError?: (error: Error) => void;
 }
 
 interface Waiting {
   readonly message: OutgoingMessage;
+  readonly next: NextMessage;
   resolve(outcome: SendOutcome): void;
   reject(error: unknown): void;
 }
@@ -33,8 +32,9 @@ const TIMEOUTS = {
   greeting: 300_000,
   reply: 300_000,
   data: 600_000,
-  awake: 1_000,
   idle: 15_000,
+  // A relay under stress waits ten seconds for a line, and would not hear the message that comes when it has given up.
+  ahead: 1_000,
 };
 
 /** Sends through a relay over a few connections that are kept and reused. Opens none before the first message. */
@@ -53,11 +53,18 @@ export class SmtpTransport extends MailTransport {
     const { messagesPerConnection, ehloName } = options;
     const find = routeFinder(options.url);
     const timeouts = { ...TIMEOUTS, ...options.timeouts };
-    const chunking = new Chunking(options.chunking ?? true);
-    const open = async () => openSession(await find(), ehloName, timeouts, chunking);
+    const ahead = new EnvelopesAhead();
+    const open = async () => openSession(await find(), ehloName, timeouts);
     this.#pool = Array.from(
       { length: options.connections },
-      () => new PooledConnection(open, messagesPerConnection, timeouts.idle),
+      () =>
+        new PooledConnection({
+          open,
+          messagesPerConnection,
+          idleMs: timeouts.idle,
+          aheadMs: timeouts.ahead,
+          ahead,
+        }),
     );
     this.#free = [...this.#pool];
     this.#onConnectionError = options.onConnectionError ?? (() => {});
@@ -67,12 +74,16 @@ export class SmtpTransport extends MailTransport {
     return this.#pool.length;
   }
 
-  override send(message: OutgoingMessage): Promise<SendOutcome> {
+  override send(message: OutgoingMessage, next: NextMessage = () => undefined): Promise<SendOutcome> {
     if (this.#closing !== null) {
       return Promise.resolve(unavailable(new RouteUnavailable('connect', 'The transport is closed.')));
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ message, resolve, reject });
+      const waiting = { message, next, resolve, reject };
+      const at = this.#free.findIndex((connection) => connection.offered === message);
+      const [holder] = at === -1 ? [] : this.#free.splice(at, 1);
+      if (holder !== undefined) return void this.#run(holder, waiting);
+      this.#queue.push(waiting);
       this.#dispatch();
     });
   }
@@ -92,18 +103,23 @@ export class SmtpTransport extends MailTransport {
     }
   }
 
-  /** A connection with a session if there is one, so that spare connections become idle and end. */
+  /**
+   * A connection with a session if there is one, so that spare connections become idle and end. One whose relay waits for another
+   * message is the last choice: its session has to end.
+   */
   #takeConnection(): PooledConnection | undefined {
     const now = performance.now();
-    let at = this.#free.findLastIndex((connection) => connection.live);
-    if (at === -1) at = this.#free.findLastIndex((connection) => connection.backoff.remaining(now) === 0);
+    let at = this.#free.findLastIndex((connection) => connection.live && connection.offered === null);
+    if (at === -1)
+      at = this.#free.findLastIndex(({ live, backoff }) => !live && backoff.remaining(now) === 0);
+    if (at === -1) at = this.#free.findLastIndex(({ live }) => live);
     if (at === -1 && this.#free.length === this.#pool.length) at = 0;
     return at === -1 ? undefined : this.#free.splice(at, 1)[0];
   }
 
-  async #run(connection: PooledConnection): Promise<void> {
-    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-      if (!(await this.#deliver(connection, next))) break;
+  async #run(connection: PooledConnection, first = this.#queue.shift()): Promise<void> {
+    for (let waiting = first; waiting !== undefined; waiting = this.#queue.shift()) {
+      if (!(await this.#deliver(connection, waiting)) || connection.offered !== null) break;
     }
     connection.idle();
     this.#free.push(connection);
@@ -119,7 +135,9 @@ export class SmtpTransport extends MailTransport {
       return true;
     }
     try {
-      waiting.resolve(await connection.deliver(waiting.message));
+      // Who waits is served before who may come.
+      const next = () => (this.#queue.length > 0 ? undefined : waiting.next());
+      waiting.resolve(await connection.deliver(waiting.message, next));
     } catch (error) {
       if (error instanceof RouteUnavailable) return this.#failed(connection, waiting, error, startedAt);
       waiting.reject(error);

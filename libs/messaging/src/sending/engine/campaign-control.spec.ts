@@ -56,6 +56,26 @@ describe('a campaign under way', () => {
       expect(await fixture.usage(scope)).toEqual({ used: READERS, reserved: 0 });
     });
 
+    it('sends no mail whose envelope the relay has, and marks it no sooner', async () => {
+      const answers: (() => void)[] = [];
+      const hold = sink.behave({ at: 'body', action: { hold: (answer) => answers.push(answer) } });
+      const campaign = await fixture.queuedCampaign(scope, 10);
+      fixture.engine.start();
+      await eventually('each connection carries a mail', () => answers.length === CONNECTIONS);
+      expect(states(await fixture.deliveries())).toEqual({ SENDING: CONNECTIONS, CLAIMED: 10 - CONNECTIONS });
+      await control().pause(scope, campaign.campaignKey);
+      hold();
+      for (const answer of answers) answer();
+      await fixture.settled('nothing is on a wire or claimed', ({ lease_token }) => lease_token === null);
+      expect(states(await fixture.deliveries())).toEqual({ SENT: CONNECTIONS, PENDING: 10 - CONNECTIONS });
+      expect(sink.commands.filter((line) => line === 'DATA')).toHaveLength(2 * CONNECTIONS);
+      expect(sink.count()).toBe(CONNECTIONS);
+      await control().resume(scope, campaign.campaignKey);
+      fixture.engine.wake();
+      await lifecycle.isSent(campaign.id);
+      expect(lifecycle.mailedOnce()).toHaveLength(10);
+    });
+
     it('has everybody written down meanwhile', async () => {
       const { campaignKey } = await fixture.draft(scope, 5_100);
       await planned('PRO');

@@ -1,8 +1,7 @@
 import { expect } from '@jest/globals';
 import { eventually } from '#testing/eventually';
 import { freePort } from '#testing/ports';
-import { startRawSmtpSink } from '#testing/raw-smtp-sink';
-import type { SmtpSink } from '#testing/sink-rules';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
 import type { ProjectScope } from '#kernel';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
 import { CampaignClosingService } from './campaign-closing.service.js';
@@ -20,7 +19,7 @@ export function states(rows: readonly DeliveryRow[]): Readonly<Record<string, nu
 
 /** Live campaigns, from being sent to their end: each test has a project, and a relay that it tells how to behave. */
 export class CampaignLifecycle {
-  sink!: SmtpSink;
+  sink!: RawSmtpSink;
   scope!: ProjectScope;
 
   private constructor(

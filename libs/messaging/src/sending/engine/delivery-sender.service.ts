@@ -2,10 +2,11 @@ import type { Logger } from 'pino';
 import { type Clock, newId } from '#kernel';
 import { describeError, Loop, type MailMetrics } from '#platform';
 import type { DeliveryJournal } from './delivery-journal.service.js';
-import { type DeliveryOutcome, isInDoubt, outcomeOf } from '../delivery-outcome.js';
+import { type DeliveryOutcome, outcomeOf } from '../delivery-outcome.js';
 import type { DeliverySource, DeliveryWork } from '../delivery-source.js';
 import type { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
 import type { DeliveryRoute, ReadyWork } from '../delivery.route.js';
+import type { NextMail } from '../../deliveries/delivery.js';
 import { RENEW_EVERY_MS } from './lease.js';
 import { groupByScope, outcomeBatchesOf, type WorkGroup } from './outcome-groups.js';
 import { UnflushedOutcomes } from './unflushed-outcomes.js';
@@ -36,13 +37,15 @@ interface FinishedWork extends DeliveryWork {
 
 /**
  * Sends one kind of deliveries by one route. Each outcome batch records the attempts
- * that ended and marks the next ones SENDING; a mail goes on the wire only after its mark is committed, and
+ * that ended and marks the next ones SENDING; a message goes on the wire only after its mark is committed, and
  * its place is free only after its outcome is. So a killed sender leaves at most `capacity` mails in doubt.
  */
 export class DeliverySender {
   readonly #loop: Loop;
   readonly #onWire = new Map<string, DeliveryWork>();
   #ready: ReadyWork[] = [];
+  /** Those of `#ready` whose envelope left with the mail before, and whether that one is on the wire still. */
+  readonly #offered = new WeakMap<ReadyWork, boolean>();
   #finished: FinishedWork[] = [];
   readonly #unflushed = new UnflushedOutcomes<FinishedWork>();
   #claiming = false;
@@ -99,7 +102,9 @@ export class DeliverySender {
   }
 
   #startable(): readonly ReadyWork[] {
-    return this.#stopping ? [] : this.parts.route.startable(this.#ready, this.#onWire.size);
+    if (this.#stopping) return [];
+    const free = this.#ready.filter((work) => this.#offered.get(work) !== true);
+    return this.parts.route.startable(free, this.#onWire.size);
   }
 
   /** Until half of the places are free: while the outcomes of one half are written, the other is on the wire. */
@@ -198,16 +203,31 @@ export class DeliverySender {
   async #send(work: ReadyWork): Promise<void> {
     const { mail: _mail, ...rest } = work;
     this.#onWire.set(work.delivery.id, work);
-    const outcome = await this.#deliver(work);
+    let next: ReadyWork | undefined;
+    const outcome = await this.#deliver(work, () => (next ??= this.#offer(work))?.mail);
+    if (next !== undefined) this.#offered.set(next, false);
     this.#onWire.delete(work.delivery.id);
     this.#finished.push({ ...rest, outcome });
     this.#signal?.();
   }
 
+  /**
+   * Chooses what follows a mail over its connection. Only the envelope leaves: it is marked, as any other, when that mail has
+   * ended, and then it starts first.
+   */
+  #offer(work: ReadyWork): ReadyWork | undefined {
+    const at = this.#ready.findIndex((each) => each.relay === work.relay && !this.#offered.has(each));
+    const [next] = at === -1 ? [] : this.#ready.splice(at, 1);
+    if (next === undefined) return undefined;
+    this.#offered.set(next, true);
+    this.#ready.unshift(next);
+    return next;
+  }
+
   /** Hands a mail over and resolves to how that leaves its delivery. */
-  async #deliver(work: ReadyWork): Promise<DeliveryOutcome> {
+  async #deliver(work: ReadyWork, next: NextMail): Promise<DeliveryOutcome> {
     const { route, pacing, clock, random } = this.parts;
-    const { result, changes } = await route.deliver(work, mayBeInDoubt(work));
+    const { result, changes } = await route.deliver(work, next);
     void pacing
       .answered(work, result)
       .catch((error: unknown) => this.#complain('slowing a destination down failed', error));
@@ -266,11 +286,6 @@ export class DeliverySender {
   #complain(what: string, error: unknown): void {
     this.parts.logger.error({ error: describeError(error) }, what);
   }
-}
-
-/** Whether a mail may leave at once: one more attempt is made at it, should nobody know whether it arrived. */
-function mayBeInDoubt({ ambiguousPolicy, delivery }: DeliveryWork): boolean {
-  return ambiguousPolicy === 'RESEND' && !isInDoubt(delivery);
 }
 
 const deliveriesOf = (works: readonly DeliveryWork[]) => works.map(({ delivery }) => delivery);

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '#kernel';
 import type { MailMetrics, SendOutcome } from '#platform';
 import { isInDoubt, outcomeOfDoubt } from '../delivery-outcome.js';
+import type { NextMail } from '../../deliveries/delivery.js';
 import type { DeliveryWork } from '../delivery-source.js';
 import type { DeliveryTransport } from '../transports/delivery.transport.js';
 import type { Assigned, DeliveredResult, DeliveryRoute, ReadyWork } from '../delivery.route.js';
@@ -60,8 +61,8 @@ export class InstallationRoute implements DeliveryRoute {
     return false;
   }
 
-  async deliver({ mail }: ReadyWork, atOnce: boolean): Promise<DeliveredResult> {
-    const result = await this.parts.transport.deliver(mail, atOnce);
+  async deliver({ mail }: ReadyWork, next: NextMail): Promise<DeliveredResult> {
+    const result = await this.parts.transport.deliver(mail, next);
     this.#watch(result);
     return { result };
   }

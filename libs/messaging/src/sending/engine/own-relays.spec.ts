@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#testing/eventually';
 import { freePort } from '#testing/ports';
-import { startRawSmtpSink } from '#testing/raw-smtp-sink';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
 import type { SmtpSink } from '#testing/sink-rules';
 import type { ProjectScope } from '#kernel';
 import { type Relay, RelaysService } from '#deliverability';
@@ -19,7 +19,7 @@ type Row = DeliveryRow & {
 
 describe('The relays of a project', () => {
   let installation: SmtpSink;
-  let first: SmtpSink;
+  let first: RawSmtpSink;
   let second: SmtpSink;
   let fixture: MessagingFixture;
   let scope: ProjectScope;
@@ -82,6 +82,15 @@ describe('The relays of a project', () => {
   const isSent = ({ state }: DeliveryRow) => state === 'SENT';
 
   // First, since a worker tells of it every ten seconds.
+  it('with a rate get no envelope ahead of a mail that waits for its place', async () => {
+    await relayTo(first, { connections: 1, ratePerSecond: 1 });
+    await fixture.queuedCampaign(scope, 5);
+    fixture.engine.start();
+    await eventually('one is sent', () => first.count() > 0);
+    await fixture.engine.stop(2 * MINUTE);
+    expect(first.commands.filter((line) => line === 'DATA')).toHaveLength(first.count());
+  });
+
   it('say since when they were used', async () => {
     const relay = await relayTo(first);
     await fixture.queuedCampaign(scope, 1);

@@ -1,6 +1,6 @@
 import type { OwnRelay } from '#deliverability';
 import type { SendOutcome } from '#platform';
-import type { OutgoingMail } from '../../deliveries/delivery.js';
+import type { NextMail, OutgoingMail } from '../../deliveries/delivery.js';
 import type { DeliveryTransport } from '../transports/delivery.transport.js';
 
 /** A place of a relay's rate that nobody used is lost after that: it is of one second. */
@@ -63,9 +63,11 @@ export class RelayInUse {
     this.#places = Math.max(0, this.#places - 1);
   }
 
-  async deliver(mail: OutgoingMail, atOnce: boolean): Promise<SendOutcome> {
+  async deliver(mail: OutgoingMail, next: NextMail): Promise<SendOutcome> {
     this.wires.mails += 1;
-    const result = await this.parts.transport.deliver(mail, atOnce).finally(() => (this.wires.mails -= 1));
+    // Its next mail waits for a place, and the relay would wait with it.
+    const following = this.relay.ratePerSecond === null ? next : () => undefined;
+    const result = await this.parts.transport.deliver(mail, following).finally(() => (this.wires.mails -= 1));
     if (result.kind === 'route-unavailable') await this.#fail(result.detail);
     else this.wasUsed = true;
     return result;

@@ -102,7 +102,6 @@ export class RelaysInUse {
       connections: relay.connections,
       messagesPerConnection: this.config.SMTP_MESSAGES_PER_CONNECTION,
       ehloName: this.config.SMTP_EHLO_NAME,
-      chunking: this.config.SMTP_CHUNKING,
     });
     const parts = {
       transport: new SmtpDelivery(transport),

@@ -34,8 +34,7 @@ export class DeliveryTransports {
   }
 
   #connectSmtp(): DeliveryTransport | null {
-    const { SMTP_URL, SMTP_CONNECTIONS, SMTP_MESSAGES_PER_CONNECTION, SMTP_EHLO_NAME, SMTP_CHUNKING } =
-      this.config;
+    const { SMTP_URL, SMTP_CONNECTIONS, SMTP_MESSAGES_PER_CONNECTION, SMTP_EHLO_NAME } = this.config;
     if (SMTP_URL === undefined) return null;
     return new SmtpDelivery(
       new SmtpTransport({
@@ -43,7 +42,6 @@ export class DeliveryTransports {
         connections: SMTP_CONNECTIONS,
         messagesPerConnection: SMTP_MESSAGES_PER_CONNECTION,
         ehloName: SMTP_EHLO_NAME,
-        chunking: SMTP_CHUNKING,
         onConnectionError: (error) =>
           this.logger.warn({ error: describeError(error) }, 'connecting to SMTP_URL failed'),
       }),

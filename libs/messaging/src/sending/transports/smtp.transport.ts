@@ -1,5 +1,5 @@
 import type { MailTransport, SendOutcome } from '#platform';
-import type { OutgoingMail } from '../../deliveries/delivery.js';
+import type { NextMail, OutgoingMail } from '../../deliveries/delivery.js';
 import type { DeliveryTransport } from './delivery.transport.js';
 
 /** Hands live mail to the next hop. */
@@ -10,8 +10,8 @@ export class SmtpDelivery implements DeliveryTransport {
     return this.transport.capacity;
   }
 
-  deliver({ envelopeFrom, envelopeTo, raw }: OutgoingMail, atOnce: boolean): Promise<SendOutcome> {
-    return this.transport.send({ envelopeFrom, envelopeTo, raw, atOnce });
+  deliver(mail: OutgoingMail, next: NextMail): Promise<SendOutcome> {
+    return this.transport.send(mail, next);
   }
 
   close(): Promise<void> {
