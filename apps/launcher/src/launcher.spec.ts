@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -69,6 +70,9 @@ afterAll(async () => {
 async function launch(directory: string, env: NodeJS.ProcessEnv = {}, ...args: string[]) {
   const cwd = join(home, directory);
   await mkdir(join(cwd, '.data'), { recursive: true });
+  // The usual ones may be another launcher's between two starts.
+  const ports = join(cwd, '.data/ports.json');
+  if (!existsSync(ports)) await writeFile(ports, JSON.stringify({ postgres: await freePort() }));
   const child = spawn(process.execPath, [join(home, 'dist/apps/launcher/src/main.js'), ...args], {
     cwd,
     env: { PATH, NODE_COMPILE_CACHE, PORT: String(await freePort()), ...env },
