@@ -7,6 +7,7 @@ import type { TaskInput, TaskName } from './content-tasks.js';
 import type { Done } from './content-process.js';
 import { ProjectTurns } from './project-turns.js';
 import { TOO_COMPLEX } from './task-fault.js';
+import { TaskWatch } from './task-watch.js';
 
 export interface ProcessLimits {
   /** CPU time of one task. */
@@ -18,8 +19,6 @@ const ENTRY = 'dist/libs/messaging/src/content/processes/content-process.js';
 /** Whoever writes looks again within a minute, and a start takes a second. */
 const IDLE_MS = 60_000;
 const WATCH_EVERY_MS = 200;
-/** Where the system does not tell what a process has taken. */
-const HUNG_AFTER_MS = 120_000;
 const MS_IN_TICK = 10;
 
 /**
@@ -86,16 +85,12 @@ export class ContentPool {
 
   /** Ends the process when its task has taken more than it may. */
   #watch(child: ChildProcess): NodeJS.Timeout {
-    const begun = performance.now();
-    const before = cpuMsOf(child);
+    const watch = new TaskWatch(this.limits.cpuMs);
     const look = async (): Promise<void> => {
-      const [first, now] = await Promise.all([before, cpuMsOf(child)]);
-      if (now - first > this.limits.cpuMs) child.kill('SIGKILL');
+      if (watch.hasExceeded(await cpuMsOf(child), performance.now())) child.kill('SIGKILL');
     };
-    return setInterval(() => {
-      if (performance.now() - begun > HUNG_AFTER_MS) child.kill('SIGKILL');
-      void look();
-    }, WATCH_EVERY_MS);
+    void look();
+    return setInterval(() => void look(), WATCH_EVERY_MS);
   }
 }
 
