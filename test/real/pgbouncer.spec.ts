@@ -125,6 +125,14 @@ describeWith(['pgbouncer'], 'behind PgBouncer in session mode, set up for nothin
   });
 });
 
+/** Two that are in transactions at once need one each. */
+async function openTwoServerConnections(connectionString: string): Promise<void> {
+  const clients = [new pg.Client({ connectionString }), new pg.Client({ connectionString })];
+  for (const client of clients) await client.connect();
+  for (const client of clients) await client.query('begin');
+  for (const client of clients) await client.end();
+}
+
 describeWith(['pgbouncer'], 'behind PgBouncer in transaction mode', () => {
   let database: TestDatabase;
 
@@ -136,6 +144,7 @@ describeWith(['pgbouncer'], 'behind PgBouncer in transaction mode', () => {
   it.each([
     ['many server connections', { default_pool_size: 20 }],
     ['server connections in turn', { default_pool_size: 20, min_pool_size: 8, server_round_robin: 1 }],
+    ['two in turn', { default_pool_size: 2, min_pool_size: 2, server_round_robin: 1 }],
     ['one server connection', { default_pool_size: 1 }],
   ])('refuses to start, and says why, with %s', async (_, settings) => {
     const bouncer = await startPgBouncer({
@@ -144,6 +153,7 @@ describeWith(['pgbouncer'], 'behind PgBouncer in transaction mode', () => {
       settings: { ...USUAL, ...settings },
     });
     try {
+      if (settings.default_pool_size > 1) await openTwoServerConnections(bouncer.url);
       for (const program of ['api', 'worker'] as const) {
         const started = startProgram(program, { DATABASE_URL: bouncer.url, ...SECRETS });
         await expect(started).rejects.toThrow(/pooler .* transaction mode/);

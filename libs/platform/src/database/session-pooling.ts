@@ -39,6 +39,8 @@ export async function refuseTransactionPooling(pool: pg.Pool): Promise<void> {
 
 async function isGivenAway(first: pg.ClientBase, second: pg.ClientBase): Promise<boolean> {
   const own = await processOf(first);
+  // Two in turn would come back to the first client after the second has had its own.
+  if ((await processOf(first)) !== own) return true;
   await second.query('begin');
   try {
     // In this order: where there is one connection only, the second client holds it, and the first would wait for it.
