@@ -34,6 +34,8 @@ const both = await BothMailers.open({
   variables: {
     WORKER_PROCESSES: String(PROCESSES),
     SMTP_CONNECTIONS: String(Math.floor(CONNECTIONS / PROCESSES)),
+    // PostgreSQL's default of 100 connections is for all of them.
+    DATABASE_POOL_SIZE: String(Math.floor(10 / PROCESSES)),
   },
 });
 const { system, listmonk } = both;

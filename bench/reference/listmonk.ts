@@ -148,8 +148,8 @@ user = "${decodeURIComponent(username)}"
 password = "${decodeURIComponent(password)}"
 database = "${pathname.slice(1)}"
 ssl_mode = "disable"
-max_open = 50
-max_idle = 50
+max_open = 25
+max_idle = 25
 max_lifetime = "300s"
 params = ""
 `;

@@ -57,6 +57,10 @@ protocols = lmtp
 ssl = no
 first_valid_uid = 1
 mail_location = maildir:${directory}/mail/%d
+passdb {
+  driver = static
+  args = nopassword=y
+}
 userdb {
   driver = static
   args = uid=nobody gid=nogroup home=${directory}/home allow_all_users=yes
