@@ -9,8 +9,8 @@ import { type RunningSystem, startSystem, type SystemProject } from '#testing/sy
 export const IS_WHOLE = process.env['CHAOS'] === 'whole';
 export const inForm = (short: number, whole: number): number => (IS_WHOLE ? whole : short);
 export const RECIPIENTS = Number(process.env['CHAOS_RECIPIENTS'] ?? inForm(2_000, 100_000));
-/** From the send to the end, the leases of dead senders and a minute's lock of a stopped one included. */
-export const DEADLINE_MS = inForm(600_000, 1_800_000);
+/** From the send to the end, the leases of dead senders and a minute's lock of a stopped one included; below Jest's. */
+export const DEADLINE_MS = inForm(540_000, 1_800_000);
 
 /** A delivery as the API shows it. */
 export interface ShownDelivery {
