@@ -125,9 +125,14 @@ async function insertFields(query: Query, { environmentId }: ProjectScope): Prom
   }
 }
 
-/** Of the year that the events lie in. */
-async function makePartitions(query: Query): Promise<void> {
-  for (const table of ['messaging.deliveries', 'messaging.delivery_events', 'audience.subscriber_events']) {
+/** Months of their own for the last year. */
+export async function makePartitions(query: Query): Promise<void> {
+  for (const table of [
+    'messaging.deliveries',
+    'messaging.delivery_events',
+    'messaging.delivery_engagement',
+    'audience.subscriber_events',
+  ]) {
     await query(`alter table ${table} detach partition ${table}_earlier`);
     await query(
       `select platform.ensure_month($1::regclass, (now() - make_interval(months => back))::date) from generate_series(0, 13) back`,

@@ -34,6 +34,9 @@ const atMost = (most: number, unit = '') => ({
 /** The worst of the ratios of all rules, counted or written. */
 const RATIOS_OF_RULES = new RegExp(String.raw`^\s+(?:count|write)\s.*, ratio ${SPREAD}`, 'gm');
 
+/** Of what is asked for the first time, and again. */
+const RATIOS_TO_A_TENTH = /, ms: .* against .*, ratio ([\d.]+)/g;
+
 const ROWS = { full: 1_000_000, least: 2_000 };
 
 /** In the order in which they run. Goals are those of docs/internals/performance.md. */
@@ -86,6 +89,13 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
         goal: atMost(10),
       },
     ],
+  },
+  {
+    name: 'many-environments',
+    title: 'Lists, reports and a small campaign beside many environments, against a tenth of them',
+    sizes: { PEOPLE: { full: 20_000, least: 2_000 } },
+    repeats: null,
+    figures: [{ label: 'ratio, the worst', line: RATIOS_TO_A_TENTH, goal: atMost(2) }],
   },
   {
     name: 'wake-ups',

@@ -3,6 +3,7 @@ import { eventually } from '#testing/eventually';
 import { describeWith } from './parts.js';
 import { type Postfix, startPostfix } from './support/postfix.js';
 import { expectVariedMailsToArrive } from './support/varied-mails.js';
+import { startWire } from './support/wire.js';
 import { RETURN_PATHS, WholeWay } from './support/whole-way.js';
 
 const SERVICES = {
@@ -44,8 +45,13 @@ describeWith(['postfix'], 'mail through Postfix', () => {
     ['that minds pipelining where it is not allowed', 'strict', 60],
     ['that allows two connections', 'narrow', 60],
   ] as const)('%s arrives, each once and with its signatures', async (service, name, count) => {
-    await way.relayThrough(postfix.urls[service]!);
+    const wire = await startWire(postfix.urls[service]!);
+    await way.relayThrough(wire.url);
     await expectVariedMailsToArrive(way, name, count);
+    // That it did not mind them is what the mails are for.
+    expect(wire.envelopesAhead()).toBeGreaterThan(0);
+    await way.relayThrough(postfix.urls[service]!);
+    await wire.stop();
   });
 
   it('that it refuses ends as what it is refused for', async () => {

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/** An end of a message, and the envelope of the next one behind it. */
+const AHEAD = /\r\n\.\r\nMAIL FROM:/g;
+const LONGEST = '\r\n.\r\nMAIL FROM:'.length - 1;
+
+/** What our programs say to a relay, word for word, and what they did not wait for. */
+export interface Wire {
+  readonly url: string;
+  /** How many envelopes left with the end of the message before, without waiting for its reply. */
+  envelopesAhead(): number;
+  stop(): Promise<void>;
+}
+
+/** A port of 127.0.0.1 behind which is the relay of `url`, which is spoken to in the clear. */
+export async function startWire(url: string): Promise<Wire> {
+  const relay = new URL(url);
+  const sockets = new Set<Socket>();
+  let ahead = 0;
+  const server: Server = createServer({ noDelay: true }, (client) => {
+    const upstream = connect({ host: relay.hostname, port: Number(relay.port), noDelay: true });
+    let unanswered = '';
+    client.on('data', (chunk) => {
+      unanswered += chunk.toString('latin1');
+      ahead += unanswered.match(AHEAD)?.length ?? 0;
+      unanswered = unanswered.slice(-LONGEST);
+    });
+    upstream.on('data', () => (unanswered = ''));
+    join(client, upstream);
+    join(upstream, client);
+  });
+  const join = (from: Socket, to: Socket) => {
+    sockets.add(from);
+    from.pipe(to);
+    from.on('error', () => to.destroy());
+    from.once('close', () => sockets.delete(from));
+  };
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The wire has no port.');
+  relay.port = String(address.port);
+  return {
+    url: relay.href,
+    envelopesAhead: () => ahead,
+    stop: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
