@@ -110,6 +110,11 @@ describe('a walk by cursor', () => {
       [project.test.tenantId],
     );
     const options = ['--tenant', tenant?.tenant_key ?? '', '--description', 'By hand', '--credits', '7'];
+    // The worker gives them by itself, soon after the project was made.
+    await eventually(
+      'the credits of the first month',
+      async () => (await client.get('/credits/balance')).at<number>('balance') > 0,
+    );
     const before = (await client.get('/credits/transactions')).at<number>('pagination', 'totalElements');
     for (const _number of NUMBERS)
       await runCliForJson({ DATABASE_URL: system.database.url }, ['credits:grant', ...options]);
