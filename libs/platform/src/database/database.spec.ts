@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { defineEntity, p } from '@mikro-orm/postgresql';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Kysely, sql } from 'kysely';
@@ -5,6 +6,7 @@ import { newId, type ProjectScope } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { PreparedQuery } from './prepared-query.js';
+import { databaseFailure } from './database-failure.js';
 import { Database } from './database.js';
 import { schemaDifference } from './migration-records.js';
 import { prepared } from './prepared.js';
@@ -270,24 +272,20 @@ describe('Database', () => {
     const SIZE = 2;
     let small: Database;
     beforeEach(async () => {
-      small = await Database.connect({
-        url: test.url,
-        poolSize: SIZE,
-        applicationName: 'lost',
-        entities: [],
-      });
+      small = await open();
     });
     afterEach(() => small.close());
 
+    const open = () =>
+      Database.connect({ url: test.url, poolSize: SIZE, applicationName: 'lost', entities: [] });
     const cut = () =>
       test.query(`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = 'lost'`);
-    const works = () =>
-      Promise.all(
-        Array.from({ length: SIZE }, () =>
-          small.transaction(scopeOf(61), () => countTopics.execute(small.tables())),
-        ),
-      );
+    const count = (database: Database) => () => countTopics.execute(database.tables());
+    const works = (way: 'transaction' | 'lateRead' = 'transaction') =>
+      Promise.allSettled(Array.from({ length: SIZE }, () => small[way](scopeOf(61), count(small))));
+    const failures = (results: readonly PromiseSettledResult<unknown>[]): unknown[] =>
+      results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
 
     it('in the middle of a transaction makes room for another one', async () => {
       for (let times = 0; times <= SIZE; times += 1) {
@@ -297,22 +295,33 @@ describe('Database', () => {
         });
         await expect(attempt).rejects.toThrow();
       }
-      await works();
+      expect(failures(await works())).toEqual([]);
     });
 
-    it('as a transaction begins makes room for another one', async () => {
-      for (let times = 0; times <= 5 * SIZE; times += 1) {
-        await works().catch(() => undefined);
-        const cutting = cut();
-        await works().catch(() => undefined);
-        await cutting;
-      }
-      await eventually('all places are taken again', () =>
-        works().then(
-          () => true,
-          () => false,
-        ),
-      );
+    it.each(['transaction', 'lateRead'] as const)(
+      'as a %s begins makes room for another one, and is told as what it is',
+      async (way) => {
+        const failed: unknown[] = [];
+        for (let times = 0; times <= 5 * SIZE; times += 1) {
+          const cutting = cut();
+          failed.push(...failures(await works(way)));
+          await cutting;
+          await works(way);
+        }
+        expect(failed.filter((error) => databaseFailure(error) === null)).toEqual([]);
+        await eventually('all places are taken again', async () => failures(await works(way)).length === 0);
+      },
+    );
+
+    it('lets whom a connection is being made for end before it closes', async () => {
+      const closing = await open();
+      await closing.transaction(scopeOf(61), count(closing));
+      await cut();
+      await eventually('the pool knows', () => closing.pool.totalCount === 0);
+      const last = closing.transaction(scopeOf(61), count(closing));
+      while (closing.pool.totalCount === 0) await turn();
+      await closing.close();
+      expect((await last).rows).toHaveLength(1);
     });
   });
 

@@ -86,7 +86,7 @@ export class Database {
 
   static async connect(options: DatabaseOptions): Promise<Database> {
     const pool = poolOf(options, options.poolSize);
-    const dialect = new ScopedPostgresDialect({ pool });
+    const dialect = new ScopedPostgresDialect(pool);
     const orm = await MikroORM.init({
       entities: [...options.entities],
       dbName: 'mailwright',

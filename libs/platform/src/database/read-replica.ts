@@ -52,7 +52,7 @@ export class ReadReplica {
     private readonly askPrimary: <Row>(statement: RawBuilder<Row>) => Promise<Row[]>,
   ) {
     this.#pool = poolOf(options, options.poolSize);
-    this.#sql = new Kysely({ dialect: new ScopedPostgresDialect({ pool: this.#pool }) });
+    this.#sql = new Kysely({ dialect: new ScopedPostgresDialect(this.#pool) });
   }
 
   /**

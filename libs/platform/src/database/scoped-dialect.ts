@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type pg from 'pg';
 import {
   CompiledQuery,
   type DatabaseConnection,
   PostgresDialect,
-  type PostgresDialectConfig,
   PostgresDriver,
   type TransactionSettings,
 } from 'kysely';
@@ -12,10 +12,35 @@ import {
 export const transactionPreamble = new AsyncLocalStorage<string>();
 
 /**
- * Kysely gives a connection back only behind a BEGIN that began or a ROLLBACK that was answered. A connection that is
- * lost does neither, so it is given back here, and the pool makes another one in its place.
+ * Where a connection is lost, Kysely may not give it back: a transaction that is begun apart gives it back behind a BEGIN that
+ * began, one that runs a function always does. And once it ends the pool, it forgets whom it is just getting a connection for.
+ * Here each is given back once, and the pool makes another one in its place.
  */
 class ScopedDriver extends PostgresDriver {
+  readonly #held = new WeakSet<DatabaseConnection>();
+
+  constructor(private readonly pool: pg.Pool) {
+    super({ pool });
+  }
+
+  override async acquireConnection(
+    ...options: Parameters<PostgresDriver['acquireConnection']>
+  ): Promise<DatabaseConnection> {
+    const connection = await super.acquireConnection(...options);
+    this.#held.add(connection);
+    return connection;
+  }
+
+  override async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    if (this.#held.delete(connection))
+      await super.releaseConnection(connection as Parameters<PostgresDriver['releaseConnection']>[0]);
+  }
+
+  /** Resolves when all are given back. */
+  override destroy(): Promise<void> {
+    return this.pool.end();
+  }
+
   override async beginTransaction(
     connection: DatabaseConnection,
     settings: TransactionSettings,
@@ -24,7 +49,7 @@ class ScopedDriver extends PostgresDriver {
       await this.#begin(connection, settings);
     } catch (error) {
       await this.rollbackTransaction(connection);
-      await this.releaseConnection(connection as Parameters<PostgresDriver['releaseConnection']>[0]);
+      await this.releaseConnection(connection);
       throw error;
     }
   }
@@ -50,14 +75,11 @@ class ScopedDriver extends PostgresDriver {
 
 /** PostgreSQL, where BEGIN and the settings of row-level security travel in one round trip. */
 export class ScopedPostgresDialect extends PostgresDialect {
-  readonly #config: PostgresDialectConfig;
-
-  constructor(config: PostgresDialectConfig) {
-    super(config);
-    this.#config = config;
+  constructor(private readonly pool: pg.Pool) {
+    super({ pool });
   }
 
   override createDriver(): PostgresDriver {
-    return new ScopedDriver(this.#config);
+    return new ScopedDriver(this.pool);
   }
 }
