@@ -8,7 +8,7 @@ import type { ApiClient } from '#testing/api-client';
 import { openTestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { startSystemOn } from '#testing/system';
-import { makePartitions } from './support/audience-data.js';
+import { makePartitions, type Query } from './support/audience-data.js';
 import { fillEnvironment, type FilledEnvironment } from './support/environment-data.js';
 import { spread } from './support/figures.js';
 import { startSinkProcess } from './support/sink-process.js';
@@ -42,10 +42,11 @@ await postgres.ensureDatabase('bench');
 await migrate(postgres.url('bench'));
 const sink = await startSinkProcess();
 const database = openTestDatabase(postgres.url('bench'));
+const query: Query = (text, values) => database.query(text, values);
 const system = await startSystemOn(database, { SMTP_URL: sink.url, REQUIRE_VERIFIED_DOMAIN: 'false' });
 
 try {
-  await makePartitions(database.query);
+  await makePartitions(query);
   const samples: Sample[] = [];
   for (let at = 0; at < SAMPLED; at += 1) samples.push(await sample());
   await fill(ENVIRONMENTS / 10 - SAMPLED);
@@ -66,8 +67,8 @@ try {
 
 async function sample(): Promise<Sample> {
   const project = await system.project('BENCH');
-  await database.query(`update billing.subscriptions set plan_tier = 'PRO'`);
-  const data = await fillEnvironment(database.query, project.live, PEOPLE, MAILS);
+  await query(`update billing.subscriptions set plan_tier = 'PRO'`);
+  const data = await fillEnvironment(query, project.live, PEOPLE, MAILS);
   const client = await project.client('LIVE');
   const rules = JSON.stringify({ version: 1, where: { field: 'custom.plan', op: 'eq', value: 'pro' } });
   const segment = await client.post('/segments', { name: 'Pros', rules });
@@ -80,7 +81,7 @@ async function fill(environments: number): Promise<void> {
   const one = async () => {
     while (left-- > 0) {
       const { live } = await createProject(database, 'BENCH');
-      await fillEnvironment(database.query, live, PEOPLE, MAILS);
+      await fillEnvironment(query, live, PEOPLE, MAILS);
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, one));
@@ -88,14 +89,14 @@ async function fill(environments: number): Promise<void> {
 
 /** As it is some time after it was filled: the server has cleaned up, and knows what there is. */
 async function lookAtAll(samples: readonly Sample[]): Promise<Times> {
-  await database.query('vacuum (analyze)');
-  const [row] = await database.query<{ subscribers: string; mails: string; size: string }>(
+  await query('vacuum (analyze)');
+  const [row] = await query<{ subscribers: string; mails: string; size: string }>(
     `select to_char((select count(*) from audience.subscribers), 'FM999,999,999') as subscribers,
        to_char((select count(*) from messaging.deliveries), 'FM999,999,999') as mails,
        pg_size_pretty(pg_database_size(current_database())) as size`,
   );
   say(`${row?.subscribers} subscribers, ${row?.mails} mails, ${row?.size}`);
-  await database.query('checkpoint');
+  await query('checkpoint');
   const times: Times = new Map();
   for (const each of samples) {
     for (const [name, path] of paths(each)) {

@@ -281,7 +281,7 @@ describe('Database', () => {
     const cut = () =>
       test.query(`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = 'lost'`);
-    const count = (database: Database) => () => countTopics.execute(database.tables());
+    const count = (of: Database) => () => countTopics.execute(of.tables());
     const works = (way: 'transaction' | 'lateRead' = 'transaction') =>
       Promise.allSettled(Array.from({ length: SIZE }, () => small[way](scopeOf(61), count(small))));
     const failures = (results: readonly PromiseSettledResult<unknown>[]): unknown[] =>
