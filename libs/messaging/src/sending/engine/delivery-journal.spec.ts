@@ -60,6 +60,18 @@ describe('the journal of deliveries', () => {
     expect(await mark(claimedAs(own, other))).toBe(1);
   });
 
+  it('marks with a whole lease: nobody else takes what is on a wire, however late it was marked', async () => {
+    const [only] = await claimed(1);
+    fixture.clock.advance(LEASE_MS);
+    const batch = { outcomes: [], starting: [only!], usagePeriod: null, flushed: true };
+    expect((await journal().write(scope, batch, fixture.clock.now())).marked.size).toBe(1);
+    const owner = { environment: 'LIVE', scope: null } as const;
+    const isDue = () => fixture.get(DeliveryClaimsQuery).campaignsUnderWay(owner);
+    expect(await isDue()).toEqual([]);
+    fixture.clock.advance(LEASE_MS);
+    expect(await isDue()).toMatchObject([{ isDue: true }]);
+  });
+
   it('renews leases while an outcome batch writes some of them, and neither waits for the other for ever', async () => {
     const [first, second] = await claimed(2);
     const writer = new pg.Client({ connectionString: fixture.test.adminUrl });

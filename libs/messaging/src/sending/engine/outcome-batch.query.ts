@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
-import { present, unleased } from '#platform';
+import { present, presentAnd, unleased } from '#platform';
 import { bounceClassesIn } from '../../engagement/events/bounce-classes.query.js';
 import { countingSent } from '../../engagement/events/campaign-counters.query.js';
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
 import { isSending } from './delivery-claims.query.js';
+import { LEASE_MS } from './lease.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
 import { isReturnedFor, type ReturnedRow } from './returned-deliveries.service.js';
 import { CURRENT_EPOCH } from './server-epoch.query.js';
@@ -132,13 +133,15 @@ function outcomeColumns(outcome: DeliveryOutcome) {
   };
 }
 
+/** With a whole lease, whatever is left of the claim's: nobody else takes it for abandoned while it is on a wire. */
 const marking = (
   starting: readonly ClaimedDelivery[],
   queuedOn: string | null,
   condition: RawBuilder<unknown>,
 ) => sql`
   marked as (
-    update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1, relay_key = ${relaysOf(starting)}
+    update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1, lease_until = ${presentAnd(LEASE_MS)},
+      relay_key = ${relaysOf(starting)}
     where ${isOneOf(starting, queuedOn)} and d.state = 'CLAIMED' and ${condition}
     returning d.id
   )
