@@ -15,11 +15,11 @@ export interface Wire {
 
 /** A port of 127.0.0.1 behind which is the relay of `url`, which is spoken to in the clear. */
 export async function startWire(url: string): Promise<Wire> {
-  const relay = new URL(url);
+  const { hostname: host, port } = new URL(url);
   const sockets = new Set<Socket>();
   let ahead = 0;
   const server: Server = createServer({ noDelay: true }, (client) => {
-    const upstream = connect({ host: relay.hostname, port: Number(relay.port), noDelay: true });
+    const upstream = connect({ host, port: Number(port), noDelay: true });
     let unanswered = '';
     client.on('data', (chunk) => {
       unanswered += chunk.toString('latin1');
@@ -40,9 +40,10 @@ export async function startWire(url: string): Promise<Wire> {
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The wire has no port.');
-  relay.port = String(address.port);
+  const here = new URL(url);
+  here.port = String(address.port);
   return {
-    url: relay.href,
+    url: here.href,
     envelopesAhead: () => ahead,
     stop: async () => {
       const closed = once(server, 'close');
