@@ -13,3 +13,27 @@ registerHooks({
     return next(specifier, context);
   },
 });
+
+// jest-light-runner (0.8.2) answers the first process that asks for the run's data by telling all of them, and nobody who asks
+// later: one that is still loading misses it, and waits for ever. So each keeps what it was told until it asks.
+const TOLD = 'jest-light-runner-worker-data';
+const ASKS = 'jest-light-runner-get-worker-data';
+
+if (process.send !== undefined) {
+  const send = process.send.bind(process);
+  let told;
+  const keep = (message) => {
+    if (message?.type === TOLD) told = message;
+  };
+  // Beside the first listener, not before it: what comes while there is none is kept by Node.
+  const listenToo = (event) => {
+    if (event !== 'message') return;
+    process.off('newListener', listenToo);
+    process.on('message', keep);
+  };
+  process.on('newListener', listenToo);
+  process.send = (message, ...rest) => {
+    if (message === ASKS && told !== undefined) setImmediate(() => process.emit('message', told));
+    return send(message, ...rest);
+  };
+}
