@@ -10,7 +10,7 @@ import { createProject } from '#testing/fixtures';
 import { startSystemOn } from '#testing/system';
 import { makePartitions, type Query } from './support/audience-data.js';
 import { fillEnvironment, type FilledEnvironment } from './support/environment-data.js';
-import { spread } from './support/figures.js';
+import { median, spread } from './support/figures.js';
 import { startSinkProcess } from './support/sink-process.js';
 
 /**
@@ -172,8 +172,4 @@ async function millisecondsOf(work: () => Promise<void>): Promise<number> {
 
 function compared(many: readonly number[], few: readonly number[]): string {
   return `${spread(many, 1)} against ${spread(few, 1)}, ratio ${(median(many) / median(few)).toFixed(2)}`;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

@@ -9,6 +9,7 @@ import { createTestDatabase } from '#testing/database';
 import { startProgram } from '#testing/program';
 import { SECRETS } from '#testing/system';
 import { load } from './http-load.js';
+import { median } from './support/figures.js';
 import { cpuSeconds, mainThreadCpuSeconds, memoryMb, treeCpuSeconds } from './support/process-usage.js';
 import { Clicks, type ClickServer, prepareClicks } from './support/tracked-clicks.js';
 
@@ -82,11 +83,6 @@ async function startReference(): Promise<ClickServer & { stop: () => Promise<voi
     await once(child, 'exit');
   };
   return { name: 'bare Fastify', pid: child.pid ?? 0, port: message.port, stop };
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
 function print(name: string, values: readonly number[], digits = 0): void {

@@ -4,3 +4,8 @@ export function spread(values: readonly number[], digits = 2): string {
   const at = (index: number) => (sorted[index] ?? Number.NaN).toFixed(digits);
   return `${at(Math.floor(sorted.length / 2))} (${at(0)}–${at(sorted.length - 1)})`;
 }
+
+/** Of an even number of values the greater one in the middle; NaN of none. */
+export function median(values: readonly number[]): number {
+  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
+}

@@ -1,3 +1,5 @@
+import { median } from './figures.js';
+
 /** One look at the memory of a process. */
 export interface Sample {
   readonly seconds: number;
@@ -18,12 +20,9 @@ const EDGE = 0.25;
 export function growth(samples: readonly Sample[], warmUpSeconds: number): Growth {
   const warm = samples.filter(({ seconds }) => seconds >= warmUpSeconds);
   const edge = Math.max(1, Math.floor(warm.length * EDGE));
-  const from = median(warm.slice(0, edge));
-  const to = median(warm.slice(-edge));
+  const from = megabytesOf(warm.slice(0, edge));
+  const to = megabytesOf(warm.slice(-edge));
   return { from, to, share: to / from - 1 };
 }
 
-function median(samples: readonly Sample[]): number {
-  const sorted = samples.map(({ megabytes }) => megabytes).sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
+const megabytesOf = (samples: readonly Sample[]): number => median(samples.map(({ megabytes }) => megabytes));

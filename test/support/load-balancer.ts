@@ -48,7 +48,7 @@ export async function startLoadBalancer(): Promise<LoadBalancer> {
 }
 
 /** Passes bytes and ends both ways; a fault of one side is the other's too. */
-function join(client: Socket, upstream: Socket, sockets: Set<Socket>): void {
+export function join(client: Socket, upstream: Socket, sockets: Set<Socket>): void {
   for (const [socket, other] of [
     [client, upstream],
     [upstream, client],

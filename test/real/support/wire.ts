@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from '#testing/load-balancer';
+import { takenPort } from '#testing/ports';
 
 /** An end of a message, and the envelope of the next one behind it. */
 const AHEAD = /\r\n\.\r\nMAIL FROM:/g;
@@ -27,21 +29,11 @@ export async function startWire(url: string): Promise<Wire> {
       unanswered = unanswered.slice(-LONGEST);
     });
     upstream.on('data', () => (unanswered = ''));
-    join(client, upstream);
-    join(upstream, client);
+    join(client, upstream, sockets);
   });
-  const join = (from: Socket, to: Socket) => {
-    sockets.add(from);
-    from.pipe(to);
-    from.on('error', () => to.destroy());
-    from.once('close', () => sockets.delete(from));
-  };
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The wire has no port.');
+  const own = await takenPort(server);
   const here = new URL(url);
-  here.port = String(address.port);
+  here.port = String(own);
   return {
     url: here.href,
     envelopesAhead: () => ahead,
