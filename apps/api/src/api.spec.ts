@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer, type ListenOptions, Server } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '#testing/eventually';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { faultsOfRoutes } from '#testing/route-walk';
@@ -209,6 +210,28 @@ describe('The api', () => {
     );
     expect(startFailure(failure)).toMatch(/^The database lacks migrations: \d{14}_\w+\. Run /);
     await behind.drop();
+  });
+
+  it('chooses another port when the one that it chose is given to somebody else', async () => {
+    const { listen } = Server.prototype;
+    const other = createServer();
+    let given = 0;
+    const spy = jest.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server, ...asked) {
+      const { port = 0 } = asked[0] as ListenOptions;
+      if (port === 0 || given > 0) return listen.apply(this, asked);
+      given = port;
+      other.once('listening', () => listen.apply(this, asked));
+      return listen.call(other, { port, host: '127.0.0.1' });
+    });
+    const running = await startApi(configWith());
+    try {
+      expect([given > 0, running.port === given]).toEqual([true, false]);
+      expect((await fetch(`${running.url}/health/live`)).status).toBe(200);
+    } finally {
+      spy.mockRestore();
+      other.close();
+      await running.app.close();
+    }
   });
 
   it('says so when its port is taken', async () => {

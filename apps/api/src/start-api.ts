@@ -33,10 +33,20 @@ export async function startApi(given: Config, options: ApiOptions = {}): Promise
   const held = await holdRealPort(given);
   try {
     return await startOn(held, options);
+  } catch (error) {
+    if (given.PORT !== 0 || !wasTaken(held.config.PORT, error)) throw error;
   } finally {
     await held.release();
   }
+  // Between its release and our listening the system gave the port that we chose to somebody else.
+  return startApi(given, options);
 }
+
+const wasTaken = (port: number, error: unknown): boolean =>
+  error instanceof StartError &&
+  error.cause instanceof Error &&
+  'port' in error.cause &&
+  error.cause.port === port;
 
 async function startOn(held: HeldPort, options: ApiOptions): Promise<RunningApi> {
   const app = await createApi(held.config, options);
