@@ -1,13 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startPostgres } from '#platform/embedded-postgres';
-import { migrate } from '../libs/platform/src/database/migrations.js';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { insertSubscribers } from '#testing/subscribers';
-import { startSystem } from '#testing/system';
+import { startSystemOn } from '#testing/system';
+import { startBenchServer } from './support/bench-server.js';
 import { cpuSeconds, treeCpuSeconds } from './support/process-usage.js';
 
 /**
@@ -20,12 +16,8 @@ const CHANGES = Number(process.env['CHANGES'] ?? 100_000);
 const REST_S = Number(process.env['REST_S'] ?? 20);
 const DEADLINE_MS = 1_800_000;
 
-const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-process.env['MAILWRIGHT_TEST_POSTGRES'] = postgres.url('').replace(/\/$/, '');
-await postgres.ensureDatabase('mailwright_template');
-await migrate(postgres.url('mailwright_template'));
-const system = await startSystem({});
+const server = await startBenchServer();
+const system = await startSystemOn(server.database);
 
 try {
   const project = await system.project('BENCH');
@@ -48,8 +40,7 @@ try {
   await measureSegment(client);
 } finally {
   await system.stop();
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
+  await server.stop();
 }
 
 /** A delay, a condition, and another delay on either side. */
@@ -118,14 +109,14 @@ async function measureEntry(automationId: string, work: () => Promise<unknown>):
 async function measureRest(inside: string): Promise<void> {
   await system.database.query('vacuum analyze messaging.automation_runs');
   await pause(5_000);
-  const used = () => [cpuSeconds(system.worker.pid), treeCpuSeconds(postgres.pid)];
+  const used = () => [cpuSeconds(system.worker.pid), treeCpuSeconds(server.pid)];
   const before = used();
   await pause(REST_S * 1_000);
-  const [worker, server] = used().map(
+  const [worker, postgres] = used().map(
     (seconds, index) => `${(((seconds - (before[index] ?? 0)) / REST_S) * 100).toFixed(2)} %`,
   );
   process.stdout.write(
-    `at rest, ${inside}: the worker ${worker}, PostgreSQL ${server} of a core over ${REST_S} s\n`,
+    `at rest, ${inside}: the worker ${worker}, PostgreSQL ${postgres} of a core over ${REST_S} s\n`,
   );
 }
 

@@ -1,19 +1,14 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { startPostgres } from '#platform/embedded-postgres';
-import { migrate } from '../libs/platform/src/database/migrations.js';
 import type { ApiClient } from '#testing/api-client';
-import { openTestDatabase } from '#testing/database';
 import { rsaKey } from '#testing/dkim-keys';
 import { eventually } from '#testing/eventually';
 import { insertSendingDomain } from '#testing/sending-domain';
 import { insertSubscribers } from '#testing/subscribers';
 import { startSystemOn } from '#testing/system';
+import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 import { cpuSeconds, memoryMb, treeCpuSeconds } from './support/process-usage.js';
 import { signaturesPerSecond } from './support/signatures.js';
@@ -66,17 +61,14 @@ interface Measured {
 const usage = () => ({
   at: performance.now(),
   worker: cpuSeconds(system.worker.pid),
-  postgres: treeCpuSeconds(postgres.pid),
+  postgres: treeCpuSeconds(server.pid),
   sink: cpuSeconds(sink.pid),
 });
 
 const rsa = rsaKey('mw1');
-const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-await postgres.ensureDatabase('bench');
-await migrate(postgres.url('bench'));
+const server = await startBenchServer();
 const sink = await startSinkProcess();
-const database = openTestDatabase(postgres.url('bench'));
+const { database } = server;
 const system = await startSystemOn(database, {
   SMTP_URL: sink.url,
   SMTP_CONNECTIONS: CONNECTIONS,
@@ -134,8 +126,7 @@ try {
 } finally {
   await system.stop();
   await sink.stop();
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
+  await server.stop();
 }
 
 async function compareRelays(client: ApiClient, topicId: string): Promise<void> {

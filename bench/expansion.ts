@@ -1,17 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import { audienceEntities } from '#audience';
 import { messagingEntities, MessagingWorkerModule } from '#messaging';
-import { loadConfig, migrate, Notifications, PlatformModule } from '#platform';
-import { startPostgres } from '#platform/embedded-postgres';
+import { loadConfig, Notifications, PlatformModule } from '#platform';
 import { CampaignExpansionService } from '../libs/messaging/src/sending/queueing/campaign-expansion.service.js';
-import { openTestDatabase } from '#testing/database';
 import { insertSubscribers } from '#testing/subscribers';
 import { prepareProject, SECRETS } from '#testing/system';
+import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 
 /**
@@ -22,17 +18,13 @@ const ROWS = Number(process.env['ROWS'] ?? 1_000_000);
 const PAIRS = Number(process.env['PAIRS'] ?? 5);
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-await postgres.ensureDatabase('bench');
-const url = postgres.url('bench');
-await migrate(url);
-const database = openTestDatabase(url);
+const server = await startBenchServer();
+const { database } = server;
 
 @Module({
   imports: [
     PlatformModule.register({
-      config: loadConfig({ NODE_ENV: 'test', DATABASE_URL: url, ...SECRETS }),
+      config: loadConfig({ NODE_ENV: 'test', DATABASE_URL: database.url, ...SECRETS }),
       logger: pino({ level: 'silent' }),
       entities: [...audienceEntities, ...messagingEntities],
       applicationName: 'bench',
@@ -67,8 +59,8 @@ try {
   say(`ratio: ${spread(pairs.map(({ ours, reference }) => ours / reference))}`);
 } finally {
   await context.close();
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
+  await database.drop();
+  await server.stop();
 }
 
 async function topic(environmentId: number): Promise<string> {

@@ -1,17 +1,13 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { ReturnPaths } from '../libs/deliverability/src/bounces/return-path.js';
 import { kindRules } from '../libs/deliverability/src/relays/kinds/kinds.js';
 import { newId } from '#kernel';
-import { migrate } from '#platform';
-import { startPostgres } from '#platform/embedded-postgres';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
+import type { TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { startProgram } from '#testing/program';
 import type { PostedFeedback, ProviderEvent } from '#testing/relays/provider-sink';
 import { standIns } from '#testing/relays/stand-ins';
 import { prepareProject, SECRETS } from '#testing/system';
+import { startBenchServer } from './support/bench-server.js';
 import { cpuSeconds, treeCpuSeconds } from './support/process-usage.js';
 
 /**
@@ -131,13 +127,8 @@ async function measure(
 }
 
 async function main(): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-  await chmod(directory, 0o711);
-  const server = await startPostgres({ directory: join(directory, 'postgres') });
-  await server.ensureDatabase('mailwright_template');
-  await migrate(server.url('mailwright_template'));
-  process.env['MAILWRIGHT_TEST_POSTGRES'] = server.url('').replace(/\/$/, '');
-  const database = await createTestDatabase();
+  const server = await startBenchServer();
+  const { database } = server;
   const variables = {
     DATABASE_URL: database.url,
     FEEDBACK_LIMIT_PER_MINUTE: '10000000',
@@ -185,7 +176,6 @@ async function main(): Promise<void> {
     await Promise.all([worker.stop(), api.stop()]);
     await database.drop();
     await server.stop();
-    await rm(directory, { recursive: true, force: true });
   }
 }
 

@@ -1,15 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { migrate } from '#platform';
-import { startPostgres } from '#platform/embedded-postgres';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { startSmtpSink } from '#testing/smtp-sink';
 import { insertSubscribers } from '#testing/subscribers';
-import { startSystem } from '#testing/system';
+import { startSystemOn } from '#testing/system';
 import { SLOW_LOGIC, slowContent, WORST_CONTENT } from '#testing/worst-content';
+import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 import { memoryMb } from './support/process-usage.js';
 
@@ -22,13 +19,9 @@ const PAIRS = Number(process.env['PAIRS'] ?? 3);
 const PREVIEWS_AT_ONCE = 16;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-process.env['MAILWRIGHT_TEST_POSTGRES'] = postgres.url('').replace(/\/$/, '');
-await postgres.ensureDatabase('mailwright_template');
-await migrate(postgres.url('mailwright_template'));
+const server = await startBenchServer();
 const sink = await startSmtpSink();
-const system = await startSystem({ SMTP_URL: sink.url, REQUIRE_VERIFIED_DOMAIN: 'false' });
+const system = await startSystemOn(server.database, { SMTP_URL: sink.url, REQUIRE_VERIFIED_DOMAIN: 'false' });
 let nonce = 0;
 
 interface Longest {
@@ -72,8 +65,7 @@ try {
 } finally {
   await system.stop();
   await sink.stop();
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
+  await server.stop();
 }
 
 /** Both one after the other, again and again. */

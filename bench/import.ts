@@ -1,15 +1,13 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, open, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import pg from 'pg';
-import { startPostgres } from '#platform/embedded-postgres';
 import { copyIn } from '../libs/platform/src/database/copy-in.js';
-import { migrate } from '../libs/platform/src/database/migrations.js';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
-import { startSystem } from '#testing/system';
+import { startSystemOn } from '#testing/system';
+import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 import { cpuSeconds, memoryMb } from './support/process-usage.js';
 
@@ -32,14 +30,10 @@ interface Measured {
 
 /** The begin of a row whose end is in the next piece of the file. */
 let rest: Buffer = Buffer.alloc(0);
-const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-const file = join(directory, 'people.csv');
+const server = await startBenchServer();
+const file = join(server.directory, 'people.csv');
 await writePeople(file);
-const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-process.env['MAILWRIGHT_TEST_POSTGRES'] = postgres.url('').replace(/\/$/, '');
-await postgres.ensureDatabase('mailwright_template');
-await migrate(postgres.url('mailwright_template'));
-const system = await startSystem({ NODE_OPTIONS });
+const system = await startSystemOn(server.database, { NODE_OPTIONS });
 
 try {
   process.stdout.write(
@@ -83,8 +77,7 @@ try {
   );
 } finally {
   await system.stop();
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
+  await server.stop();
 }
 
 async function importFile(projectKey: string): Promise<Measured> {

@@ -1,14 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { migrate } from '#platform';
-import { startPostgres } from '#platform/embedded-postgres';
 import type { ApiClient } from '#testing/api-client';
-import { openTestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { startSystemOn } from '#testing/system';
 import { makePartitions, type Query } from './support/audience-data.js';
+import { startBenchServer } from './support/bench-server.js';
 import { fillEnvironment, type FilledEnvironment } from './support/environment-data.js';
 import { median, spread } from './support/figures.js';
 import { startSinkProcess } from './support/sink-process.js';
@@ -36,12 +31,9 @@ interface Sample {
 type Times = Map<string, { readonly first: number[]; readonly later: number[] }>;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-await postgres.ensureDatabase('bench');
-await migrate(postgres.url('bench'));
+const server = await startBenchServer();
 const sink = await startSinkProcess();
-const database = openTestDatabase(postgres.url('bench'));
+const { database } = server;
 const query: Query = (text, values) => database.query(text, values);
 const system = await startSystemOn(database, { SMTP_URL: sink.url, REQUIRE_VERIFIED_DOMAIN: 'false' });
 
@@ -61,8 +53,7 @@ try {
 } finally {
   await system.stop();
   await sink.stop();
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
+  await server.stop();
 }
 
 async function sample(): Promise<Sample> {

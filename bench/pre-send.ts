@@ -1,11 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { migrate } from '#platform';
-import { startPostgres } from '#platform/embedded-postgres';
+import { loadavg } from 'node:os';
 import { ApiClient } from '#testing/api-client';
-import { addKey, startSystem } from '#testing/system';
+import { addKey, startSystemOn } from '#testing/system';
 import { fillAudience } from './support/audience-data.js';
+import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 import { cpuSeconds, treeCpuSeconds } from './support/process-usage.js';
 
@@ -18,12 +15,8 @@ const TIMES = Number(process.env['TIMES'] ?? 5);
 const RULES = { version: 1, where: { field: 'custom.plan', op: 'in', value: ['pro', 'team'] } };
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-process.env['MAILWRIGHT_TEST_POSTGRES'] = postgres.url('').replace(/\/$/, '');
-await postgres.ensureDatabase('mailwright_template');
-await migrate(postgres.url('mailwright_template'));
-const system = await startSystem({ REQUIRE_VERIFIED_DOMAIN: 'false' });
+const server = await startBenchServer();
+const system = await startSystemOn(server.database, { REQUIRE_VERIFIED_DOMAIN: 'false' });
 
 try {
   const query = system.database.query.bind(system.database);
@@ -57,8 +50,7 @@ try {
   }
 } finally {
   await system.stop();
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
+  await server.stop();
 }
 
 async function measure(client: ApiClient, path: string): Promise<void> {
@@ -69,7 +61,7 @@ async function measure(client: ApiClient, path: string): Promise<void> {
     const before = {
       at: performance.now(),
       cpu: cpuSeconds(system.api.pid),
-      server: treeCpuSeconds(postgres.pid),
+      server: treeCpuSeconds(server.pid),
     };
     const answer = await client.get(path);
     if (answer.status !== 200) throw new Error(answer.text);
@@ -79,7 +71,7 @@ async function measure(client: ApiClient, path: string): Promise<void> {
     }
     took.push(performance.now() - before.at);
     cpu.push((cpuSeconds(system.api.pid) - before.cpu) * 1_000);
-    serverCpu.push((treeCpuSeconds(postgres.pid) - before.server) * 1_000);
+    serverCpu.push((treeCpuSeconds(server.pid) - before.server) * 1_000);
   }
   say(
     `  ${spread(took, 0)} ms; CPU: ${spread(serverCpu, 0)} ms of the database, ${spread(cpu, 0)} ms of the api`,

@@ -1,14 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startPostgres } from '#platform/embedded-postgres';
-import { migrate } from '../libs/platform/src/database/migrations.js';
 import type { ApiClient } from '#testing/api-client';
-import { openTestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { insertSubscribers } from '#testing/subscribers';
 import { startSystemOn } from '#testing/system';
+import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 import { startSinkProcess } from './support/sink-process.js';
 
@@ -23,12 +18,9 @@ const CONNECTIONS = process.env['CONNECTIONS'] ?? '50';
 const REST_MS = 10_000;
 const WAITING_MAILS = 20;
 
-const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-await postgres.ensureDatabase('bench');
-await migrate(postgres.url('bench'));
+const server = await startBenchServer();
 const sink = await startSinkProcess();
-const database = openTestDatabase(postgres.url('bench'));
+const { database } = server;
 const system = await startSystemOn(database, {
   SMTP_URL: sink.url,
   SMTP_CONNECTIONS: CONNECTIONS,
@@ -66,8 +58,7 @@ try {
 } finally {
   await system.stop();
   await sink.stop();
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
+  await server.stop();
 }
 
 /** Of a tenant of its own; its mails wait for a day. */

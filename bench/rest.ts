@@ -1,13 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { migrate, projectRoot } from '#platform';
-import { startPostgres } from '#platform/embedded-postgres';
-import { openTestDatabase } from '#testing/database';
+import { projectRoot } from '#platform';
 import { startProgram } from '#testing/program';
 import { type RunningSystem, startSystemOn } from '#testing/system';
+import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 import { cpuSeconds, memoryMb } from './support/process-usage.js';
 
@@ -18,14 +15,11 @@ const SETTLED_AFTER_MS = 15_000;
 const LAST_WORDS = 'Ctrl-C stops it';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
 /** By the program that sent them. */
 const statements = new Map<string, number>();
-const postgres = await startPostgres({ directory: join(directory, 'postgres'), onLog: countStatement });
+const server = await startBenchServer(countStatement);
 try {
-  await postgres.ensureDatabase('bench');
-  await migrate(postgres.url('bench'));
-  const system = await startSystemOn(openTestDatabase(postgres.url('bench')), {});
+  const system = await startSystemOn(server.database);
   try {
     await measureRest(system);
     await measureStatements(system);
@@ -33,11 +27,10 @@ try {
   } finally {
     await system.stop();
   }
+  await measureWholeStart();
 } finally {
-  await postgres.stop();
+  await server.stop();
 }
-await measureWholeStart();
-await rm(directory, { recursive: true, force: true });
 
 async function measureRest(programs: RunningSystem): Promise<void> {
   await pause(SETTLED_AFTER_MS);
@@ -92,7 +85,7 @@ async function measureWholeStart(): Promise<void> {
   for (let time = 0; time <= TIMES; time += 1) {
     const began = performance.now();
     const launcher = spawn(process.execPath, [join(projectRoot(), 'dist/apps/launcher/src/main.js')], {
-      cwd: directory,
+      cwd: server.directory,
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -1,21 +1,17 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { audienceEntities } from '#audience';
 import { DeliveryActivityQuery } from '#messaging';
 import { ManualClock, newId } from '#kernel';
 import { Database } from '#platform';
-import { startPostgres } from '#platform/embedded-postgres';
 import { ActivityCatalogue } from '../libs/audience/src/segments/activity-catalogue.query.js';
 import { RuleCatalogueQuery } from '../libs/audience/src/segments/rule-catalogue.query.js';
 import { SegmentEvaluations } from '../libs/audience/src/segments/segment-evaluations.service.js';
 import { SegmentPredicates } from '../libs/audience/src/segments/segment-predicates.service.js';
 import { SegmentRepository } from '../libs/audience/src/segments/segment.repository.js';
 import { prepareForRules } from '../libs/audience/src/segments/set-plans.query.js';
-import { migrate } from '../libs/platform/src/database/migrations.js';
 import { type AudienceData, fillAudience, type Query } from './support/audience-data.js';
+import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 import { type MeasuredRule, measuredRules } from './support/segment-rules.js';
 
@@ -29,11 +25,8 @@ const PAIRS = Number(process.env['PAIRS'] ?? 5);
 const ONLY = process.env['RULE'];
 const EXPLAIN = process.env['EXPLAIN'] === '1';
 
-const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-await postgres.ensureDatabase('bench');
-const url = postgres.url('bench');
-await migrate(url);
+const server = await startBenchServer();
+const { url } = server.database;
 const pool = new pg.Pool({ connectionString: url, max: 1, options: '-c work_mem=64MB -c timezone=UTC' });
 // Its connection is ended by the server's stop, which may come first.
 pool.on('error', () => undefined);
@@ -63,8 +56,8 @@ try {
 } finally {
   await database.close();
   await pool.end();
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
+  await server.database.drop();
+  await server.stop();
 }
 
 interface Measuring {

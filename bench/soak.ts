@@ -1,12 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { loadavg, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { migrate } from '#platform';
-import { startPostgres } from '#platform/embedded-postgres';
 import { insertSubscribers } from '#testing/subscribers';
-import { openTestDatabase } from '#testing/database';
 import { startSystemOn } from '#testing/system';
+import { startBenchServer } from './support/bench-server.js';
 import { growth, type Sample } from './support/growth.js';
 import { MixedLoad } from './support/mixed-load.js';
 import { memoryMb } from './support/process-usage.js';
@@ -28,12 +24,9 @@ const TELL_EVERY = 15;
 const MOST = 0.1;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const directory = await mkdtemp(join(tmpdir(), 'mailwright-soak-'));
-const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-await postgres.ensureDatabase('soak');
-await migrate(postgres.url('soak'));
+const server = await startBenchServer();
 const sink = await startSinkProcess();
-const database = openTestDatabase(postgres.url('soak'));
+const { database } = server;
 const system = await startSystemOn(database, { SMTP_URL: sink.url, REQUIRE_VERIFIED_DOMAIN: 'false' });
 const samples: Record<'api' | 'worker', Sample[]> = { api: [], worker: [] };
 const stopping = new AbortController();
@@ -65,8 +58,7 @@ try {
 } finally {
   await system.stop();
   await sink.stop();
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
+  await server.stop();
 }
 
 async function sample(load: MixedLoad): Promise<void> {

@@ -1,12 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { loadavg, tmpdir } from 'node:os';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { migrate, projectRoot } from '#platform';
-import { startPostgres } from '#platform/embedded-postgres';
-import { addKey, startSystem } from '#testing/system';
+import { projectRoot } from '#platform';
+import { addKey, startSystemOn } from '#testing/system';
 import { type AudienceData, fillAudience, type Query } from './support/audience-data.js';
+import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 import { type Load, load, type LoadRequest } from './support/http-load.js';
 import { cpuSeconds, treeCpuSeconds } from './support/process-usage.js';
@@ -24,12 +23,8 @@ const SIZE = 20;
 const WARM_UP_SECONDS = 10;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-process.env['MAILWRIGHT_TEST_POSTGRES'] = postgres.url('').replace(/\/$/, '');
-await postgres.ensureDatabase('mailwright_template');
-await migrate(postgres.url('mailwright_template'));
-const system = await startSystem();
+const server = await startBenchServer();
+const system = await startSystemOn(server.database);
 const query: Query = (text, values) => system.database.query(text, values);
 const reference = fork(join(projectRoot(), 'dist/bench/reference/subscribers.js'), {
   env: { PATH: process.env['PATH'], DATABASE_URL: system.database.adminUrl },
@@ -58,8 +53,7 @@ try {
 } finally {
   await end(reference);
   await system.stop();
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
+  await server.stop();
 }
 
 interface Target {
@@ -78,13 +72,13 @@ async function measured(
   target: Target,
   ...rest: [() => LoadRequest, { connections: number; seconds: number }]
 ) {
-  const before = { program: cpuSeconds(target.pid), postgres: treeCpuSeconds(postgres.pid) };
+  const before = { program: cpuSeconds(target.pid), postgres: treeCpuSeconds(server.pid) };
   const run = await load(target, ...rest);
   const each = (seconds: number) => (seconds * 1_000) / run.requests;
   return {
     ...run,
     programMs: each(cpuSeconds(target.pid) - before.program),
-    postgresMs: each(treeCpuSeconds(postgres.pid) - before.postgres),
+    postgresMs: each(treeCpuSeconds(server.pid) - before.postgres),
   };
 }
 

@@ -1,14 +1,9 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { migrate } from '#platform';
-import { startPostgres } from '#platform/embedded-postgres';
-import { createTestDatabase } from '#testing/database';
 import { startProgram } from '#testing/program';
 import { SECRETS } from '#testing/system';
 import { load } from './http-load.js';
+import { startBenchServer } from './support/bench-server.js';
 import { median } from './support/figures.js';
 import { cpuSeconds, mainThreadCpuSeconds, memoryMb, treeCpuSeconds } from './support/process-usage.js';
 import { Clicks, type ClickServer, prepareClicks } from './support/tracked-clicks.js';
@@ -173,17 +168,12 @@ async function steady(ours: Clicks, machine: Machine): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-  await chmod(directory, 0o711);
-  const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-  await postgres.ensureDatabase('mailwright_template');
-  await migrate(postgres.url('mailwright_template'));
-  process.env['MAILWRIGHT_TEST_POSTGRES'] = postgres.url('').replace(/\/$/, '');
-  const database = await createTestDatabase();
+  const server = await startBenchServer();
+  const { database } = server;
   const { nextPath, campaignId } = await prepareClicks(database);
   const api = await startProgram('api', { DATABASE_URL: database.url, ...SECRETS });
   const reference = await startReference();
-  const machine = new Machine(postgres.pid);
+  const machine = new Machine(server.pid);
   try {
     const clicks = new Clicks({ name: 'api', pid: api.pid, port: api.port }, nextPath, database);
     await compare(clicks, reference, machine);
@@ -201,8 +191,7 @@ async function main(): Promise<void> {
   } finally {
     await Promise.all([api.stop(), reference.stop()]);
     await database.drop();
-    await postgres.stop();
-    await rm(directory, { recursive: true, force: true });
+    await server.stop();
   }
 }
 

@@ -1,12 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { DomainEvent } from '#kernel';
-import { Database, migrate, PostgresNotifications, publish } from '#platform';
-import { startPostgres } from '#platform/embedded-postgres';
-import { openTestDatabase } from '#testing/database';
+import { Database, PostgresNotifications, publish } from '#platform';
 import { prepareProject } from '#testing/system';
+import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 
 /**
@@ -18,12 +14,9 @@ const SECONDS = Number(process.env['SECONDS'] ?? 3);
 const PAIRS = Number(process.env['PAIRS'] ?? 5);
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-await postgres.ensureDatabase('bench');
-const url = postgres.url('bench');
-await migrate(url);
-const admin = openTestDatabase(url);
+const server = await startBenchServer();
+const { database: admin } = server;
+const { url } = admin;
 const options = { url, poolSize: CLIENTS, applicationName: 'bench', entities: [] };
 const silence = { send: () => Promise.resolve(), close: () => undefined };
 const [woken, silent] = [
@@ -67,8 +60,7 @@ try {
   await notifications.stop();
   await Promise.all([woken.close(), silent.close()]);
   await admin.drop();
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
+  await server.stop();
 }
 
 async function perSecond(work: () => Promise<unknown>): Promise<number> {

@@ -1,16 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startPostgres } from '#platform/embedded-postgres';
-import { migrate } from '../../libs/platform/src/database/migrations.js';
 import type { ApiClient } from '#testing/api-client';
-import { openTestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { executable } from '#testing/executable';
 import type { Environment } from '#testing/program';
 import { type RunningSystem, startSystemOn } from '#testing/system';
 import { Listmonk } from '../reference/listmonk.js';
+import { type BenchServer, startBenchServer } from './bench-server.js';
 
 const FIELDS = Array.from({ length: 8 }, (_, place) => `f${place}`);
 const DEADLINE_MS = 1_800_000;
@@ -61,7 +56,7 @@ export class BothMailers {
     private readonly parts: {
       readonly system: RunningSystem;
       readonly listmonk: Listmonk;
-      readonly postgres: { readonly pid: number };
+      readonly server: BenchServer;
       readonly client: ApiClient;
       readonly topic: { readonly id: string; readonly key: string };
       readonly recipients: number;
@@ -78,17 +73,14 @@ export class BothMailers {
   }
 
   get postgresPid(): number {
-    return this.parts.postgres.pid;
+    return this.parts.server.pid;
   }
 
   static async open(options: BothMailersOptions): Promise<BothMailers> {
     const { relayPort, connections, recipients, variables } = options;
     const [program = ''] = needs();
-    const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-    const postgres = await startPostgres({ directory: join(directory, 'postgres') });
-    for (const name of ['bench', 'listmonk']) await postgres.ensureDatabase(name);
-    await migrate(postgres.url('bench'));
-    const system = await startSystemOn(openTestDatabase(postgres.url('bench')), {
+    const server = await startBenchServer();
+    const system = await startSystemOn(server.database, {
       SMTP_URL: `smtp://127.0.0.1:${relayPort}?tls=off`,
       SMTP_CONNECTIONS: String(connections),
       REQUIRE_VERIFIED_DOMAIN: 'false',
@@ -96,24 +88,23 @@ export class BothMailers {
     });
     const listmonk = await Listmonk.start({
       program,
-      source: process.env['LISTMONK_SOURCE'] ?? directory,
-      directory,
-      databaseUrl: postgres.url('listmonk'),
+      source: process.env['LISTMONK_SOURCE'] ?? server.directory,
+      directory: server.directory,
+      databaseUrl: await server.addDatabase('listmonk'),
       sinkPort: relayPort,
       connections,
     });
     const close = async () => {
       await listmonk.stop();
       await system.stop();
-      await postgres.stop();
-      await rm(directory, { recursive: true, force: true });
+      await server.stop();
     };
     const client = await (await system.project()).client('LIVE');
     await system.database.query(`update billing.subscriptions set plan_tier = 'PRO'`);
     const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
     for (const key of FIELDS) await client.post('/custom-fields', { key, type: 'TEXT', displayName: key });
     const known = { id: topic.at('id'), key: topic.at('topicKey') };
-    return new BothMailers({ system, listmonk, postgres, client, topic: known, recipients }, close);
+    return new BothMailers({ system, listmonk, server, client, topic: known, recipients }, close);
   }
 
   /** Resolves when all are in their list. */

@@ -1,0 +1,39 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrate } from '#platform';
+import { startPostgres } from '#platform/embedded-postgres';
+import { openTestDatabase, type TestDatabase } from '#testing/database';
+
+/** A PostgreSQL with everything durable, and a migrated database in it. */
+export interface BenchServer {
+  readonly pid: number;
+  /** Of its own; it is removed with the server. */
+  readonly directory: string;
+  readonly database: TestDatabase;
+  /** The URL of one more database, which is empty. */
+  addDatabase(name: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** `onLog` is called for each line that the server logs. */
+export async function startBenchServer(onLog?: (line: string) => void): Promise<BenchServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
+  const postgres = await startPostgres({ directory: join(directory, 'postgres'), ...(onLog && { onLog }) });
+  const addDatabase = async (name: string) => {
+    await postgres.ensureDatabase(name);
+    return postgres.url(name);
+  };
+  const url = await addDatabase('bench');
+  await migrate(url);
+  return {
+    pid: postgres.pid,
+    directory,
+    database: openTestDatabase(url),
+    addDatabase,
+    stop: async () => {
+      await postgres.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
