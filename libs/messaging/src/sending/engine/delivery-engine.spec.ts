@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { eventually } from '#testing/eventually';
 import { freePort } from '#testing/ports';
@@ -11,6 +11,7 @@ import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixt
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';
 import { DeliverySources } from './delivery-sources.service.js';
 import { DeliveryJournal } from './delivery-journal.service.js';
+import { InstallationSenders } from './installation-senders.service.js';
 import { LEASE_MS } from './lease.js';
 
 const DAY = 24 * 60 * MINUTE;
@@ -96,6 +97,22 @@ describe('the delivery engine', () => {
     const campaigns = fixture.get(DeliverySources).of('LIVE').at(-1);
     await campaigns?.claim(10, newId());
     expect(await fixture.campaign(campaign.id)).toMatchObject({ status: 'SENT', completed_at: lastSentAt });
+  });
+
+  it('ends a campaign with its last mail, and not at the next turn', async () => {
+    const { id } = await fixture.queuedCampaign(scope, 3);
+    const { setTimeout: later } = globalThis;
+    const noTurn = jest
+      .spyOn(globalThis, 'setTimeout')
+      .mockImplementation((turn) => later(turn, DAY).unref());
+    try {
+      // They hear of nothing.
+      fixture.get(InstallationSenders).start();
+      while ((await statusOf(id)) !== 'SENT') expect(await statusOf(id)).toMatch(/SENDING|SENT/);
+    } finally {
+      noTurn.mockRestore();
+    }
+    expect(sink.count()).toBe(3);
   });
 
   it('suppresses an address that does not exist, and gives its e-mail back', async () => {
