@@ -23,8 +23,9 @@ class CopyOut extends Readable implements pg.Submittable {
     this.#connection?.stream.resume();
   }
 
+  /** pg writes later messages over what it gives here. */
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
-    if (!this.push(chunk)) this.#connection?.stream.pause();
+    if (!this.push(Buffer.from(chunk))) this.#connection?.stream.pause();
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
