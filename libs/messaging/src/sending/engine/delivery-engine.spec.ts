@@ -100,6 +100,9 @@ describe('the delivery engine', () => {
   });
 
   it('ends a campaign with its last mail, and not at the next turn', async () => {
+    // With connections of its own: none of them has to be made again.
+    fixture = await MessagingFixture.open({ SMTP_URL: `smtp://127.0.0.1:${port}` });
+    scope = await fixture.scope();
     const { id } = await fixture.queuedCampaign(scope, 3);
     const { setTimeout: later } = globalThis;
     const noTurn = jest
