@@ -55,10 +55,13 @@ interface Measured {
   /** What the other programs used meanwhile, ms a mail. */
   readonly postgres: number;
   readonly sink: number;
+  /** Bytes a mail. */
+  readonly wal: number;
 }
 
-/** CPU seconds so far of everything that takes part. */
-const usage = () => ({
+/** CPU seconds so far of everything that takes part, and bytes of WAL. */
+const usage = async () => ({
+  wal: await server.walBytes(),
   at: performance.now(),
   worker: cpuSeconds(system.worker.pid),
   postgres: treeCpuSeconds(server.pid),
@@ -106,6 +109,12 @@ try {
   process.stdout.write(`mails/s: ${table(({ perSecond }) => perSecond)}\n`);
   process.stdout.write(`CPU ms a mail (worker, program): ${table(({ cpuMsPerMail }) => cpuMsPerMail)}\n`);
   process.stdout.write(`CPU ms a mail (PostgreSQL): ${table(({ postgres: cpu }) => cpu)}\n`);
+  process.stdout.write(
+    `WAL, bytes a mail: ${spread(
+      pairs.map(({ ours }) => ours.wal),
+      0,
+    )}\n`,
+  );
   process.stdout.write(`CPU ms a mail (sink): ${table(({ sink: cpu }) => cpu)}\n`);
   process.stdout.write(
     `ratio: ${spread(pairs.map(({ ours, reference }) => ours.perSecond / reference.perSecond))}\n`,
@@ -172,18 +181,19 @@ async function sendCampaign(client: ApiClient, topicId: string): Promise<Measure
     topicIds: [topicId],
   });
   const key = created.at('campaignKey');
-  const before = usage();
+  const before = await usage();
   const queued = await client.post(`/campaigns/${key}/send`);
   if (queued.status !== 200) throw new Error(queued.text);
   // Seldom: each look takes CPU from what is measured.
   while ((await client.get(`/campaigns/${key}`)).at('status') !== 'SENT') await delay(100);
-  const after = usage();
+  const after = await usage();
   const each = (part: 'worker' | 'postgres' | 'sink') => ((after[part] - before[part]) * 1_000) / RECIPIENTS;
   return {
     perSecond: (RECIPIENTS * 1_000) / (after.at - before.at),
     cpuMsPerMail: each('worker'),
     postgres: each('postgres'),
     sink: each('sink'),
+    wal: (after.wal - before.wal) / RECIPIENTS,
   };
 }
 
@@ -204,6 +214,7 @@ async function sendReference(raw: Buffer): Promise<Measured> {
     cpuMsPerMail: (cpu * 1_000) / RECIPIENTS,
     postgres: 0,
     sink: sinkCpu,
+    wal: 0,
   };
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { startProgram } from '#testing/program';
 import { SECRETS } from '#testing/system';
 import { load } from './http-load.js';
-import { startBenchServer } from './support/bench-server.js';
+import { type BenchServer, startBenchServer } from './support/bench-server.js';
 import { median } from './support/figures.js';
 import { cpuSeconds, mainThreadCpuSeconds, memoryMb, treeCpuSeconds } from './support/process-usage.js';
 import { Clicks, type ClickServer, prepareClicks } from './support/tracked-clicks.js';
@@ -146,7 +146,8 @@ async function compare(ours: Clicks, reference: ClickServer, machine: Machine): 
   print('CPU of PostgreSQL per click written, µs', written, 1);
 }
 
-async function steady(ours: Clicks, machine: Machine): Promise<void> {
+async function steady(ours: Clicks, machine: Machine, server: BenchServer): Promise<void> {
+  const wal = await server.walBytes();
   const usage = () => [cpuSeconds(ours.api.pid), machine.postgresSeconds()] as const;
   const before = usage();
   const { answers, errors, seconds } = await load({
@@ -161,9 +162,10 @@ async function steady(ours: Clicks, machine: Machine): Promise<void> {
   await ours.written();
   const late = Math.round(performance.now() - begin);
   const [api, postgres] = usage().map((now, index) => (((now - before[index]!) / answers) * 1e6).toFixed(1));
+  const bytes = (((await server.walBytes()) - wal) / answers).toFixed(0);
   process.stdout.write(
     `${STEADY_RATE} clicks/s for ${STEADY_SECONDS} s: ${answers} answered in ${seconds.toFixed(1)} s, ${errors} errors, ` +
-      `all written ${late} ms after the last; µs of CPU a click: api ${api}, PostgreSQL ${postgres}\n`,
+      `all written ${late} ms after the last; µs of CPU a click: api ${api}, PostgreSQL ${postgres}; bytes of WAL a click: ${bytes}\n`,
   );
 }
 
@@ -177,7 +179,7 @@ async function main(): Promise<void> {
   try {
     const clicks = new Clicks({ name: 'api', pid: api.pid, port: api.port }, nextPath, database);
     await compare(clicks, reference, machine);
-    await steady(clicks, machine);
+    await steady(clicks, machine, server);
     process.stdout.write(`peak memory of the api: ${memoryMb(api.pid).peak} MB\n`);
     const rows = await database.query<{ counted: string; actual: string; events: string }>(
       `select (select sum(clicked) from messaging.campaign_counters where campaign_id = $1) as counted,

@@ -11,6 +11,8 @@ export interface BenchServer {
   /** Of its own; it is removed with the server. */
   readonly directory: string;
   readonly database: TestDatabase;
+  /** Bytes of WAL since the server was made. */
+  walBytes(): Promise<number>;
   /** The URL of one more database, which is empty. */
   addDatabase(name: string): Promise<string>;
   stop(): Promise<void>;
@@ -26,10 +28,15 @@ export async function startBenchServer(onLog?: (line: string) => void): Promise<
   };
   const url = await addDatabase('bench');
   await migrate(url);
+  const database = openTestDatabase(url);
   return {
     pid: postgres.pid,
     directory,
-    database: openTestDatabase(url),
+    database,
+    walBytes: async () => {
+      const [row] = await database.query<{ n: string }>(`select pg_current_wal_insert_lsn() - '0/0' as n`);
+      return Number(row?.n);
+    },
     addDatabase,
     stop: async () => {
       await postgres.stop();
