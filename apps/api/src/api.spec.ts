@@ -213,7 +213,7 @@ describe('The api', () => {
   });
 
   it('chooses another port when the one that it chose is given to somebody else', async () => {
-    const { listen } = Server.prototype;
+    const listen = Reflect.get(Server.prototype, 'listen') as (this: Server, ...asked: unknown[]) => Server;
     const other = createServer();
     let given = 0;
     const spy = jest.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server, ...asked) {
