@@ -51,8 +51,6 @@ export class DeliverySender {
   #claiming = false;
   #seenChanges = 0;
   #exhausted = false;
-  /** Something ended since the last claim, so that a campaign may be over. */
-  #endedSinceClaim = false;
   #stopping = false;
   #signal: (() => void) | undefined;
   #renewal: NodeJS.Timeout | undefined;
@@ -94,8 +92,9 @@ export class DeliverySender {
       if (this.#hasBatch()) {
         await this.#gather();
         await this.#writeBatch();
+        // The last has ended, and with it a campaign perhaps.
+        if (this.#atHand().length === 0) this.#exhausted = false;
       } else if (this.#onWire.size > 0 || this.#claiming) await this.#change();
-      else if (this.#endedSinceClaim) this.#endedSinceClaim = this.#exhausted = false;
       else return;
     }
   }
@@ -127,7 +126,6 @@ export class DeliverySender {
     const wanted = this.parts.route.toClaim(this.#ready, [...this.#onWire.values()]);
     if (wanted === 0) return;
     this.#claiming = true;
-    this.#endedSinceClaim = false;
     void this.#claim(wanted).finally(() => {
       this.#claiming = false;
       this.#signal?.();
@@ -186,7 +184,6 @@ export class DeliverySender {
     const flushed = first.leaseEpoch === null;
     const batch = { outcomes, starting, usagePeriod, flushed };
     const { marked, epoch } = await journal.write(scope, batch, clock.now());
-    if (ended.length > 0) this.#endedSinceClaim = true;
     this.#writeAgain(this.#unflushed.written(epoch, flushed ? [] : ended, performance.now()));
     for (const { delivery, state } of outcomes) metrics.count(delivery.kind, state);
     for (const work of mails) if (marked.has(work.delivery.id)) void this.#send(work);
