@@ -324,7 +324,7 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('retire ' || parent, 0));
   -- One at a time: the next goes when the one before is archived.
   if kept_from is null or exists (
-    select from pg_class c
+    select 1 from pg_class c
     where c.relnamespace = 'retired'::regnamespace and c.relkind = 'r' and starts_with(c.relname, parent_name || '_')
   ) then
     return false;
@@ -340,16 +340,16 @@ begin
     return false;
   end if;
   execute format('lock table only %s in access exclusive mode', parent);
-  execute format('select exists (select from %s)', earlier) into has_rows;
+  execute format('select exists (select 1 from %s)', earlier) into has_rows;
   target := case when has_rows then earlier else month end;
   if not has_rows then
-    execute format('select exists (select from %s)', month) into has_rows;
+    execute format('select exists (select 1 from %s)', month) into has_rows;
   end if;
   if has_rows and parent_name = 'deliveries' then
     -- By the indexes of open deliveries: nothing is read here, while everybody waits.
-    execute format('select exists (select from %1$s where finished_at is null and kind = ''CAMPAIGN'')
-      or exists (select from %1$s where finished_at is null and kind in (''OPT_IN'', ''TEST''))
-      or exists (select from %1$s where finished_at is null and kind = ''AUTOMATION'')', target) into is_open;
+    execute format('select exists (select 1 from %1$s where finished_at is null and kind = ''CAMPAIGN'')
+      or exists (select 1 from %1$s where finished_at is null and kind in (''OPT_IN'', ''TEST''))
+      or exists (select 1 from %1$s where finished_at is null and kind = ''AUTOMATION'')', target) into is_open;
     if is_open then
       raise exception 'Deliveries of % are open.', target;
     end if;
@@ -1104,9 +1104,7 @@ CREATE INDEX subscribers_of_status ON audience.subscribers USING btree (environm
 CREATE TRIGGER count_deleted AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS rows_before FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
 CREATE TRIGGER count_inserted AFTER INSERT ON audience.subscribers REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
 CREATE TRIGGER count_updated AFTER UPDATE ON audience.subscribers REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
-CREATE TRIGGER drop_recorded_triggers AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.drop_recorded_triggers();
-CREATE TRIGGER leave_segments AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.leave_segments();
-CREATE TRIGGER remove_consents AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.remove_consents();
+CREATE TRIGGER remove_traces AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.remove_traces();
 alter table audience.subscribers enable row level security;
 alter table audience.subscribers force row level security;
 create policy app_rows on audience.subscribers for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
@@ -1283,26 +1281,40 @@ CREATE OR REPLACE FUNCTION audience.count_consents()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+declare
+  counted record;
 begin
   if tg_op = 'INSERT' then
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, status, topic_id::text, subscriber_status, count(*)
-    from rows_after where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
-    group by environment_id, status, topic_id, subscriber_status;
+    for counted in
+      select environment_id, status, topic_id::text as key, subscriber_status, count(*) as delta
+      from rows_after where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
+      group by environment_id, status, topic_id, subscriber_status
+    loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, counted.status, counted.key, counted.subscriber_status, counted.delta);
+    end loop;
   elsif tg_op = 'DELETE' then
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, status, topic_id::text, subscriber_status, -count(*)
-    from rows_before where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
-    group by environment_id, status, topic_id, subscriber_status;
+    for counted in
+      select environment_id, status, topic_id::text as key, subscriber_status, -count(*) as delta
+      from rows_before where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
+      group by environment_id, status, topic_id, subscriber_status
+    loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, counted.status, counted.key, counted.subscriber_status, counted.delta);
+    end loop;
   else
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, status, topic_id::text, subscriber_status, sum(sign) from (
-      select environment_id, status, topic_id, subscriber_status, -1 as sign from rows_before
-      union all
-      select environment_id, status, topic_id, subscriber_status, 1 from rows_after
-    ) r
-    where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
-    group by environment_id, status, topic_id, subscriber_status having sum(sign) <> 0;
+    for counted in
+      select environment_id, status, topic_id::text as key, subscriber_status, sum(sign) as delta from (
+        select environment_id, status, topic_id, subscriber_status, -1 as sign from rows_before
+        union all
+        select environment_id, status, topic_id, subscriber_status, 1 from rows_after
+      ) r
+      where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
+      group by environment_id, status, topic_id, subscriber_status having sum(sign) <> 0
+    loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, counted.status, counted.key, counted.subscriber_status, counted.delta);
+    end loop;
   end if;
   return null;
 end $function$;
@@ -1312,30 +1324,59 @@ CREATE OR REPLACE FUNCTION audience.count_subscribers()
  RETURNS trigger
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
-declare moved uuid[];
+declare
+  moved record;
+  counted record;
 begin
   if tg_op = 'INSERT' then
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, 'SUBSCRIBERS', '', status, count(*) from rows_after group by environment_id, status
-    union all
-    select environment_id, 'CREATED', audience.day_of(created_at), status, count(*)
-    from rows_after group by environment_id, audience.day_of(created_at), status;
-  elsif tg_op = 'DELETE' then
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, 'SUBSCRIBERS', '', status, -count(*) from rows_before group by environment_id, status
-    union all
-    select environment_id, 'CREATED', audience.day_of(created_at), status, -count(*)
-    from rows_before group by environment_id, audience.day_of(created_at), status;
-  else
-    moved := array(
-      select id
-      from (select id, status, created_at from rows_before union all select id, status, created_at from rows_after) r
-      group by id having min(status) <> max(status) or min(created_at) <> max(created_at)
-    );
-    if moved = '{}' then return null; end if;
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, kind, key, state, sum(sign) from (
+    for counted in
+      select environment_id, 'SUBSCRIBERS' as kind, '' as key, status, count(*) as delta
+      from rows_after group by environment_id, status
+      union all
+      select environment_id, 'CREATED', audience.day_of(created_at), status, count(*)
+      from rows_after group by environment_id, audience.day_of(created_at), status
+    loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, counted.kind, counted.key, counted.status, counted.delta);
+    end loop;
+    return null;
+  end if;
+  if tg_op = 'DELETE' then
+    for counted in
+      select environment_id, 'SUBSCRIBERS' as kind, '' as key, status, -count(*) as delta
+      from rows_before group by environment_id, status
+      union all
+      select environment_id, 'CREATED', audience.day_of(created_at), status, -count(*)
+      from rows_before group by environment_id, audience.day_of(created_at), status
+    loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, counted.kind, counted.key, counted.status, counted.delta);
+    end loop;
+    return null;
+  end if;
+  for moved in
+    select environment_id, array_agg(id) as ids, array_agg(status) as statuses, array_agg(created_at) as created
+    from (
+      select environment_id, id, max(status) filter (where is_after) as status, max(created_at) filter (where is_after) as created_at
+      from (
+        select environment_id, id, status, created_at, false as is_after from rows_before
+        union all
+        select environment_id, id, status, created_at, true from rows_after
+      ) r
+      group by environment_id, id having min(status) <> max(status) or min(created_at) <> max(created_at)
+    ) m
+    group by environment_id
+  loop
+    update audience.consents c set subscriber_status = m.status, subscriber_created_at = m.created_at
+    from unnest(moved.ids, moved.statuses, moved.created) as m(id, status, created_at)
+    where c.environment_id = moved.environment_id and c.subscriber_id = m.id;
+  end loop;
+  if not found then return null; end if;
+  for counted in
+    select environment_id, kind, key, state, sum(sign) as delta from (
       select environment_id, 'SUBSCRIBERS' as kind, '' as key, status as state, -1 as sign from rows_before
       union all
       select environment_id, 'SUBSCRIBERS', '', status, 1 from rows_after
@@ -1344,12 +1385,11 @@ begin
       union all
       select environment_id, 'CREATED', audience.day_of(created_at), status, 1 from rows_after
     ) r
-    group by environment_id, kind, key, state having sum(sign) <> 0;
-    update audience.consents c
-    set (subscriber_status, subscriber_created_at) =
-      (select b.status, b.created_at from audience.subscribers b where b.id = c.subscriber_id)
-    where c.subscriber_id = any (moved);
-  end if;
+    group by environment_id, kind, key, state having sum(sign) <> 0
+  loop
+    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+    values (counted.environment_id, counted.kind, counted.key, counted.state, counted.delta);
+  end loop;
   return null;
 end $function$;
 -- called by public
@@ -1359,21 +1399,31 @@ CREATE OR REPLACE FUNCTION audience.count_suppressions()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+declare
+  counted record;
 begin
   if tg_op = 'INSERT' then
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, 'SUPPRESSIONS', '', reason, count(*) from rows_after group by environment_id, reason;
+    for counted in select environment_id, reason, count(*) as delta from rows_after group by environment_id, reason loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, 'SUPPRESSIONS', '', counted.reason, counted.delta);
+    end loop;
   elsif tg_op = 'DELETE' then
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, 'SUPPRESSIONS', '', reason, -count(*) from rows_before group by environment_id, reason;
+    for counted in select environment_id, reason, -count(*) as delta from rows_before group by environment_id, reason loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, 'SUPPRESSIONS', '', counted.reason, counted.delta);
+    end loop;
   else
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, 'SUPPRESSIONS', '', reason, sum(sign) from (
-      select environment_id, reason, -1 as sign from rows_before
-      union all
-      select environment_id, reason, 1 from rows_after
-    ) r
-    group by environment_id, reason having sum(sign) <> 0;
+    for counted in
+      select environment_id, reason, sum(sign) as delta from (
+        select environment_id, reason, -1 as sign from rows_before
+        union all
+        select environment_id, reason, 1 from rows_after
+      ) r
+      group by environment_id, reason having sum(sign) <> 0
+    loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, 'SUPPRESSIONS', '', counted.reason, counted.delta);
+    end loop;
   end if;
   return null;
 end $function$;
@@ -1393,7 +1443,7 @@ CREATE OR REPLACE FUNCTION audience.depersonalise_ledger(erased_subscriber uuid)
  SET search_path TO 'pg_catalog'
 AS $function$
 begin
-  if exists (select from audience.subscribers b where b.id = erased_subscriber) then
+  if exists (select 1 from audience.subscribers b where b.id = erased_subscriber) then
     raise exception 'The subscriber is not erased.';
   end if;
   update audience.consent_ledger l
@@ -1410,23 +1460,11 @@ CREATE OR REPLACE FUNCTION audience.describe_consent()
 AS $function$
 begin
   select b.status, b.created_at into new.subscriber_status, new.subscriber_created_at
-  from audience.subscribers b where b.id = new.subscriber_id;
+  from audience.subscribers b where b.environment_id = new.environment_id and b.id = new.subscriber_id;
   return new;
 end $function$;
 -- called by public
 comment on function audience.describe_consent() is 'Copies the subscriber''s status to a new consent, unless the statement brings it, as those do that add thousands. Whoever adds a consent holds the lock of the subscriber''s row, or has just made it: the status stays what it is.';
-
-CREATE OR REPLACE FUNCTION audience.drop_recorded_triggers()
- RETURNS trigger
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
-AS $function$
-begin
-  delete from audience.recorded_triggers s using erased e where s.subscriber_id = e.id;
-  return null;
-end $function$;
--- called by public
-comment on function audience.drop_recorded_triggers() is 'Removes what erased people had triggered.';
 
 CREATE OR REPLACE FUNCTION audience.fold_counters(most integer)
  RETURNS bigint
@@ -1456,27 +1494,6 @@ RETURN casefold((value COLLATE pg_c_utf8));
 -- called by public
 comment on function audience.folded(text) is 'What texts are compared by in rules: Unicode''s simple case folding, character by character (ς and σ are one letter, ß is not ss).';
 
-CREATE OR REPLACE FUNCTION audience.leave_segments()
- RETURNS trigger
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
-AS $function$
-begin
-  -- The segments before their members, as an evaluation does.
-  perform from audience.segments s
-  where s.id in (select m.segment_id from audience.segment_members m join erased e on m.subscriber_id = e.id)
-  order by s.id for no key update;
-  with gone as (
-    delete from audience.segment_members m using erased e where m.subscriber_id = e.id returning m.segment_id
-  )
-  update audience.segments s set member_count = s.member_count - g.quantity
-  from (select segment_id, count(*) as quantity from gone group by segment_id) g
-  where s.id = g.segment_id;
-  return null;
-end $function$;
--- called by public
-comment on function audience.leave_segments() is 'Takes who is erased out of all segments and their counts.';
-
 CREATE OR REPLACE FUNCTION audience.live_subscribers_of_tenant()
  RETURNS bigint
  LANGUAGE sql
@@ -1495,14 +1512,16 @@ comment on function audience.live_subscribers_of_tenant() is 'How many subscribe
 CREATE OR REPLACE FUNCTION audience.record_events()
  RETURNS trigger
  LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
 AS $function$
+declare
+  happened record;
 begin
-  insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id, data)
-  select a.environment_id, w.watcher_id, a.subscriber_id, a.properties
-  from rows_after a
-  join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'CUSTOM_EVENT'
-    and w.subject = a.name and w.is_open;
+  for happened in
+    select environment_id, name, array_agg(subscriber_id) as ids, array_agg(properties) as data from rows_after
+    group by environment_id, name
+  loop
+    perform audience.record_triggers(happened.environment_id, 'CUSTOM_EVENT', happened.name, happened.ids, happened.data);
+  end loop;
   return null;
 end $function$;
 -- called by public
@@ -1511,28 +1530,30 @@ comment on function audience.record_events() is 'Triggers the automations that w
 CREATE OR REPLACE FUNCTION audience.record_subscribed()
  RETURNS trigger
  LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
 AS $function$
+declare
+  subscribed record;
 begin
-  if not exists (select from audience.trigger_watches where kind = 'SUBSCRIBED' and is_open) then return null; end if;
   if tg_op = 'INSERT' then
-    insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id)
-    select a.environment_id, w.watcher_id, a.subscriber_id
-    from rows_after a
-    join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
-      and w.subject = a.topic_id::text and w.is_open
-    where a.status = 'SUBSCRIBED';
+    for subscribed in
+      select environment_id, topic_id, array_agg(subscriber_id) as ids from rows_after where status = 'SUBSCRIBED'
+      group by environment_id, topic_id
+    loop
+      perform audience.record_triggers(subscribed.environment_id, 'SUBSCRIBED', subscribed.topic_id::text, subscribed.ids, null);
+    end loop;
   else
-    insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id)
-    select a.environment_id, w.watcher_id, a.subscriber_id
-    -- As a set, which is sorted or hashed: a join might compare them row by row.
-    from (
-      select environment_id, subscriber_id, topic_id from rows_after where status = 'SUBSCRIBED'
-      except
-      select environment_id, subscriber_id, topic_id from rows_before where status = 'SUBSCRIBED'
-    ) a
-    join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
-      and w.subject = a.topic_id::text and w.is_open;
+    for subscribed in
+      select environment_id, topic_id, array_agg(subscriber_id) as ids
+      -- As a set, which is sorted or hashed: a join might compare them row by row.
+      from (
+        select environment_id, subscriber_id, topic_id from rows_after where status = 'SUBSCRIBED'
+        except
+        select environment_id, subscriber_id, topic_id from rows_before where status = 'SUBSCRIBED'
+      ) a
+      group by environment_id, topic_id
+    loop
+      perform audience.record_triggers(subscribed.environment_id, 'SUBSCRIBED', subscribed.topic_id::text, subscribed.ids, null);
+    end loop;
   end if;
   return null;
 end $function$;
@@ -1542,29 +1563,65 @@ comment on function audience.record_subscribed() is 'Triggers the automations th
 CREATE OR REPLACE FUNCTION audience.record_transitions()
  RETURNS trigger
  LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
 AS $function$
+declare
+  moved record;
 begin
-  insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id)
-  select a.environment_id, w.watcher_id, a.subscriber_id
-  from rows_after a
-  join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SEGMENT_' || a.kind
-    and w.subject = a.segment_id::text and w.is_open;
+  for moved in
+    select environment_id, kind, segment_id, array_agg(subscriber_id) as ids from rows_after
+    group by environment_id, kind, segment_id
+  loop
+    perform audience.record_triggers(moved.environment_id, 'SEGMENT_' || moved.kind, moved.segment_id::text, moved.ids, null);
+  end loop;
   return null;
 end $function$;
 -- called by public
 comment on function audience.record_transitions() is 'Triggers the automations that wait for who enters or leaves a segment.';
 
-CREATE OR REPLACE FUNCTION audience.remove_consents()
- RETURNS trigger
+CREATE OR REPLACE FUNCTION audience.record_triggers(of_environment bigint, of_kind text, of_subject text, subscribers uuid[], data jsonb[])
+ RETURNS void
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
 AS $function$
 begin
-  delete from audience.consents c where c.subscriber_id in (select e.id from erased e);
+  insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id, data)
+  select w.environment_id, w.watcher_id, s.id, s.data
+  from audience.trigger_watches w cross join unnest(subscribers, data) as s(id, data)
+  where w.environment_id = of_environment and w.kind = of_kind and w.subject = of_subject and w.is_open;
+end $function$;
+-- called by public
+comment on function audience.record_triggers(bigint,text,text,uuid[],jsonb[]) is 'Triggers the automations that wait for what happened to these people. Called by the triggers below, as whoever writes.';
+
+CREATE OR REPLACE FUNCTION audience.remove_traces()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  gone record;
+begin
+  for gone in select environment_id, array_agg(id) as ids from erased group by environment_id loop
+    delete from audience.consents where environment_id = gone.environment_id and subscriber_id = any (gone.ids);
+    delete from audience.recorded_triggers where environment_id = gone.environment_id and subscriber_id = any (gone.ids);
+    -- The segments before their members, as an evaluation does.
+    perform from audience.segments s
+    where s.environment_id = gone.environment_id and s.id in (
+      select m.segment_id from audience.segment_members m
+      where m.environment_id = gone.environment_id and m.subscriber_id = any (gone.ids)
+    )
+    order by s.id for no key update;
+    with left_now as (
+      delete from audience.segment_members m
+      where m.environment_id = gone.environment_id and m.subscriber_id = any (gone.ids) returning m.segment_id
+    )
+    update audience.segments s set member_count = s.member_count - l.quantity
+    from (select segment_id, count(*) as quantity from left_now group by segment_id) l
+    where s.environment_id = gone.environment_id and s.id = l.segment_id;
+  end loop;
   return null;
 end $function$;
 -- called by public
+comment on function audience.remove_traces() is 'Removes the consents of who is erased, what they had triggered, and takes them out of all segments and their counts.';
 
 CREATE OR REPLACE FUNCTION audience.repair_counters()
  RETURNS bigint
@@ -2200,7 +2257,7 @@ declare
   next_version int;
 begin
   for plan in select * from jsonb_array_elements(catalogue -> 'plans') loop
-    continue when exists (select from billing.plan_versions v
+    continue when exists (select 1 from billing.plan_versions v
       where v.tier = plan ->> 'tier' and v.retired_at is null and v.content = plan);
     update billing.plan_versions v set retired_at = now() where v.tier = plan ->> 'tier' and v.retired_at is null;
     next_version := coalesce((select max(v.version) from billing.plan_versions v where v.tier = plan ->> 'tier'), 0) + 1;
@@ -2266,7 +2323,7 @@ begin
   if not found then
     insert into billing.email_settlements (tenant_id, period_start, used, released) values (tenant, period, used, released);
   -- Nearly always there is nothing to fold: nobody else settles at the same moment.
-  elsif exists (select from billing.email_settlements s where s.tenant_id = tenant and s.period_start = period) then
+  elsif exists (select 1 from billing.email_settlements s where s.tenant_id = tenant and s.period_start = period) then
     perform billing.fold_settlements(tenant, period, used, released);
   else
     update billing.email_usage u
@@ -2999,22 +3056,32 @@ CREATE OR REPLACE FUNCTION messaging.count_runs()
  LANGUAGE plpgsql
  SET enable_nestloop TO 'off'
 AS $function$
+declare
+  counted record;
 begin
   if tg_op = 'INSERT' then
-    insert into messaging.automation_counters as c (automation_number, writer, environment_id, entered)
-    select automation_number, pg_backend_pid() % 32, environment_id, count(*)
-    from rows_after group by automation_number, environment_id order by automation_number
-    on conflict (automation_number, writer, environment_id) do update set entered = c.entered + excluded.entered;
+    for counted in
+      select automation_number, environment_id, count(*) as entered
+      from rows_after group by automation_number, environment_id order by automation_number
+    loop
+      insert into messaging.automation_counters as c (automation_number, writer, environment_id, entered)
+      values (counted.automation_number, pg_backend_pid() % 32, counted.environment_id, counted.entered)
+      on conflict (automation_number, writer, environment_id) do update set entered = c.entered + excluded.entered;
+    end loop;
   else
-    insert into messaging.automation_counters as c (automation_number, writer, environment_id, completed, ended)
-    select a.automation_number, pg_backend_pid() % 32, a.environment_id,
-      count(*) filter (where a.status in ('COMPLETED', 'CONVERTED')),
-      count(*) filter (where a.status not in ('COMPLETED', 'CONVERTED'))
-    from rows_after a join rows_before b on b.id = a.id
-    where b.status = 'ACTIVE' and a.status <> 'ACTIVE'
-    group by a.automation_number, a.environment_id order by a.automation_number
-    on conflict (automation_number, writer, environment_id) do update
-    set completed = c.completed + excluded.completed, ended = c.ended + excluded.ended;
+    for counted in
+      select a.automation_number, a.environment_id,
+        count(*) filter (where a.status in ('COMPLETED', 'CONVERTED')) as completed,
+        count(*) filter (where a.status not in ('COMPLETED', 'CONVERTED')) as ended
+      from rows_after a join rows_before b on b.id = a.id
+      where b.status = 'ACTIVE' and a.status <> 'ACTIVE'
+      group by a.automation_number, a.environment_id order by a.automation_number
+    loop
+      insert into messaging.automation_counters as c (automation_number, writer, environment_id, completed, ended)
+      values (counted.automation_number, pg_backend_pid() % 32, counted.environment_id, counted.completed, counted.ended)
+      on conflict (automation_number, writer, environment_id) do update
+      set completed = c.completed + excluded.completed, ended = c.ended + excluded.ended;
+    end loop;
   end if;
   return null;
 end $function$;
@@ -3442,7 +3509,7 @@ AS $function$
 begin
   perform pg_advisory_xact_lock(hashtextextended('sending domain ' || wanted, 0));
   return exists (
-    select from deliverability.sending_domains d
+    select 1 from deliverability.sending_domains d
     where d.domain_name = wanted and d.tenant_id <> platform.tenant_id()
       and d.verified_at is not null and d.status <> 'EXPIRED'
   );
@@ -3477,7 +3544,7 @@ begin
   insert into deliverability.distrust_reports (delivery_id, destination, reported_at) values (of_delivery, distrusting, at)
   on conflict (delivery_id) do nothing;
   select count(*) into reports from (
-    select from deliverability.distrust_reports r
+    select 1 from deliverability.distrust_reports r
     where r.destination = distrusting and r.reported_at > since limit enough
   ) r;
   return reports >= enough and deliverability.slow_destination(distrusting, at, until);
@@ -3530,9 +3597,9 @@ AS $function$
 #variable_conflict use_column
 begin
   if not exists (
-    select from jsonb_to_recordset(requests) as r(destination text, rate double precision)
+    select 1 from jsonb_to_recordset(requests) as r(destination text, rate double precision)
     where r.rate is not null
-      or exists (select from deliverability.slowed_destinations s where s.destination = r.destination and s.slow_until > at)
+      or exists (select 1 from deliverability.slowed_destinations s where s.destination = r.destination and s.slow_until > at)
   ) then
     return;
   end if;
@@ -3541,7 +3608,7 @@ begin
   from jsonb_to_recordset(requests) as r(destination text, rate double precision, burst double precision)
   left join deliverability.slowed_destinations s on s.destination = r.destination and s.slow_until > at
   where (r.rate is not null or s.destination is not null)
-    and not exists (select from deliverability.destination_budgets b where b.destination = r.destination)
+    and not exists (select 1 from deliverability.destination_budgets b where b.destination = r.destination)
   order by r.destination
   on conflict do nothing;
   -- The statement after this one sees what those had written that were waited for.

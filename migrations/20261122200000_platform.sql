@@ -6,7 +6,7 @@ declare
 begin
   foreach wanted in array array['mailwright_app', 'mailwright_system', 'mailwright_owner'] loop
     begin
-      if not exists (select from pg_roles where rolname = wanted) then
+      if not exists (select 1 from pg_roles where rolname = wanted) then
         execute format('create role %I nologin', wanted);
       end if;
     exception when duplicate_object or unique_violation then null;

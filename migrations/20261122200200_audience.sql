@@ -99,7 +99,7 @@ alter table audience.subscriber_events add primary key (id, occurred_at, environ
 
 -- No foreign keys: the two would cost a consent a third of its time, and a share lock on the topic's row for each. Whoever
 -- adds a consent holds the lock of the subscriber's row or has just made it, and whoever erases a subscriber waits for that
--- lock (the trigger remove_consents does the rest); rows of topics are never removed. `check:counters` looks for consents
+-- lock (the trigger remove_traces does the rest); rows of topics are never removed. `check:counters` looks for consents
 -- without a subscriber or topic all the same.
 create table audience.consents (
   subscriber_id uuid not null,
@@ -269,7 +269,7 @@ create index segment_references_of_environment on audience.segment_references (e
 alter table audience.segment_references add primary key (segment_id, used_segment_id, environment_id);
 
 -- No foreign key to subscribers: it would cost more than the rows, and lock every subscriber that enters. The trigger
--- leave_segments does its work.
+-- remove_traces does its work.
 create table audience.segment_members (
   subscriber_id uuid not null,
   segment_id uuid not null,
@@ -574,7 +574,7 @@ grant execute on function audience.reserve_subscribers to mailwright_app;
 create function audience.depersonalise_ledger(erased_subscriber uuid) returns void
   language plpgsql security definer set search_path = pg_catalog as $$
 begin
-  if exists (select from audience.subscribers b where b.id = erased_subscriber) then
+  if exists (select 1 from audience.subscribers b where b.id = erased_subscriber) then
     raise exception 'The subscriber is not erased.';
   end if;
   update audience.consent_ledger l
@@ -591,7 +591,7 @@ grant execute on function audience.depersonalise_ledger to mailwright_app;
 -- the same on every system; text-folding.ts is what 18 does, in memory.
 do $do$
 declare
-  builtin text := case when exists (select from pg_collation where collname = 'pg_c_utf8') then ' collate pg_catalog.pg_c_utf8' else '' end;
+  builtin text := case when exists (select 1 from pg_collation where collname = 'pg_c_utf8') then ' collate pg_catalog.pg_c_utf8' else '' end;
   fold text := case when to_regprocedure('pg_catalog.casefold(text)') is not null
     then format('casefold(value%s)', builtin) else format('lower(upper(value%1$s)%1$s)', builtin) end;
 begin
@@ -642,32 +642,61 @@ grant execute on function audience.repair_counters to mailwright_system;
 
 -- A connection plans the statements of the triggers below once, perhaps while the tables are empty. So they look rows up by
 -- an index whatever the statistics say, and never join the changed rows with each other. They run as whoever writes, so that
--- row-level security holds for them too.
+-- row-level security holds for them too. Each reads what was changed into variables first, and then names one environment in each
+-- statement: Citus runs a trigger on the node of the rows, and finds no changed rows in a statement on another table.
 
-create function audience.count_subscribers() returns trigger language plpgsql set enable_seqscan = off as $$
-declare moved uuid[];
+create function audience.count_subscribers() returns trigger language plpgsql
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  moved record;
+  counted record;
 begin
   if tg_op = 'INSERT' then
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, 'SUBSCRIBERS', '', status, count(*) from rows_after group by environment_id, status
-    union all
-    select environment_id, 'CREATED', audience.day_of(created_at), status, count(*)
-    from rows_after group by environment_id, audience.day_of(created_at), status;
-  elsif tg_op = 'DELETE' then
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, 'SUBSCRIBERS', '', status, -count(*) from rows_before group by environment_id, status
-    union all
-    select environment_id, 'CREATED', audience.day_of(created_at), status, -count(*)
-    from rows_before group by environment_id, audience.day_of(created_at), status;
-  else
-    moved := array(
-      select id
-      from (select id, status, created_at from rows_before union all select id, status, created_at from rows_after) r
-      group by id having min(status) <> max(status) or min(created_at) <> max(created_at)
-    );
-    if moved = '{}' then return null; end if;
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, kind, key, state, sum(sign) from (
+    for counted in
+      select environment_id, 'SUBSCRIBERS' as kind, '' as key, status, count(*) as delta
+      from rows_after group by environment_id, status
+      union all
+      select environment_id, 'CREATED', audience.day_of(created_at), status, count(*)
+      from rows_after group by environment_id, audience.day_of(created_at), status
+    loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, counted.kind, counted.key, counted.status, counted.delta);
+    end loop;
+    return null;
+  end if;
+  if tg_op = 'DELETE' then
+    for counted in
+      select environment_id, 'SUBSCRIBERS' as kind, '' as key, status, -count(*) as delta
+      from rows_before group by environment_id, status
+      union all
+      select environment_id, 'CREATED', audience.day_of(created_at), status, -count(*)
+      from rows_before group by environment_id, audience.day_of(created_at), status
+    loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, counted.kind, counted.key, counted.status, counted.delta);
+    end loop;
+    return null;
+  end if;
+  for moved in
+    select environment_id, array_agg(id) as ids, array_agg(status) as statuses, array_agg(created_at) as created
+    from (
+      select environment_id, id, max(status) filter (where is_after) as status, max(created_at) filter (where is_after) as created_at
+      from (
+        select environment_id, id, status, created_at, false as is_after from rows_before
+        union all
+        select environment_id, id, status, created_at, true from rows_after
+      ) r
+      group by environment_id, id having min(status) <> max(status) or min(created_at) <> max(created_at)
+    ) m
+    group by environment_id
+  loop
+    update audience.consents c set subscriber_status = m.status, subscriber_created_at = m.created_at
+    from unnest(moved.ids, moved.statuses, moved.created) as m(id, status, created_at)
+    where c.environment_id = moved.environment_id and c.subscriber_id = m.id;
+  end loop;
+  if not found then return null; end if;
+  for counted in
+    select environment_id, kind, key, state, sum(sign) as delta from (
       select environment_id, 'SUBSCRIBERS' as kind, '' as key, status as state, -1 as sign from rows_before
       union all
       select environment_id, 'SUBSCRIBERS', '', status, 1 from rows_after
@@ -676,12 +705,11 @@ begin
       union all
       select environment_id, 'CREATED', audience.day_of(created_at), status, 1 from rows_after
     ) r
-    group by environment_id, kind, key, state having sum(sign) <> 0;
-    update audience.consents c
-    set (subscriber_status, subscriber_created_at) =
-      (select b.status, b.created_at from audience.subscribers b where b.id = c.subscriber_id)
-    where c.subscriber_id = any (moved);
-  end if;
+    group by environment_id, kind, key, state having sum(sign) <> 0
+  loop
+    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+    values (counted.environment_id, counted.kind, counted.key, counted.state, counted.delta);
+  end loop;
   return null;
 end $$;
 comment on function audience.count_subscribers is
@@ -696,26 +724,40 @@ create trigger count_deleted after delete on audience.subscribers
   referencing old table as rows_before for each statement execute function audience.count_subscribers();
 
 create function audience.count_consents() returns trigger language plpgsql as $$
+declare
+  counted record;
 begin
   if tg_op = 'INSERT' then
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, status, topic_id::text, subscriber_status, count(*)
-    from rows_after where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
-    group by environment_id, status, topic_id, subscriber_status;
+    for counted in
+      select environment_id, status, topic_id::text as key, subscriber_status, count(*) as delta
+      from rows_after where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
+      group by environment_id, status, topic_id, subscriber_status
+    loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, counted.status, counted.key, counted.subscriber_status, counted.delta);
+    end loop;
   elsif tg_op = 'DELETE' then
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, status, topic_id::text, subscriber_status, -count(*)
-    from rows_before where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
-    group by environment_id, status, topic_id, subscriber_status;
+    for counted in
+      select environment_id, status, topic_id::text as key, subscriber_status, -count(*) as delta
+      from rows_before where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
+      group by environment_id, status, topic_id, subscriber_status
+    loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, counted.status, counted.key, counted.subscriber_status, counted.delta);
+    end loop;
   else
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, status, topic_id::text, subscriber_status, sum(sign) from (
-      select environment_id, status, topic_id, subscriber_status, -1 as sign from rows_before
-      union all
-      select environment_id, status, topic_id, subscriber_status, 1 from rows_after
-    ) r
-    where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
-    group by environment_id, status, topic_id, subscriber_status having sum(sign) <> 0;
+    for counted in
+      select environment_id, status, topic_id::text as key, subscriber_status, sum(sign) as delta from (
+        select environment_id, status, topic_id, subscriber_status, -1 as sign from rows_before
+        union all
+        select environment_id, status, topic_id, subscriber_status, 1 from rows_after
+      ) r
+      where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
+      group by environment_id, status, topic_id, subscriber_status having sum(sign) <> 0
+    loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, counted.status, counted.key, counted.subscriber_status, counted.delta);
+    end loop;
   end if;
   return null;
 end $$;
@@ -728,21 +770,31 @@ create trigger count_deleted after delete on audience.consents
   referencing old table as rows_before for each statement execute function audience.count_consents();
 
 create function audience.count_suppressions() returns trigger language plpgsql as $$
+declare
+  counted record;
 begin
   if tg_op = 'INSERT' then
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, 'SUPPRESSIONS', '', reason, count(*) from rows_after group by environment_id, reason;
+    for counted in select environment_id, reason, count(*) as delta from rows_after group by environment_id, reason loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, 'SUPPRESSIONS', '', counted.reason, counted.delta);
+    end loop;
   elsif tg_op = 'DELETE' then
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, 'SUPPRESSIONS', '', reason, -count(*) from rows_before group by environment_id, reason;
+    for counted in select environment_id, reason, -count(*) as delta from rows_before group by environment_id, reason loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, 'SUPPRESSIONS', '', counted.reason, counted.delta);
+    end loop;
   else
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, 'SUPPRESSIONS', '', reason, sum(sign) from (
-      select environment_id, reason, -1 as sign from rows_before
-      union all
-      select environment_id, reason, 1 from rows_after
-    ) r
-    group by environment_id, reason having sum(sign) <> 0;
+    for counted in
+      select environment_id, reason, sum(sign) as delta from (
+        select environment_id, reason, -1 as sign from rows_before
+        union all
+        select environment_id, reason, 1 from rows_after
+      ) r
+      group by environment_id, reason having sum(sign) <> 0
+    loop
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+      values (counted.environment_id, 'SUPPRESSIONS', '', counted.reason, counted.delta);
+    end loop;
   end if;
   return null;
 end $$;
@@ -757,7 +809,7 @@ create trigger count_deleted after delete on audience.suppressions
 create function audience.describe_consent() returns trigger language plpgsql set enable_seqscan = off as $$
 begin
   select b.status, b.created_at into new.subscriber_status, new.subscriber_created_at
-  from audience.subscribers b where b.id = new.subscriber_id;
+  from audience.subscribers b where b.environment_id = new.environment_id and b.id = new.subscriber_id;
   return new;
 end $$;
 comment on function audience.describe_consent is
@@ -766,53 +818,70 @@ comment on function audience.describe_consent is
 create trigger describe_consent before insert on audience.consents
   for each row when (new.subscriber_status is null) execute function audience.describe_consent();
 
-create function audience.remove_consents() returns trigger language plpgsql set enable_seqscan = off as $$
+create function audience.remove_traces() returns trigger language plpgsql set enable_seqscan = off as $$
+declare
+  gone record;
 begin
-  delete from audience.consents c where c.subscriber_id in (select e.id from erased e);
+  for gone in select environment_id, array_agg(id) as ids from erased group by environment_id loop
+    delete from audience.consents where environment_id = gone.environment_id and subscriber_id = any (gone.ids);
+    delete from audience.recorded_triggers where environment_id = gone.environment_id and subscriber_id = any (gone.ids);
+    -- The segments before their members, as an evaluation does.
+    perform from audience.segments s
+    where s.environment_id = gone.environment_id and s.id in (
+      select m.segment_id from audience.segment_members m
+      where m.environment_id = gone.environment_id and m.subscriber_id = any (gone.ids)
+    )
+    order by s.id for no key update;
+    with left_now as (
+      delete from audience.segment_members m
+      where m.environment_id = gone.environment_id and m.subscriber_id = any (gone.ids) returning m.segment_id
+    )
+    update audience.segments s set member_count = s.member_count - l.quantity
+    from (select segment_id, count(*) as quantity from left_now group by segment_id) l
+    where s.environment_id = gone.environment_id and s.id = l.segment_id;
+  end loop;
   return null;
 end $$;
-create trigger remove_consents after delete on audience.subscribers
-  referencing old table as erased for each statement execute function audience.remove_consents();
+comment on function audience.remove_traces is
+  'Removes the consents of who is erased, what they had triggered, and takes them out of all segments and their counts.';
+create trigger remove_traces after delete on audience.subscribers
+  referencing old table as erased for each statement execute function audience.remove_traces();
 
-create function audience.leave_segments() returns trigger language plpgsql set enable_seqscan = off as $$
+create function audience.record_triggers(of_environment bigint, of_kind text, of_subject text, subscribers uuid[], data jsonb[])
+  returns void language plpgsql set enable_seqscan = off as $$
 begin
-  -- The segments before their members, as an evaluation does.
-  perform from audience.segments s
-  where s.id in (select m.segment_id from audience.segment_members m join erased e on m.subscriber_id = e.id)
-  order by s.id for no key update;
-  with gone as (
-    delete from audience.segment_members m using erased e where m.subscriber_id = e.id returning m.segment_id
-  )
-  update audience.segments s set member_count = s.member_count - g.quantity
-  from (select segment_id, count(*) as quantity from gone group by segment_id) g
-  where s.id = g.segment_id;
-  return null;
+  insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id, data)
+  select w.environment_id, w.watcher_id, s.id, s.data
+  from audience.trigger_watches w cross join unnest(subscribers, data) as s(id, data)
+  where w.environment_id = of_environment and w.kind = of_kind and w.subject = of_subject and w.is_open;
 end $$;
-comment on function audience.leave_segments is 'Takes who is erased out of all segments and their counts.';
-create trigger leave_segments after delete on audience.subscribers
-  referencing old table as erased for each statement execute function audience.leave_segments();
+comment on function audience.record_triggers is
+  'Triggers the automations that wait for what happened to these people. Called by the triggers below, as whoever writes.';
 
-create function audience.record_subscribed() returns trigger language plpgsql set enable_seqscan = off as $$
+create function audience.record_subscribed() returns trigger language plpgsql as $$
+declare
+  subscribed record;
 begin
-  if not exists (select from audience.trigger_watches where kind = 'SUBSCRIBED' and is_open) then return null; end if;
   if tg_op = 'INSERT' then
-    insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id)
-    select a.environment_id, w.watcher_id, a.subscriber_id
-    from rows_after a
-    join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
-      and w.subject = a.topic_id::text and w.is_open
-    where a.status = 'SUBSCRIBED';
+    for subscribed in
+      select environment_id, topic_id, array_agg(subscriber_id) as ids from rows_after where status = 'SUBSCRIBED'
+      group by environment_id, topic_id
+    loop
+      perform audience.record_triggers(subscribed.environment_id, 'SUBSCRIBED', subscribed.topic_id::text, subscribed.ids, null);
+    end loop;
   else
-    insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id)
-    select a.environment_id, w.watcher_id, a.subscriber_id
-    -- As a set, which is sorted or hashed: a join might compare them row by row.
-    from (
-      select environment_id, subscriber_id, topic_id from rows_after where status = 'SUBSCRIBED'
-      except
-      select environment_id, subscriber_id, topic_id from rows_before where status = 'SUBSCRIBED'
-    ) a
-    join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
-      and w.subject = a.topic_id::text and w.is_open;
+    for subscribed in
+      select environment_id, topic_id, array_agg(subscriber_id) as ids
+      -- As a set, which is sorted or hashed: a join might compare them row by row.
+      from (
+        select environment_id, subscriber_id, topic_id from rows_after where status = 'SUBSCRIBED'
+        except
+        select environment_id, subscriber_id, topic_id from rows_before where status = 'SUBSCRIBED'
+      ) a
+      group by environment_id, topic_id
+    loop
+      perform audience.record_triggers(subscribed.environment_id, 'SUBSCRIBED', subscribed.topic_id::text, subscribed.ids, null);
+    end loop;
   end if;
   return null;
 end $$;
@@ -823,37 +892,34 @@ create trigger record_triggers_updated after update on audience.consents
   referencing old table as rows_before new table as rows_after
   for each statement execute function audience.record_subscribed();
 
-create function audience.record_transitions() returns trigger language plpgsql set enable_seqscan = off as $$
+create function audience.record_transitions() returns trigger language plpgsql as $$
+declare
+  moved record;
 begin
-  insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id)
-  select a.environment_id, w.watcher_id, a.subscriber_id
-  from rows_after a
-  join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SEGMENT_' || a.kind
-    and w.subject = a.segment_id::text and w.is_open;
+  for moved in
+    select environment_id, kind, segment_id, array_agg(subscriber_id) as ids from rows_after
+    group by environment_id, kind, segment_id
+  loop
+    perform audience.record_triggers(moved.environment_id, 'SEGMENT_' || moved.kind, moved.segment_id::text, moved.ids, null);
+  end loop;
   return null;
 end $$;
 comment on function audience.record_transitions is 'Triggers the automations that wait for who enters or leaves a segment.';
 create trigger record_triggers_inserted after insert on audience.segment_transitions
   referencing new table as rows_after for each statement execute function audience.record_transitions();
 
-create function audience.record_events() returns trigger language plpgsql set enable_seqscan = off as $$
+create function audience.record_events() returns trigger language plpgsql as $$
+declare
+  happened record;
 begin
-  insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id, data)
-  select a.environment_id, w.watcher_id, a.subscriber_id, a.properties
-  from rows_after a
-  join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'CUSTOM_EVENT'
-    and w.subject = a.name and w.is_open;
+  for happened in
+    select environment_id, name, array_agg(subscriber_id) as ids, array_agg(properties) as data from rows_after
+    group by environment_id, name
+  loop
+    perform audience.record_triggers(happened.environment_id, 'CUSTOM_EVENT', happened.name, happened.ids, happened.data);
+  end loop;
   return null;
 end $$;
 comment on function audience.record_events is 'Triggers the automations that wait for an event.';
 create trigger record_triggers_inserted after insert on audience.subscriber_events
   referencing new table as rows_after for each statement execute function audience.record_events();
-
-create function audience.drop_recorded_triggers() returns trigger language plpgsql set enable_seqscan = off as $$
-begin
-  delete from audience.recorded_triggers s using erased e where s.subscriber_id = e.id;
-  return null;
-end $$;
-comment on function audience.drop_recorded_triggers is 'Removes what erased people had triggered.';
-create trigger drop_recorded_triggers after delete on audience.subscribers
-  referencing old table as erased for each statement execute function audience.drop_recorded_triggers();

@@ -317,7 +317,7 @@ declare
   next_version int;
 begin
   for plan in select * from jsonb_array_elements(catalogue -> 'plans') loop
-    continue when exists (select from billing.plan_versions v
+    continue when exists (select 1 from billing.plan_versions v
       where v.tier = plan ->> 'tier' and v.retired_at is null and v.content = plan);
     update billing.plan_versions v set retired_at = now() where v.tier = plan ->> 'tier' and v.retired_at is null;
     next_version := coalesce((select max(v.version) from billing.plan_versions v where v.tier = plan ->> 'tier'), 0) + 1;
@@ -404,7 +404,7 @@ begin
   if not found then
     insert into billing.email_settlements (tenant_id, period_start, used, released) values (tenant, period, used, released);
   -- Nearly always there is nothing to fold: nobody else settles at the same moment.
-  elsif exists (select from billing.email_settlements s where s.tenant_id = tenant and s.period_start = period) then
+  elsif exists (select 1 from billing.email_settlements s where s.tenant_id = tenant and s.period_start = period) then
     perform billing.fold_settlements(tenant, period, used, released);
   else
     update billing.email_usage u

@@ -657,22 +657,32 @@ comment on function messaging.step_id is
 -- A connection plans the statements of a trigger once, by as few rows as there were at the first times: nested loops would
 -- compare each row before a change with all rows after it, when a statement changes thousands.
 create function messaging.count_runs() returns trigger language plpgsql set enable_nestloop = off as $$
+declare
+  counted record;
 begin
   if tg_op = 'INSERT' then
-    insert into messaging.automation_counters as c (automation_number, writer, environment_id, entered)
-    select automation_number, pg_backend_pid() % 32, environment_id, count(*)
-    from rows_after group by automation_number, environment_id order by automation_number
-    on conflict (automation_number, writer, environment_id) do update set entered = c.entered + excluded.entered;
+    for counted in
+      select automation_number, environment_id, count(*) as entered
+      from rows_after group by automation_number, environment_id order by automation_number
+    loop
+      insert into messaging.automation_counters as c (automation_number, writer, environment_id, entered)
+      values (counted.automation_number, pg_backend_pid() % 32, counted.environment_id, counted.entered)
+      on conflict (automation_number, writer, environment_id) do update set entered = c.entered + excluded.entered;
+    end loop;
   else
-    insert into messaging.automation_counters as c (automation_number, writer, environment_id, completed, ended)
-    select a.automation_number, pg_backend_pid() % 32, a.environment_id,
-      count(*) filter (where a.status in ('COMPLETED', 'CONVERTED')),
-      count(*) filter (where a.status not in ('COMPLETED', 'CONVERTED'))
-    from rows_after a join rows_before b on b.id = a.id
-    where b.status = 'ACTIVE' and a.status <> 'ACTIVE'
-    group by a.automation_number, a.environment_id order by a.automation_number
-    on conflict (automation_number, writer, environment_id) do update
-    set completed = c.completed + excluded.completed, ended = c.ended + excluded.ended;
+    for counted in
+      select a.automation_number, a.environment_id,
+        count(*) filter (where a.status in ('COMPLETED', 'CONVERTED')) as completed,
+        count(*) filter (where a.status not in ('COMPLETED', 'CONVERTED')) as ended
+      from rows_after a join rows_before b on b.id = a.id
+      where b.status = 'ACTIVE' and a.status <> 'ACTIVE'
+      group by a.automation_number, a.environment_id order by a.automation_number
+    loop
+      insert into messaging.automation_counters as c (automation_number, writer, environment_id, completed, ended)
+      values (counted.automation_number, pg_backend_pid() % 32, counted.environment_id, counted.completed, counted.ended)
+      on conflict (automation_number, writer, environment_id) do update
+      set completed = c.completed + excluded.completed, ended = c.ended + excluded.ended;
+    end loop;
   end if;
   return null;
 end $$;

@@ -290,7 +290,7 @@ create function deliverability.is_verified_elsewhere(wanted text) returns boolea
 begin
   perform pg_advisory_xact_lock(hashtextextended('sending domain ' || wanted, 0));
   return exists (
-    select from deliverability.sending_domains d
+    select 1 from deliverability.sending_domains d
     where d.domain_name = wanted and d.tenant_id <> platform.tenant_id()
       and d.verified_at is not null and d.status <> 'EXPIRED'
   );
@@ -333,9 +333,9 @@ create function deliverability.take_budgets(line_name text, requests jsonb, at t
 #variable_conflict use_column
 begin
   if not exists (
-    select from jsonb_to_recordset(requests) as r(destination text, rate double precision)
+    select 1 from jsonb_to_recordset(requests) as r(destination text, rate double precision)
     where r.rate is not null
-      or exists (select from deliverability.slowed_destinations s where s.destination = r.destination and s.slow_until > at)
+      or exists (select 1 from deliverability.slowed_destinations s where s.destination = r.destination and s.slow_until > at)
   ) then
     return;
   end if;
@@ -344,7 +344,7 @@ begin
   from jsonb_to_recordset(requests) as r(destination text, rate double precision, burst double precision)
   left join deliverability.slowed_destinations s on s.destination = r.destination and s.slow_until > at
   where (r.rate is not null or s.destination is not null)
-    and not exists (select from deliverability.destination_budgets b where b.destination = r.destination)
+    and not exists (select 1 from deliverability.destination_budgets b where b.destination = r.destination)
   order by r.destination
   on conflict do nothing;
   -- The statement after this one sees what those had written that were waited for.
@@ -437,7 +437,7 @@ begin
   insert into deliverability.distrust_reports (delivery_id, destination, reported_at) values (of_delivery, distrusting, at)
   on conflict (delivery_id) do nothing;
   select count(*) into reports from (
-    select from deliverability.distrust_reports r
+    select 1 from deliverability.distrust_reports r
     where r.destination = distrusting and r.reported_at > since limit enough
   ) r;
   return reports >= enough and deliverability.slow_destination(distrusting, at, until);

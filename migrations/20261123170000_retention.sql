@@ -58,7 +58,7 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('retire ' || parent, 0));
   -- One at a time: the next goes when the one before is archived.
   if kept_from is null or exists (
-    select from pg_class c
+    select 1 from pg_class c
     where c.relnamespace = 'retired'::regnamespace and c.relkind = 'r' and starts_with(c.relname, parent_name || '_')
   ) then
     return false;
@@ -74,16 +74,16 @@ begin
     return false;
   end if;
   execute format('lock table only %s in access exclusive mode', parent);
-  execute format('select exists (select from %s)', earlier) into has_rows;
+  execute format('select exists (select 1 from %s)', earlier) into has_rows;
   target := case when has_rows then earlier else month end;
   if not has_rows then
-    execute format('select exists (select from %s)', month) into has_rows;
+    execute format('select exists (select 1 from %s)', month) into has_rows;
   end if;
   if has_rows and parent_name = 'deliveries' then
     -- By the indexes of open deliveries: nothing is read here, while everybody waits.
-    execute format('select exists (select from %1$s where finished_at is null and kind = ''CAMPAIGN'')
-      or exists (select from %1$s where finished_at is null and kind in (''OPT_IN'', ''TEST''))
-      or exists (select from %1$s where finished_at is null and kind = ''AUTOMATION'')', target) into is_open;
+    execute format('select exists (select 1 from %1$s where finished_at is null and kind = ''CAMPAIGN'')
+      or exists (select 1 from %1$s where finished_at is null and kind in (''OPT_IN'', ''TEST''))
+      or exists (select 1 from %1$s where finished_at is null and kind = ''AUTOMATION'')', target) into is_open;
     if is_open then
       raise exception 'Deliveries of % are open.', target;
     end if;

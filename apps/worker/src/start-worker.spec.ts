@@ -24,7 +24,7 @@ describe('A worker', () => {
     await taken.release();
     await eventually('nothing of it is connected', async () => {
       const others = await test.query(
-        'select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+        'select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
       );
       return others.length === 0;
     });

@@ -352,7 +352,7 @@ describe('webhooks', () => {
     const settling = new pg.Client({ connectionString: test.adminUrl });
     await settling.connect();
     const lock = (place: number) =>
-      settling.query('select from webhooks.deliveries where id = $1 for update', [waiting[place]?.id]);
+      settling.query('select 1 from webhooks.deliveries where id = $1 for update', [waiting[place]?.id]);
     await settling.query('begin');
     await lock(0);
     const disabled = endpoints.disable(scope, endpoint, 'It answered 410 Gone.');

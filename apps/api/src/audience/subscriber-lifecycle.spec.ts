@@ -118,7 +118,7 @@ describe('the life of a subscriber over HTTP', () => {
       ]);
       await client.delete(`/subscribers/${ADA}`);
       expect(
-        await test.query('select from audience.subscriber_events where environment_id = $1', [
+        await test.query('select 1 from audience.subscriber_events where environment_id = $1', [
           project.test.environmentId,
         ]),
       ).toEqual([]);

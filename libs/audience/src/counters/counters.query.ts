@@ -71,7 +71,7 @@ function countOrRest(
   rest: RawBuilder<unknown>,
 ): RawBuilder<number> {
   const upTo = (most: number, rows: RawBuilder<unknown>) =>
-    sql`select count(*) as quantity from (select from ${rows} limit ${most}) few`;
+    sql`select count(*) as quantity from (select 1 from ${rows} limit ${most}) few`;
   const step = (most: number, ofMatching: string, ofRest: string) => sql`
       when (select quantity from ${sql.ref(ofMatching)}) < ${most} then (select quantity from ${sql.ref(ofMatching)})
       when (select quantity from ${sql.ref(ofRest)}) < ${most} then ${all} - (select quantity from ${sql.ref(ofRest)})`;

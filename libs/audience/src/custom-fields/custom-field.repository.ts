@@ -74,7 +74,7 @@ export class CustomFieldRepository {
   async hasValues(scope: ProjectScope, key: string): Promise<boolean> {
     const { rows } = await sql<{ found: boolean }>`
       select exists (
-        select from audience.scoped_subscribers b
+        select 1 from audience.scoped_subscribers b
         where b.environment_id = ${scope.environmentId} and jsonb_exists(b.custom_fields, ${key})
       ) as found
     `.execute(this.database.tables());

@@ -394,13 +394,13 @@ describe('custom fields', () => {
     await audience.test.query('analyze audience.subscribers');
     const plan = await audience.database.transaction(test, async () => {
       const { rows } = await sql<Record<string, string>>`
-        explain select from audience.scoped_subscribers where custom_fields @> '{"plan": "TEST"}'
+        explain select 1 from audience.scoped_subscribers where custom_fields @> '{"plan": "TEST"}'
       `.execute(audience.database.tables());
       return rows.map((row) => row['QUERY PLAN']).join('\n');
     });
     expect(plan).toContain('subscribers_of_custom_value');
     const { rows } = await audience.database.system(() =>
-      sql`select from audience.scoped_subscribers`.execute(audience.database.tables()),
+      sql`select 1 from audience.scoped_subscribers`.execute(audience.database.tables()),
     );
     expect(rows).toEqual([]);
   });

@@ -61,7 +61,7 @@ describe('an import', () => {
     return items.map(({ row, errors }) => [row, errors]);
   }
 
-  const stagedRows = () => fixture.test.query(`select from audience.import_rows`);
+  const stagedRows = () => fixture.test.query(`select 1 from audience.import_rows`);
 
   async function makeField(key: string, type: CustomFieldType, isRequired = false): Promise<void> {
     await fixture.get(CustomFieldsService).create(scope, { key, type, displayName: key, isRequired });
@@ -348,7 +348,7 @@ describe('an import', () => {
     await expect(accept(csv(file))).rejects.toMatchObject({ code: 'validation-error', errors });
     expect(await stagedRows()).toHaveLength(0);
     expect(
-      await fixture.test.query('select from audience.imports where environment_id = $1', [
+      await fixture.test.query('select 1 from audience.imports where environment_id = $1', [
         scope.environmentId,
       ]),
     ).toHaveLength(0);
@@ -436,7 +436,7 @@ describe('an import', () => {
     await expect(accept({ csv: broken() })).rejects.toThrow('aborted');
     expect(await stagedRows()).toHaveLength(0);
     expect(
-      await fixture.test.query('select from audience.imports where environment_id = $1', [
+      await fixture.test.query('select 1 from audience.imports where environment_id = $1', [
         scope.environmentId,
       ]),
     ).toHaveLength(0);
@@ -507,7 +507,7 @@ describe('an import', () => {
         `insert into audience.import_rows_staged (import_id, row_number, environment_id, cells) values (platform.new_id(), 1, 1, '[]')`,
       ),
     ).rejects.toThrow('permission denied');
-    await expect(partition('select from audience.import_rows_staged')).rejects.toThrow('permission denied');
+    await expect(partition('select 1 from audience.import_rows_staged')).rejects.toThrow('permission denied');
     await expect(partition('delete from audience.import_rows_staged')).rejects.toThrow('permission denied');
   });
 

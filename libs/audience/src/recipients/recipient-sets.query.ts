@@ -18,12 +18,12 @@ export function recipientsAmong(
     from ${people} b.environment_id = ${scope.environmentId}
       and (b.paused_until is null or b.paused_until <= ${asOf})
       and exists (
-        select from audience.consents c
+        select 1 from audience.consents c
         where c.environment_id = ${scope.environmentId} and c.subscriber_id = b.id
           and ${oneOf(topicIds)} and ${standing(asOf)}
       )
       and not exists (
-        select from audience.suppressions s
+        select 1 from audience.suppressions s
         where s.environment_id = ${scope.environmentId} and s.email_key = b.email_key
       )
   `;
@@ -44,7 +44,7 @@ export function recipientsInOrder(
 ): RawBuilder<unknown> {
   const environment = environmentOf(scope);
   const isSubscribed = sql`exists (
-    select from audience.consents c
+    select 1 from audience.consents c
     where (c.environment_id = ${environment}) is true and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${standing(asOf)}
     ${neverJoined}
   )`;
@@ -59,7 +59,7 @@ export function recipientsInOrder(
     audience as (
       select p.id as subscriber_id, p.email as address, p.email_key as address_key, p.locale, p.time_zone from people p
       where not exists (
-        select from audience.suppressions s where s.environment_id = ${environment} and s.email_key = p.email_key ${neverJoined}
+        select 1 from audience.suppressions s where s.environment_id = ${environment} and s.email_key = p.email_key ${neverJoined}
       ) and ${isOfOneTopic ? sql`true` : isSubscribed}
     )
   `;

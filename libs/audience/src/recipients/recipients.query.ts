@@ -158,14 +158,14 @@ export class RecipientsQuery {
     now: Date,
   ): RawBuilder<unknown> {
     return sql`exists (
-      select from audience.subscribers b
+      select 1 from audience.subscribers b
       where b.id = ${subscriberId} and (b.paused_until is null or b.paused_until <= ${now})
         and exists (
-          select from audience.consents k
+          select 1 from audience.consents k
           where k.subscriber_id = b.id and k.topic_id = any(${topicIds}) and k.status = 'SUBSCRIBED'
         )
         and not exists (
-          select from audience.suppressions s where s.environment_id = b.environment_id and s.email_key = b.email_key
+          select 1 from audience.suppressions s where s.environment_id = b.environment_id and s.email_key = b.email_key
         )
     )`;
   }

@@ -63,7 +63,7 @@ export function written(part: Part): RawBuilder<boolean> {
     case 'contains':
       return containsAll(part.values);
     case 'among': {
-      const among = sql<boolean>`exists (select from (${part.rows}) s where s.subscriber_id = b.id)`;
+      const among = sql<boolean>`exists (select 1 from (${part.rows}) s where s.subscriber_id = b.id)`;
       return part.negated ? sql`not ${among}` : among;
     }
     case 'all':

@@ -138,7 +138,7 @@ export class SegmentEvaluations {
         select ${environmentId}, ${id}, t.subscriber_id, t.kind, ${now}
         from (select subscriber_id, 'LEFT' as kind from gone union all select subscriber_id, 'ENTERED' from come) t
       )
-      select count(*) as members, exists (select from difference) as has_changed from current
+      select count(*) as members, exists (select 1 from difference) as has_changed from current
     `.execute(this.database.tables());
     const { members, hasChanged } = rows[0]!;
     if (hasChanged) this.database.wake(TRIGGERS_CHANNEL);

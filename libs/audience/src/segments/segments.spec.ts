@@ -225,9 +225,10 @@ describe('segments', () => {
     });
     await audience.test.query('delete from audience.subscribers where id = $1', [people['Ada']]);
     expect([await countOf(scope, fixed.id), await countOf(scope, dynamic.id)]).toEqual([1, 1]);
-    const rows = await audience.test.query('select from audience.segment_members where subscriber_id = $1', [
-      people['Ada'],
-    ]);
+    const rows = await audience.test.query(
+      'select 1 from audience.segment_members where subscriber_id = $1',
+      [people['Ada']],
+    );
     expect(rows).toEqual([]);
   });
 
@@ -276,7 +277,7 @@ describe('segments', () => {
     await deletion.delete(scope, inner.segmentKey);
     await expect(deletion.delete(scope, inner.id)).rejects.toThrow(NotFoundError);
     const left = await audience.test.query(
-      'select from audience.segment_members where segment_id = any($1)',
+      'select 1 from audience.segment_members where segment_id = any($1)',
       [[inner.id, outer.id]],
     );
     expect(left).toEqual([]);
@@ -318,7 +319,7 @@ describe('segments', () => {
     await audience.get(TrimSegmentHistory).run();
     expect(await transitions(segment.id)).toEqual([]);
     expect(
-      await audience.test.query('select from audience.frozen_audiences where environment_id = $1', [
+      await audience.test.query('select 1 from audience.frozen_audiences where environment_id = $1', [
         scope.environmentId,
       ]),
     ).toEqual([]);

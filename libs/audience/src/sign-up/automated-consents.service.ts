@@ -77,7 +77,7 @@ export class AutomatedConsents {
   async #lock(scope: ProjectScope, ids: readonly string[]): Promise<readonly LockedPerson[]> {
     const tables = this.database.tables();
     await sql`
-      select from audience.subscribers b
+      select 1 from audience.subscribers b
       where b.environment_id = ${scope.environmentId} and b.id = any(${[...ids]}::uuid[]) order by b.id for update
     `.execute(tables);
     const { rows } = await sql<LockedPerson>`

@@ -252,7 +252,9 @@ describe('consents that many change at once', () => {
     ]);
     for (const outcome of outcomes)
       if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(DomainError);
-    const left = await audience.test.query('select from audience.consents where topic_id = $1', [topic!.id]);
+    const left = await audience.test.query('select 1 from audience.consents where topic_id = $1', [
+      topic!.id,
+    ]);
     expect(left).toEqual([]);
     await expectExplained(place);
   });

@@ -159,7 +159,7 @@ function found(
     select f.id, f.created_at
     from (${everyoneFound(scope, q, request)}) f
     ${ofRow ? sql`cross join lateral (select b.status, b.updated_at from audience.subscribers b where b.id = f.id ${neverJoined}) b` : sql``}
-    ${topicKey === undefined ? sql`` : sql`cross join lateral (select from audience.consents c where c.subscriber_id = f.id and ${inTopic(scope, topicKey)} ${neverJoined}) c`}
+    ${topicKey === undefined ? sql`` : sql`cross join lateral (select 1 from audience.consents c where c.subscriber_id = f.id and ${inTopic(scope, topicKey)} ${neverJoined}) c`}
     where true ${conditionsOf(filter, { status: sql`b.status`, createdAt: sql`f.created_at` })}
       ${updatedAfter === undefined ? sql`` : sql`and b.updated_at > ${updatedAfter}`}
   `;

@@ -42,7 +42,7 @@ describe('a search that many are found by', () => {
   const count = async (condition: string) =>
     (
       await audience.test.query(
-        `select from audience.subscribers where environment_id = $1 and ${condition}`,
+        `select 1 from audience.subscribers where environment_id = $1 and ${condition}`,
         [scope.environmentId],
       )
     ).length;

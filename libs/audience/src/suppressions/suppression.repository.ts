@@ -33,9 +33,9 @@ export class SuppressionRepository {
   isAddressSuppressed(scope: ProjectScope, emailKey: string): RawBuilder<boolean> {
     return sql<boolean>`(
       exists (
-        select from audience.suppressions s where s.environment_id = ${environmentOf(scope)} and s.email_key = ${emailKey}
+        select 1 from audience.suppressions s where s.environment_id = ${environmentOf(scope)} and s.email_key = ${emailKey}
       ) or exists (
-        select from audience.erased_suppressions s
+        select 1 from audience.erased_suppressions s
         where s.environment_id = ${environmentOf(scope)} and s.address_digest = ${this.digests.of(scope, emailKey)}
       )
     )`;
@@ -45,13 +45,13 @@ export class SuppressionRepository {
   isSuppressed(scope: ProjectScope, emailKey: RawBuilder<unknown>): RawBuilder<boolean> {
     return sql<boolean>`(
       exists (
-        select from audience.suppressions s
+        select 1 from audience.suppressions s
         where s.environment_id = ${environmentOf(scope)} and s.email_key = ${emailKey}
       ) or (
         -- once for all rows: without any, no address is digested
-        exists (select from audience.erased_suppressions s where s.environment_id = ${scope.environmentId})
+        exists (select 1 from audience.erased_suppressions s where s.environment_id = ${scope.environmentId})
         and exists (
-          select from audience.erased_suppressions s
+          select 1 from audience.erased_suppressions s
           where s.environment_id = ${environmentOf(scope)} and s.address_digest = ${this.digests.ofColumn(scope, emailKey)}
         )
       )

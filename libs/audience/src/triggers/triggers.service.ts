@@ -55,13 +55,13 @@ export class Triggers {
 
   /** A condition of SQL: the subscriber with this id was not erased. */
   isThere(subscriberId: RawBuilder<unknown>): RawBuilder<boolean> {
-    return sql<boolean>`exists (select from audience.subscribers b where b.id = ${subscriberId})`;
+    return sql<boolean>`exists (select 1 from audience.subscribers b where b.id = ${subscriberId})`;
   }
 
   /** The waiters of all projects with recorded triggers, for the system's transactions. */
   pending(): RawBuilder<unknown> {
     return sql`select w.watcher_id from audience.trigger_watches w
-      where exists (select from audience.recorded_triggers s where s.watcher_id = w.watcher_id ${neverJoined})`;
+      where exists (select 1 from audience.recorded_triggers s where s.watcher_id = w.watcher_id ${neverJoined})`;
   }
 
   /**

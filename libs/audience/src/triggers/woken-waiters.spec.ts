@@ -30,7 +30,7 @@ describe('an automation that waits', () => {
   });
 
   async function count(): Promise<void> {
-    const rows = await audience.test.query('select from audience.recorded_triggers');
+    const rows = await audience.test.query('select 1 from audience.recorded_triggers');
     recorded.push(rows.length);
   }
 

@@ -40,7 +40,7 @@ export class ApplyStripeEvents extends PeriodicTask {
     const before = new Date(this.clock.now().getTime() - KEEP_MS);
     // A template: it becomes part of a statement with what others ask at the same moment.
     const isAny = sql`exists (
-      select from billing.stripe_events
+      select 1 from billing.stripe_events
       where processed_at is null and retry_at <= ${present} or processed_at < ${before}
     )`;
     if (!(await this.database.holds(isAny))) return;

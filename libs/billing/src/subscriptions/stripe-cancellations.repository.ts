@@ -35,7 +35,7 @@ export class StripeCancellations {
   /** Those whose time to be tried has come, some at a time: each is an attempt, whatever becomes of it. */
   async due(): Promise<StripeCancellation[]> {
     // A template: it becomes part of a statement with what others ask at the same moment.
-    const isAny = sql`exists (select from billing.stripe_cancellations where retry_at <= ${present})`;
+    const isAny = sql`exists (select 1 from billing.stripe_cancellations where retry_at <= ${present})`;
     if (!(await this.database.holds(isAny))) return [];
     const due = leaseDue({
       table: 'billing.stripe_cancellations',

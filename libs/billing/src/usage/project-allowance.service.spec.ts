@@ -19,7 +19,7 @@ describe('The first project', () => {
     const id = tenant?.id ?? 0;
     await billing.get(SubscriptionChanges).set(id, { tier: 'FREE' });
     await billing.get(AdvanceSubscriptions).run();
-    expect(await billing.test.query('select from platform.outbox')).toEqual([]);
+    expect(await billing.test.query('select 1 from platform.outbox')).toEqual([]);
     await billing.get(ProjectAllowance).admit(id);
     await billing.test.query(
       `with p as (insert into access.projects (tenant_id, project_key, name, sender_name, postal_address, created_at, updated_at)
@@ -28,6 +28,6 @@ describe('The first project', () => {
       [id],
     );
     await billing.get(AdvanceSubscriptions).run();
-    expect(await billing.test.query('select from platform.outbox')).toHaveLength(1);
+    expect(await billing.test.query('select 1 from platform.outbox')).toHaveLength(1);
   });
 });

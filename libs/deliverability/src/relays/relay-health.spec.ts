@@ -73,7 +73,7 @@ describe('a project’s relays', () => {
     await client.connect();
     try {
       await client.query('begin');
-      await client.query('select from deliverability.relays where id = $1 for update', [changing.id]);
+      await client.query('select 1 from deliverability.relays where id = $1 for update', [changing.id]);
       await health.used([changing, other]);
     } finally {
       await client.end();

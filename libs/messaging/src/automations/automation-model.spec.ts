@@ -156,9 +156,9 @@ describe('any automation', () => {
   const isBusy = async (id: string) => {
     const [row] = await fixture.messaging.test.query<{ busy: boolean }>(
       `select exists (
-         select from messaging.automation_versions v join messaging.automation_runs r on r.version_id = v.id
+         select 1 from messaging.automation_versions v join messaging.automation_runs r on r.version_id = v.id
          where v.automation_id = $1 and (r.status = 'ACTIVE' and not r.is_waiting or r.wake_at <= $2)
-       ) or exists (select from audience.recorded_triggers where watcher_id = $1) as busy`,
+       ) or exists (select 1 from audience.recorded_triggers where watcher_id = $1) as busy`,
       [id, fixture.messaging.clock.now()],
     );
     return row?.busy === true;

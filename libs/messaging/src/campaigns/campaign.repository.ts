@@ -49,7 +49,7 @@ export class CampaignRepository {
   /** `InvalidStateError` for one that went out once, when nobody knows any more whom it reached. */
   async refuseLetGo({ environmentId }: ProjectScope, { id, status }: Campaign): Promise<void> {
     const { rows } = await sql`
-      select from messaging.campaigns c
+      select 1 from messaging.campaigns c
       where c.id = ${id} and c.environment_id = ${environmentId} and ${PARTITION} < ${keptFrom('DELIVERIES', environmentId)}
     `.execute(this.database.tables());
     if (rows.length === 0) return;

@@ -91,7 +91,7 @@ export class MailboxSimulator {
       `.execute(tables);
       const waiting = await sql<{ is: boolean }>`
         select exists (
-          select from messaging.mailbox_simulations s
+          select 1 from messaging.mailbox_simulations s
           cross join lateral (select d.finished_at from messaging.deliveries d where d.id = s.delivery_id) d
           where d.finished_at is null
         ) as is

@@ -22,7 +22,7 @@ const UNFINISHED: Readonly<Record<'mails' | 'runs', (horizon: Horizon) => RawBui
     where ${PARTITION} < ${day}::date and ${within(environmentId, 'c.environment_id')} and (
       c.status in ('SCHEDULED', 'QUEUED_FOR_SENDING', 'SENDING', 'PAUSED') or c.closing_since is not null
       or c.retry_from is not null or exists (
-        select from messaging.exports e where e.campaign_id = c.id and e.kind = 'DELIVERIES' and e.state = 'PENDING'
+        select 1 from messaging.exports e where e.campaign_id = c.id and e.kind = 'DELIVERIES' and e.state = 'PENDING'
       ))`,
   runs: ({ day }) => sql`
     select min((r.entered_at at time zone 'UTC')::date) as day from messaging.automation_runs r
@@ -78,7 +78,7 @@ export class HorizonRaising {
     const tables = this.database.tables();
     if (kind !== 'STEPS') {
       await sql`
-        select from messaging.campaigns c
+        select 1 from messaging.campaigns c
         where c.status in ('SENT', 'FAILED') and ${PARTITION} >= ${from}::date and ${PARTITION} < ${day}::date
           and ${within(environmentId, 'c.environment_id')}
         order by c.id for update

@@ -258,7 +258,7 @@ describe('mails and events that are older than they are kept', () => {
     const before = await figures();
     await fixture.test.query(`
       create function platform.die() returns event_trigger language plpgsql as $$ begin
-        if exists (select from pg_event_trigger_dropped_objects() where schema_name = 'retired') then
+        if exists (select 1 from pg_event_trigger_dropped_objects() where schema_name = 'retired') then
           perform pg_terminate_backend(pg_backend_pid());
         end if;
       end $$;
@@ -315,7 +315,7 @@ describe('mails and events that are older than they are kept', () => {
     const other = new pg.Client({ connectionString: fixture.test.adminUrl });
     await other.connect();
     try {
-      await other.query('begin; select from messaging.deliveries');
+      await other.query('begin; select 1 from messaging.deliveries');
       await letGo();
       expect(await rowsLeft()).toEqual({ deliveries: READERS, engagement: 0, events: 0 });
       expect((await deliveriesShown()).totalElements).toBe(0);

@@ -141,7 +141,7 @@ describe('Database', () => {
     const count = sql<{
       count: number;
     }>`select count(*) from audience.topics where environment_id in (71, 72)`;
-    const isThere = sql`exists (select from audience.topics where environment_id = 72)`;
+    const isThere = sql`exists (select 1 from audience.topics where environment_id = 72)`;
     for (let times = 0; times < 3; times += 1) {
       expect(await database.statement(scopeOf(71), count)).toEqual([{ count: 1 }]);
       expect(await database.statement('system', count)).toEqual([{ count: 2 }]);
@@ -201,7 +201,7 @@ describe('Database', () => {
     const [found, seenByOthers] = await database.transaction(scopeOf(91), async () => {
       await database.em.persist(new Topic(newId(), 91, 'T-9')).flush();
       await database.transaction(scopeOf(91), () => rename('News'));
-      return [await names(), await test.query('select from audience.topics where environment_id = 91')];
+      return [await names(), await test.query('select 1 from audience.topics where environment_id = 91')];
     });
     expect(found).toEqual([{ topicKey: 'T-9', name: 'News' }]);
     expect(seenByOthers).toEqual([]);

@@ -6,12 +6,18 @@ import type { Clock, ProjectScope } from '#kernel';
 import { postgresWakeLine } from '../wakes/postgres-wake-line.js';
 import { type Wake, type WakeLine, Wakes } from '../wakes/wakes.js';
 import { AskedTogether } from './asked-together.js';
-import { GENERIC_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
+import {
+  CUSTOM_PLANS,
+  GENERIC_PLANS,
+  isDistributedOver,
+  poolOf,
+  type PoolOptions,
+} from './connection-pool.js';
 import { copyIn } from './copy-in.js';
 import { letIdle, READ_ONLY, readOnlyWithin } from './read-only.js';
 import type { ReadReplica } from './read-replica.js';
 import { SingleStatements } from './single-statements.js';
-import { clockPreamble, lasting, preambleOf } from './scope-settings.js';
+import { clockPreamble, preambleOf } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 import { checkPool } from './session.js';
 import { camelCaseColumns } from './tables.js';
@@ -85,7 +91,9 @@ export class Database {
   }
 
   static async connect(options: DatabaseOptions): Promise<Database> {
-    const pool = poolOf(options, options.poolSize);
+    const isDistributed = await isDistributedOver(options.url);
+    const [settings, single] = isDistributed ? [CUSTOM_PLANS, CUSTOM_PLANS] : [[], GENERIC_PLANS];
+    const pool = poolOf(options, options.poolSize, settings);
     const dialect = new ScopedPostgresDialect(pool);
     const orm = await MikroORM.init({
       entities: [...options.entities],
@@ -96,11 +104,14 @@ export class Database {
       ensureDatabase: false,
       allowGlobalContext: false,
     });
-    const single = {
-      lookUps: new SingleStatements(poolOf(options, LOOK_UP_CONNECTIONS, GENERIC_PLANS)),
-      lists: new SingleStatements(poolOf(options, LIST_CONNECTIONS, GENERIC_PLANS)),
-    };
-    const database = new Database(orm, pool, single, options);
+    const statements = (connections: number) =>
+      new SingleStatements(poolOf(options, connections, single), isDistributed);
+    const database = new Database(
+      orm,
+      pool,
+      { lookUps: statements(LOOK_UP_CONNECTIONS), lists: statements(LIST_CONNECTIONS) },
+      options,
+    );
     if (options.readUrl !== undefined) await database.#follow({ ...options, url: options.readUrl });
     return database;
   }
@@ -199,8 +210,7 @@ export class Database {
     statement: RawBuilder<Row>,
     { flushed = true, isList = false }: StatementOptions = {},
   ): Promise<Row[]> {
-    const commits = `; set synchronous_commit = ${flushed ? 'on' : 'off'}`;
-    const settings = lasting(`${this.#settingsOf(scope)}${commits}`);
+    const settings = `${this.#settingsOf(scope)}; set local synchronous_commit = ${flushed ? 'on' : 'off'}`;
     const { sql, parameters } = this.#compiled(statement);
     return (isList ? this.single.lists : this.single.lookUps).run<Row>(settings, sql, parameters);
   }

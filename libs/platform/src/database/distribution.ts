@@ -21,11 +21,14 @@ interface Table {
   readonly refersTo: readonly string[];
 }
 
+/** Few rows that say whose an environment is: each node has all of them. */
+const COPIED_TABLES = ['access.tenants', 'access.projects', 'access.project_environments'];
+
 /** Tables with billing and access are few and small, and jobs and events are taken across environments. */
 const TABLES = `
   select c.oid::regclass::text as name, d.logicalrelid is not null as "isDistributed",
     n.nspname not in ('access', 'billing') and exists (
-      select from pg_attribute a where a.attrelid = c.oid and a.attname = 'environment_id' and a.attnotnull
+      select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'environment_id' and a.attnotnull
     ) as "isOfEnvironments",
     array(
       select distinct k.confrelid::regclass::text from pg_constraint k
@@ -42,14 +45,18 @@ const TABLES = `
  */
 const COMPARING_POLICIES = `
   do $$
-  declare target regclass;
+  declare
+    target regclass;
+    command "char";
   begin
-    for target in
-      select polrelid from pg_policy where polname = 'app_rows' and polcmd = '*'
-        and pg_get_expr(polqual, polrelid) like '%SELECT platform.environment_id()%'
+    for target, command in
+      select polrelid, polcmd from pg_policy
+      where polname = 'app_rows' and pg_get_expr(polqual, polrelid) like '%SELECT platform.environment_id()%'
     loop
-      execute format('alter policy app_rows on %s using (environment_id is not distinct from platform.environment_id()) '
-        'with check (environment_id = platform.environment_id())', target);
+      execute format('alter policy app_rows on %s using (environment_id is not distinct from platform.environment_id())', target);
+      if command = '*' then
+        execute format('alter policy app_rows on %s with check (environment_id = platform.environment_id())', target);
+      end if;
     end loop;
   end $$`;
 
@@ -67,6 +74,11 @@ export async function distribute(ownerUrl: string): Promise<Distribution> {
     await client.query(`select pg_advisory_lock(${MIGRATIONS_LOCK})`);
     await prepareNodes(client);
     await client.query(COMPARING_POLICIES);
+    for (const name of COPIED_TABLES)
+      await client.query(
+        `select create_reference_table($1) where not exists (select 1 from pg_dist_partition where logicalrelid = $1::regclass)`,
+        [name],
+      );
     const { rows: tables } = await client.query<Table>(TABLES);
     const ofEnvironments = tables.filter(({ isOfEnvironments }) => isOfEnvironments);
     const [before, missing] = [
@@ -94,7 +106,7 @@ export async function distribute(ownerUrl: string): Promise<Distribution> {
 const names = (tables: readonly Table[]): readonly string[] => tables.map(({ name }) => name);
 
 async function refuseWithoutCitus(client: pg.Client): Promise<void> {
-  const { rowCount } = await client.query(`select from pg_extension where extname = 'citus'`);
+  const { rowCount } = await client.query(`select 1 from pg_extension where extname = 'citus'`);
   if (rowCount === 0)
     throw new UnfitDatabaseError(
       'The database has no Citus: install it on each node, and run `create extension citus`.',

@@ -24,7 +24,7 @@ export async function excessiveRights(pool: pg.Pool): Promise<string | null> {
     select rolname as name, case
         when rolsuper then 'is a superuser'
         when rolbypassrls then 'passes row-level security (BYPASSRLS)'
-        when exists (select from pg_namespace n where n.nspname = 'platform' and pg_has_role(r.oid, n.nspowner, 'MEMBER'))
+        when exists (select 1 from pg_namespace n where n.nspname = 'platform' and pg_has_role(r.oid, n.nspowner, 'MEMBER'))
           then 'owns the schema'
         when pg_has_role(r.oid, 'mailwright_app', 'USAGE') or pg_has_role(r.oid, 'mailwright_system', 'USAGE')
           then 'inherits the rights of our roles'

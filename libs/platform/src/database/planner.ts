@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import type pg from 'pg';
 import type { ProjectScope } from '#kernel';
 
 /**
@@ -9,6 +10,17 @@ import type { ProjectScope } from '#kernel';
  */
 export function environmentOf({ environmentId }: Pick<ProjectScope, 'environmentId'>): RawBuilder<number> {
   return sql<number>`(select ${environmentId}::bigint)`;
+}
+
+const HIDDEN_ENVIRONMENT = /\(select (\$?\d+)::bigint\)/g;
+
+/** Lets a connection to Citus name each environment outright: its planner must know it, since it chooses the node by it. */
+export function nameEnvironments(client: pg.ClientBase): void {
+  const query = client.query.bind(client) as (...parameters: unknown[]) => unknown;
+  Object.assign(client, {
+    query: (text: unknown, ...rest: unknown[]) =>
+      query(typeof text === 'string' ? text.replace(HIDDEN_ENVIRONMENT, '$1::bigint') : text, ...rest),
+  });
 }
 
 /**

@@ -19,7 +19,7 @@ export async function ensureRuntimeLogin(owner: pg.Client, url: string): Promise
   const [name, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
   if (name === '' || name === owner.user) return;
   const { rows } = await owner.query<Found>(
-    `select exists (select from pg_roles where rolname = $1) as exists,
+    `select exists (select 1 from pg_roles where rolname = $1) as exists,
        current_setting('server_version_num')::int as version,
        coalesce((select bool_and(pg_has_role(r.oid, wanted, 'MEMBER')) from pg_roles r, unnest($2::text[]) wanted
          where r.rolname = $1), false) as may`,

@@ -63,11 +63,11 @@ describe('A connection of the programs', () => {
           ({ code }: { code: string }) => code,
         ),
       ).toBe('42501');
-    await refused('select from audience.subscribers');
+    await refused('select 1 from audience.subscribers');
     await login.query('set role mailwright_system');
     await login.query('set role none');
-    await refused('select from platform.outbox');
-    await refused('select from public.schema_migrations');
+    await refused('select 1 from platform.outbox');
+    await refused('select 1 from public.schema_migrations');
     await refused('create table public.own ()');
     await refused('set role schema_owner');
     const { rows } = await login.query(

@@ -1,24 +1,31 @@
 import type pg from 'pg';
 import { PREPARED_MARK } from './prepared.js';
+import { lasting } from './scope-settings.js';
 
 /**
- * Connections for nothing but single statements, each prepared and a transaction of its own. Settings stay from one
- * statement to the next, so that a statement for the same scope as the one before is one round trip.
+ * Connections for nothing but single statements, each prepared and a transaction of its own. On one server settings stay from one
+ * statement to the next, so that a statement for the same scope as the one before is one round trip; the nodes of Citus are told
+ * those of a transaction alone.
  */
 export class SingleStatements {
   readonly #settings = new WeakMap<pg.PoolClient, string>();
 
-  constructor(private readonly pool: pg.Pool) {}
+  constructor(
+    private readonly pool: pg.Pool,
+    private readonly isDistributed: boolean,
+  ) {}
 
-  /** Runs it where `settings`, which sets all that any other sets, is in force. */
+  /** Runs it where `settings` of a transaction (`set local`), which set all that any other sets, are in force. */
   async run<Row>(settings: string, text: string, values: readonly unknown[]): Promise<Row[]> {
     const client = await this.pool.connect();
     try {
-      if (this.#settings.get(client) !== settings) {
-        await client.query(settings);
+      if (this.isDistributed) await client.query(`begin; ${settings}`);
+      else if (this.#settings.get(client) !== settings) {
+        await client.query(lasting(settings));
         this.#settings.set(client, settings);
       }
       const { rows } = await client.query(`${PREPARED_MARK}${text}`, [...values]);
+      if (this.isDistributed) await client.query('commit');
       client.release();
       return rows as Row[];
     } catch (error) {

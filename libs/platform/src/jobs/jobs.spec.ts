@@ -142,7 +142,7 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
   };
   const ends = (state: string) =>
     eventually(`the job is ${state}`, async () => (await inbox())?.state === state);
-  const effects = async () => (await test.query('select from audience.suppressions')).length;
+  const effects = async () => (await test.query('select 1 from audience.suppressions')).length;
   /** Moves the time and waits, as the relay looks by itself every second. */
   const later = (milliseconds: number) => clock.advance(milliseconds);
 
@@ -218,14 +218,14 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
     await runner.stop(2_000);
     await emit(ParcelSent({ parcel: 'e' }), ParcelSent({ parcel: 'f' }));
     await eventually('both are queued', async () => {
-      const rows = await test.query('select from platform.inbox where enqueued_at is not null');
+      const rows = await test.query('select 1 from platform.inbox where enqueued_at is not null');
       return rows.length === 2;
     });
     await forgetQueue();
     runner.start();
     later(10_000);
     await eventually('both are done', async () => {
-      const rows = await test.query(`select from platform.inbox where state = 'DONE'`);
+      const rows = await test.query(`select 1 from platform.inbox where state = 'DONE'`);
       return rows.length === 2;
     });
     expect(await effects()).toBe(2);

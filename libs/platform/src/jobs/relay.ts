@@ -76,7 +76,7 @@ export class Relay {
   #isAny(): Promise<boolean> {
     return this.database.holds(
       sql`(
-        exists (select from platform.outbox)
+        exists (select 1 from platform.outbox)
         or (select run_at from platform.inbox where finished_at is null order by run_at limit 1) <= ${present}
       )`,
     );

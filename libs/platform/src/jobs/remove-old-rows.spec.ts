@@ -65,7 +65,7 @@ describe('old rows', () => {
     const run = task.run();
     await eventually('the removal waits', async () => {
       const waiting = await test.query(
-        `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%public%notes%'`,
+        `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%public%notes%'`,
       );
       return waiting.length > 0;
     });

@@ -142,7 +142,7 @@ async function isMine(client: ClientBase, { name }: RetiredTable): Promise<boole
   );
   if (lock.rows[0]?.mine !== true) return false;
   const { rowCount } = await client.query(
-    `select from pg_class where relnamespace = 'retired'::regnamespace and relname = $1`,
+    `select 1 from pg_class where relnamespace = 'retired'::regnamespace and relname = $1`,
     [name],
   );
   return rowCount === 1;

@@ -103,7 +103,7 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
       with told as materialized (
         select platform.new_id() as id, r.* from (${rows}) r
         where exists (
-          select from webhooks.endpoints p
+          select 1 from webhooks.endpoints p
           where p.environment_id = r.environment_id and p.status = 'ENABLED'
             and (p.event_types = '{}' or r.type = any (p.event_types))
         )

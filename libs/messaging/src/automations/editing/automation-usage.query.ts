@@ -29,7 +29,7 @@ export class AutomationUsageQuery implements OnModuleInit {
         where a.environment_id = ${scope.environmentId} and a.status = 'ACTIVE'
           and used.id = any(${[...ids]}::uuid[])
           and (v.id = a.version_id
-            or exists (select from messaging.automation_runs r where r.version_id = v.id and r.wake_at is not null))
+            or exists (select 1 from messaging.automation_runs r where r.version_id = v.id and r.wake_at is not null))
       `.execute(this.database.tables());
       return new Set(rows.map(({ id }) => id));
     });

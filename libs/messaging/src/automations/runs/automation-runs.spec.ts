@@ -140,7 +140,7 @@ describe('people in automations', () => {
       const ada = await fixture.person();
       await get(SubscriberEventsService).record(fixture.scope, address(ada.email), { name: 'seen' });
       await get(ErasureService).erase(fixture.scope, address(ada.email), PROOF);
-      expect(await fixture.messaging.test.query('select from audience.recorded_triggers')).toEqual([]);
+      expect(await fixture.messaging.test.query('select 1 from audience.recorded_triggers')).toEqual([]);
       await fixture.run();
       expect(await fixture.totals(id)).toEqual([0, 0, 0]);
     });
@@ -306,7 +306,7 @@ describe('people in automations', () => {
       const { email } = await fixture.person();
       const members = async () =>
         (
-          await fixture.messaging.test.query('select from audience.segment_members where segment_id = $1', [
+          await fixture.messaging.test.query('select 1 from audience.segment_members where segment_id = $1', [
             segment.id,
           ])
         ).length;
@@ -429,7 +429,7 @@ describe('people in automations', () => {
       const [execution] = await fixture.executions(id);
       expect(execution).toMatchObject({ email: null, status: 'CANCELLED', currentNodeId: null });
       expect(await fixture.totals(id)).toEqual([1, 0, 0]);
-      expect(await fixture.messaging.test.query('select from messaging.automation_run_data')).toEqual([]);
+      expect(await fixture.messaging.test.query('select 1 from messaging.automation_run_data')).toEqual([]);
     });
   });
 

@@ -58,7 +58,7 @@ describe('mails of automations', () => {
 
   const statisticsAreRight = async () => {
     expect(await get(StatisticsCheckQuery).discrepancies()).toEqual([]);
-    expect(await fixture.messaging.test.query('select from messaging.delivery_engagement')).toEqual([]);
+    expect(await fixture.messaging.test.query('select 1 from messaging.delivery_engagement')).toEqual([]);
   };
 
   const asking = (event: object) => ({

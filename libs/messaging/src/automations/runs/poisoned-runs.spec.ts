@@ -12,7 +12,7 @@ const PEOPLE = 40;
 const POISON = `
   create function messaging.poison() returns trigger language plpgsql as $$
   begin
-    if exists (select from messaging.poisoned p where p.id = new.subscriber_id) then raise exception 'no mail for this one'; end if;
+    if exists (select 1 from messaging.poisoned p where p.id = new.subscriber_id) then raise exception 'no mail for this one'; end if;
     return new;
   end $$;
   create table messaging.poisoned (id uuid primary key);

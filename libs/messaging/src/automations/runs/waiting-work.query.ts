@@ -28,12 +28,12 @@ export class WaitingWork {
     return this.database.holds(
       sql`(
         exists (
-          select from messaging.automations a
+          select 1 from messaging.automations a
           where a.status = 'ACTIVE' and exists (
-            select from audience.recorded_triggers s where s.watcher_id = a.id ${neverJoined}
+            select 1 from audience.recorded_triggers s where s.watcher_id = a.id ${neverJoined}
           )
         )
-        or exists (select from messaging.automations where is_closing)
+        or exists (select 1 from messaging.automations where is_closing)
         or ${isDue(false)}
       )`,
     );
@@ -60,7 +60,7 @@ export class WaitingWork {
       sql`v.id as version_id`,
       sql`join messaging.automation_versions v on v.automation_id = a.id`,
       sql`a.status = 'ACTIVE' and exists (
-        select from messaging.automation_runs r
+        select 1 from messaging.automation_runs r
         where r.version_id = v.id and r.is_calling = ${isCalling} and r.wake_at <= ${present}
       )`,
     );
@@ -90,7 +90,7 @@ export class WaitingWork {
 /** Reads one row of the index at most for each version of an active automation, and is never planned as a scan of all runs. */
 function isDue(isCalling: boolean): RawBuilder<unknown> {
   return sql`exists (
-    select from messaging.automations a join messaging.automation_versions v on v.automation_id = a.id
+    select 1 from messaging.automations a join messaging.automation_versions v on v.automation_id = a.id
     cross join lateral (
       select r.wake_at from messaging.automation_runs r
       where r.version_id = v.id and r.is_calling = ${sql.lit(isCalling)} and r.wake_at is not null

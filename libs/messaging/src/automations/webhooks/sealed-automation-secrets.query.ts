@@ -42,7 +42,7 @@ export class SealedAutomationSecrets extends SealedRows<number> {
       select e.project_id, e.environment_id
       from (
         select distinct environment_id from messaging.automations a
-        where not exists (select from messaging.automation_secrets s where s.environment_id = a.environment_id)
+        where not exists (select 1 from messaging.automation_secrets s where s.environment_id = a.environment_id)
         limit ${limit}
       ) a cross join lateral access.find_environment(a.environment_id) e
     `.execute(this.database.tables());

@@ -59,7 +59,7 @@ describe('scheduled campaigns', () => {
   const queuedEvents = async () =>
     (
       await fixture.test.query(
-        `select from platform.outbox where event_name = 'messaging.campaign_queued.v1'`,
+        `select 1 from platform.outbox where event_name = 'messaging.campaign_queued.v1'`,
       )
     ).length;
 

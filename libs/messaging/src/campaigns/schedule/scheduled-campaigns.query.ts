@@ -16,7 +16,7 @@ export class ScheduledCampaignsQuery {
 
   /** At most `limit`, the one that has waited longest first. */
   async due(limit: number): Promise<DueCampaign[]> {
-    const isAny = sql`exists (select from messaging.campaigns where status = 'SCHEDULED' and scheduled_at <= ${present})`;
+    const isAny = sql`exists (select 1 from messaging.campaigns where status = 'SCHEDULED' and scheduled_at <= ${present})`;
     if (!(await this.database.holds(isAny))) return [];
     return this.database.system(async () => {
       const { rows } = await sql<ProjectScope & { readonly id: string }>`

@@ -71,7 +71,7 @@ function events(scope: ProjectScope, mails: MailFilter, types: readonly string[]
 /** Which link was followed: that of the event or, by its number, one of the sets that the campaign's mails went out with. */
 function followed(url: string): RawBuilder<unknown> {
   return sql`and (e.url = ${url} or (e.url is null and exists (
-    select from messaging.link_sets s
+    select 1 from messaging.link_sets s
     where s.campaign_id = e.campaign_id and s.translation is null and s.urls[e.link_number] = ${url}
   )))`;
 }

@@ -89,9 +89,9 @@ export async function addFeedbackEvents(
       from jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as m(id uuid, "deliveryId" uuid, "queuedOn" date,
         "subscriberId" uuid, "campaignId" uuid, "bounceType" text)
       where not exists (
-        select from messaging.delivery_events e where ${isSame} and e.delivery_id = m."deliveryId" and e.type = ${type}
+        select 1 from messaging.delivery_events e where ${isSame} and e.delivery_id = m."deliveryId" and e.type = ${type}
       ) and not exists (
-        select from messaging.delivery_engagement g where g.delivery_id = m."deliveryId" and g.queued_on = m."queuedOn"
+        select 1 from messaging.delivery_engagement g where g.delivery_id = m."deliveryId" and g.queued_on = m."queuedOn"
           and ${KEPT_ANSWERS[type]}
       )
       returning delivery_id as "deliveryId"

@@ -57,14 +57,14 @@ export async function forgetDue(database: Database, campaignId: string): Promise
 /** Of a campaign `c` that has just ended and has no time to be counted yet. */
 const isLargeAndEnded = sql`
   c.status = 'SENT' and c.completed_at between ${presentAnd(-MISSED_MS)} and ${present}
-  and c.deleted_at is null and not exists (select from messaging.breakdowns_due b where b.campaign_id = c.id)
+  and c.deleted_at is null and not exists (select 1 from messaging.breakdowns_due b where b.campaign_id = c.id)
   and (select sum(k.sent) from messaging.campaign_counters k where k.campaign_id = c.id) > ${COUNTED_AT_ONCE}
 `;
 
 /** Whether `takeDue` would find any: a condition for `Database.holds`. */
 export const areDue: RawBuilder<unknown> = sql`
-  exists (select from messaging.breakdowns_due where due_at <= ${present})
-  or exists (select from messaging.campaigns c where ${isLargeAndEnded})
+  exists (select 1 from messaging.breakdowns_due where due_at <= ${present})
+  or exists (select 1 from messaging.campaigns c where ${isLargeAndEnded})
 `;
 
 const DUE = leaseDue({

@@ -290,7 +290,7 @@ describe('a campaign’s figures by link and provider', () => {
         campaign.id,
       ]);
       await count();
-      expect(await fixture.test.query('select from messaging.breakdowns_due')).toEqual([]);
+      expect(await fixture.test.query('select 1 from messaging.breakdowns_due')).toEqual([]);
       await fixture.test.query('update messaging.campaigns set deleted_at = null where id = $1', [
         campaign.id,
       ]);

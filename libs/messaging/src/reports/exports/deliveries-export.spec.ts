@@ -73,9 +73,9 @@ describe('the export with a row for each recipient', () => {
     } finally {
       await other.end();
     }
-    expect(await fixture.test.query('select from messaging.export_parts where export_id = $1', [id])).toEqual(
-      [],
-    );
+    expect(
+      await fixture.test.query('select 1 from messaging.export_parts where export_id = $1', [id]),
+    ).toEqual([]);
     await fixture.test.query(`delete from messaging.exports where id = $1`, [id]);
     await expect(asked).rejects.toThrow(NotFoundError);
   }
@@ -117,7 +117,7 @@ describe('the export with a row for each recipient', () => {
     ['another worker has written it', 'parts = parts + 1', true],
   ])('writes no part that it has read when %s', (_, change, hasMore) =>
     leavingNoPart(async (id, other) => {
-      await other.query('select from messaging.exports where id = $1 for update', [id]);
+      await other.query('select 1 from messaging.exports where id = $1 for update', [id]);
       const made = fixture.get(DeliveriesExportMaker).makePart(scope, id);
       await waitsForLock();
       await other.query(`update messaging.exports set ${change} where id = $1`, [id]);

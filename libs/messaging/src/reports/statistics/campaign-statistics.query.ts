@@ -50,7 +50,7 @@ export const COUNTED_CAMPAIGNS = sql`
 `;
 
 /** Whether the mails of the campaign `c` had pixel and tracked links. */
-export const IS_TRACKED = sql`exists (select from messaging.link_sets l where l.campaign_id = c.id)`;
+export const IS_TRACKED = sql`exists (select 1 from messaging.link_sets l where l.campaign_id = c.id)`;
 
 /** A campaign's numbers, read from its counters. */
 @Injectable()

@@ -60,7 +60,7 @@ const MINUTES = ['sent', 'delivered', 'opened', 'clicked', 'bounced'];
 
 /** Whether all of what `v.counter` of a campaign was counted from is there. */
 const IS_KEPT = sql`not exists (
-  select from messaging.campaigns c where c.id = campaign_id and ${PARTITION} < case
+  select 1 from messaging.campaigns c where c.id = campaign_id and ${PARTITION} < case
     when v.counter in ('sent', 'delivered') then ${keptFrom('DELIVERIES', sql.ref('c.environment_id'))}
     else ${keptFrom('EVENTS', sql.ref('c.environment_id'))} end
 )`;

@@ -216,7 +216,7 @@ describe('Reports on campaigns', () => {
     await task.run();
     expect(await rows()).toEqual([{ version: 1 }, { version: 1 }]);
     const events = await fixture.test.query(
-      `select from platform.outbox where event_name = 'messaging.campaign_report_requested.v1'`,
+      `select 1 from platform.outbox where event_name = 'messaging.campaign_report_requested.v1'`,
     );
     expect(events).toHaveLength(2);
   });

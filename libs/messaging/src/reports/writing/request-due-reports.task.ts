@@ -39,7 +39,7 @@ export class RequestDueReports extends PeriodicTask {
       with due as (
         select c.id, c.environment_id from messaging.campaigns c
         where c.status in ('SENT', 'ARCHIVED') and c.completed_at between ${earliest} and ${latest} and c.deleted_at is null
-          and not exists (select from messaging.campaign_reports r where r.campaign_id = c.id)
+          and not exists (select 1 from messaging.campaign_reports r where r.campaign_id = c.id)
         order by c.completed_at limit ${AT_ONCE}
       ), made as (
         insert into messaging.campaign_reports (id, environment_id, campaign_id, version, status, locale, created_at, updated_at)

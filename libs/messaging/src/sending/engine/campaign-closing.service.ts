@@ -60,7 +60,7 @@ export class CampaignClosingService {
       if (cancelled + unknown > 0) return 'more';
       const { numAffectedRows } = await sql`
         update messaging.campaigns c set closing_since = null
-        where c.id = ${campaignId} and not exists (select from messaging.deliveries d where ${openOf(campaign)})
+        where c.id = ${campaignId} and not exists (select 1 from messaging.deliveries d where ${openOf(campaign)})
       `.execute(this.database.tables());
       return numAffectedRows === 1n ? 'closed' : 'waiting';
     });

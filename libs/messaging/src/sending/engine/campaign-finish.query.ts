@@ -17,7 +17,7 @@ export class CampaignFinishQuery {
 
   finish({ scope, id }: Pick<CampaignUnderWay, 'scope' | 'id'>): Promise<void> {
     return this.database.transaction(scope, async () => {
-      const over = await sql`select from messaging.campaigns c where c.id = ${id} and ${isOver}`.execute(
+      const over = await sql`select 1 from messaging.campaigns c where c.id = ${id} and ${isOver}`.execute(
         this.database.tables(),
       );
       if (over.rows.length === 0) return;

@@ -162,7 +162,7 @@ describe('a campaign that not all goes well with', () => {
       const [now] = await fixture.test.query<{ at: Date }>('select clock_timestamp() as at');
       await eventually('what had begun has ended', async () => {
         const older = await fixture.test.query(
-          `select from pg_stat_activity where datname = current_database() and xact_start < $1`,
+          `select 1 from pg_stat_activity where datname = current_database() and xact_start < $1`,
           [now?.at],
         );
         return older.length === 0;

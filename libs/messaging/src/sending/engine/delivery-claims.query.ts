@@ -55,7 +55,7 @@ const due = sql`
 /** Whether all recipients of a campaign `c` are queued and none of its deliveries is open. */
 export const isOver = sql`
   ${isSending} and c.expanded_at is not null and c.retry_from is null
-    and not exists (select from messaging.deliveries d where ${ofCampaign} and d.finished_at is null)
+    and not exists (select 1 from messaging.deliveries d where ${ofCampaign} and d.finished_at is null)
 `;
 
 /** In words that the indexes have. */
@@ -103,7 +103,7 @@ export class DeliveryClaimsQuery {
    * Those that wait, be they thousands, are one look at an index each, and nothing more.
    */
   async campaignsUnderWay(owner: MailOwner): Promise<CampaignUnderWay[]> {
-    const isAny = sql`exists (select from messaging.campaigns where status = 'SENDING')`;
+    const isAny = sql`exists (select 1 from messaging.campaigns where status = 'SENDING')`;
     if (!(await this.database.holds(isAny))) return [];
     const rows = await this.database.statement(
       'system',
@@ -139,7 +139,7 @@ export class DeliveryClaimsQuery {
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
       where d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and ${due}
         and exists (
-          select from messaging.campaigns c
+          select 1 from messaging.campaigns c
           where c.id = ${id} and ${isSending} and c.usage_period is not distinct from ${usagePeriod}::timestamptz
         )
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
@@ -163,7 +163,7 @@ export class DeliveryClaimsQuery {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
       where ${ofKinds(kinds)} and ${due} and ${byOwner(owner, sql`d.environment_id`, sql`d.kind`)}
-        and exists (select from access.find_environment(d.environment_id) e where e.environment = ${owner.environment})
+        and exists (select 1 from access.find_environment(d.environment_id) e where e.environment = ${owner.environment})
       order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked
     `;
     if (owner.scope === null && !(await this.#isAnySingle(kinds))) return [];
@@ -179,7 +179,7 @@ export class DeliveryClaimsQuery {
 
   /** The streams of live mail with relays of their project's own that have something to do now. */
   async ownStreamsUnderWay(): Promise<OwnStream[]> {
-    if (!(await this.database.holds(sql`exists (select from ${ownStreams} o)`))) return [];
+    if (!(await this.database.holds(sql`exists (select 1 from ${ownStreams} o)`))) return [];
     const rows = await this.database.statement(
       'system',
       sql<ProjectScope & Pick<OwnStream, 'stream'>>`
@@ -188,10 +188,10 @@ export class DeliveryClaimsQuery {
         cross join lateral access.find_environment(o.environment_id) e
         where e.environment = 'LIVE' and case o.stream
           when 'CAMPAIGN' then exists (
-            select from messaging.campaigns c where c.environment_id = o.environment_id and c.status = 'SENDING'
+            select 1 from messaging.campaigns c where c.environment_id = o.environment_id and c.status = 'SENDING'
           )
           else exists (
-            select from messaging.deliveries d
+            select 1 from messaging.deliveries d
             where d.environment_id = o.environment_id and d.kind = o.stream and d.kind in ('OPT_IN', 'TEST', 'AUTOMATION')
               and ${due}
           ) end

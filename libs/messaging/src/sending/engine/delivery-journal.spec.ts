@@ -77,7 +77,7 @@ describe('the journal of deliveries', () => {
     const writer = new pg.Client({ connectionString: fixture.test.adminUrl });
     await writer.connect();
     const lock = (delivery: ClaimedDelivery | undefined) =>
-      writer.query('select from messaging.deliveries where id = $1 for no key update', [delivery?.id]);
+      writer.query('select 1 from messaging.deliveries where id = $1 for no key update', [delivery?.id]);
     await writer.query('begin');
     await lock(second);
     fixture.clock.advance(5_000);

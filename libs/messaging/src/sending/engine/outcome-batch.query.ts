@@ -170,11 +170,11 @@ function isOneOf(deliveries: readonly ClaimedDelivery[], queuedOn: string | null
 function mayGo(kinds: readonly DeliveryKind[], wanted: OutcomeBatchParts['wanted']): RawBuilder<unknown> {
   const conditions = {
     CAMPAIGN: sql`exists (
-      select from messaging.campaigns c
+      select 1 from messaging.campaigns c
       where c.id = d.source_id and ${isSending} and ${wanted.ofCampaign}
     )`,
     AUTOMATION: sql`exists (
-      select from messaging.automation_runs r join messaging.automation_versions v on v.id = r.version_id
+      select 1 from messaging.automation_runs r join messaging.automation_versions v on v.id = r.version_id
       where r.id = messaging.run_of_step(d.source_id) and ${wanted.ofAutomation}
     )`,
     OPT_IN: sql`true`,

@@ -103,7 +103,7 @@ describe('a test mail', () => {
       userAgent: null,
     });
     const consents = await fixture.test.query(
-      `select from audience.consents where status = 'SUBSCRIBED' and environment_id = $1`,
+      `select 1 from audience.consents where status = 'SUBSCRIBED' and environment_id = $1`,
       [scope.environmentId],
     );
     expect(consents).toHaveLength(1);

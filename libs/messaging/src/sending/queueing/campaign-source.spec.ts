@@ -63,7 +63,7 @@ describe('campaigns of which all mails wait', () => {
       [fixture.clock.now()],
     );
     await source.claim(10, newId());
-    const open = await fixture.test.query(`select from messaging.campaigns where status <> 'SENT'`);
+    const open = await fixture.test.query(`select 1 from messaging.campaigns where status <> 'SENT'`);
     expect(open).toEqual([]);
   });
 });

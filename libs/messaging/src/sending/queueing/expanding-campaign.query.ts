@@ -51,7 +51,7 @@ export async function advance(
     .updateTable('messaging.campaigns')
     .set({
       status: sql`case when status = 'PAUSED' or exists (
-        select from messaging.sending_stops s where s.environment_id = ${environmentId} and s.resumed_at is null
+        select 1 from messaging.sending_stops s where s.environment_id = ${environmentId} and s.resumed_at is null
       ) then 'PAUSED' else 'SENDING' end`,
       updatedAt: present,
       expandedEmails: emails,
