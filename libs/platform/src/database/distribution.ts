@@ -17,16 +17,26 @@ interface Table {
   /** Each row belongs to an environment. */
   readonly isOfEnvironments: boolean;
   readonly isDistributed: boolean;
+  /** A crash empties it anyway. */
+  readonly isUnlogged: boolean;
   /** The tables that its foreign keys name, which must be distributed before it. */
   readonly refersTo: readonly string[];
 }
 
 /** Few rows that say whose an environment is: each node has all of them. */
 const COPIED_TABLES = ['access.tenants', 'access.projects', 'access.project_environments'];
+const COPYING = `select create_reference_table($1)
+  where not exists (select 1 from pg_dist_partition where logicalrelid = $1::regclass and repmodel = 't')`;
+/**
+ * Lets Citus know a table that stays on the coordinator: only then a transaction that writes to it and on a node is committed on both
+ * or on neither, whichever of them crashes.
+ */
+const TELLING = `select citus_add_local_table_to_metadata($1, true)
+  where not exists (select 1 from pg_dist_partition where logicalrelid = $1::regclass and not autoconverted)`;
 
 /** Tables with billing and access are few and small, and jobs and events are taken across environments. */
 const TABLES = `
-  select c.oid::regclass::text as name, d.logicalrelid is not null as "isDistributed",
+  select c.oid::regclass::text as name, coalesce(d.partmethod = 'h', false) as "isDistributed", c.relpersistence = 'u' as "isUnlogged",
     n.nspname not in ('access', 'billing') and exists (
       select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'environment_id' and a.attnotnull
     ) as "isOfEnvironments",
@@ -74,11 +84,7 @@ export async function distribute(ownerUrl: string): Promise<Distribution> {
     await client.query(`select pg_advisory_lock(${MIGRATIONS_LOCK})`);
     await prepareNodes(client);
     await client.query(COMPARING_POLICIES);
-    for (const name of COPIED_TABLES)
-      await client.query(
-        `select create_reference_table($1) where not exists (select 1 from pg_dist_partition where logicalrelid = $1::regclass)`,
-        [name],
-      );
+    for (const name of COPIED_TABLES) await client.query(COPYING, [name]);
     const { rows: tables } = await client.query<Table>(TABLES);
     const ofEnvironments = tables.filter(({ isOfEnvironments }) => isOfEnvironments);
     const [before, missing] = [
@@ -93,6 +99,8 @@ export async function distribute(ownerUrl: string): Promise<Distribution> {
       ]);
       first ??= name;
     }
+    for (const { name, isUnlogged } of tables.filter(({ isOfEnvironments }) => !isOfEnvironments))
+      if (!isUnlogged) await client.query(TELLING, [name]);
     return {
       distributed: names(missing),
       unchanged: names(before),
