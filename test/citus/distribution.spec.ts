@@ -3,6 +3,7 @@ import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { query } from '#testing/citus';
 import { distribute } from '../../libs/platform/src/database/distribution.js';
+import { isolate } from '../../libs/platform/src/database/isolation.js';
 
 const OURS = 1;
 const OTHERS = 2;
@@ -83,5 +84,20 @@ describe('tables on a coordinator and two workers of Citus', () => {
       }
     }
     expect(seen).toBe(1);
+  });
+
+  it('let a large environment have a node to itself, with its rows, and say so when asked again', async () => {
+    const { node } = await isolate(test.adminUrl, OURS, undefined);
+    const [other] = workers.map((url) => new URL(url).host).filter((host) => host !== node);
+    expect(await isolate(test.adminUrl, OURS, other)).toEqual({ node: other, wasAlone: true, isMoved: true });
+    expect(await isolate(test.adminUrl, OURS, other)).toEqual({
+      node: other,
+      wasAlone: true,
+      isMoved: false,
+    });
+    expect(await as(OURS, test.adminUrl, 'select environment_id::int as of from audience.topics')).toEqual([
+      { of: OURS },
+    ]);
+    await expect(isolate(test.adminUrl, OURS, '127.0.0.1:1')).rejects.toThrow('has no node 127.0.0.1:1');
   });
 });

@@ -14,6 +14,7 @@ export { prepared } from './database/prepared.js';
 export { excessiveRights, refuseUnfitDatabase } from './database/fit-database.js';
 export { PendingMigrationsError } from './database/migration-records.js';
 export { type Distribution, distribute } from './database/distribution.js';
+export { type Isolation, isolate } from './database/isolation.js';
 export { migrate } from './database/migrations.js';
 export { Notifications } from './wakes/notifications.js';
 export { PostgresNotifications } from './wakes/postgres-notifications.js';
