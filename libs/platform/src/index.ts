@@ -8,6 +8,7 @@ export { PreparedQuery } from './database/prepared-query.js';
 export { CreatePartitions } from './jobs/create-partitions.task.js';
 export { Database } from './database/database.js';
 export { databaseFailure } from './database/database-failure.js';
+export { drainEnvironments } from './database/environments-due.js';
 export { countOf, limitOf, ListOrder, NEWEST_FIRST, totalOf } from './database/list-order.js';
 export { environmentOf, neverJoined } from './database/planner.js';
 export { prepared } from './database/prepared.js';
