@@ -46,7 +46,7 @@ const stored = names([...OF_SUBSCRIBER, ...OF_CONSENT]);
 
 const INTO = {
   /** First consents, such as those of new subscribers. */
-  new: sql`insert into audience.consents (${stored}) select ${stored} from changed`,
+  new: sql`insert into audience.consents (${stored}) select ${stored} from changed returning topic_id`,
   changed: sql`
     insert into audience.consents (${stored}) select ${stored} from changed
     on conflict (subscriber_id, topic_id, environment_id) do update set status = excluded.status, granted_at = excluded.granted_at,
@@ -79,6 +79,7 @@ export function written(
         text_locale, text_version)
       ${into === 'new' ? sql`` : expiries}
       select ${entry(sql`from_status`, sql`status`, at, proof)} where from_status is distinct from status
+      returning id
     ),
     asked as (
       insert into audience.confirmations (id, environment_id, subscriber_id, topic_ids, is_repeat, created_at, expires_at)
