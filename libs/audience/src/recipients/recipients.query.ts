@@ -153,16 +153,17 @@ export class RecipientsQuery {
    * says of each what `lookUp` says by a null `obstacle`.
    */
   mayReceive(
+    scope: ProjectScope,
     subscriberId: RawBuilder<unknown>,
     topicIds: RawBuilder<unknown>,
     now: Date,
   ): RawBuilder<unknown> {
     return sql`exists (
       select 1 from audience.subscribers b
-      where b.id = ${subscriberId} and (b.paused_until is null or b.paused_until <= ${now})
+      where b.id = ${subscriberId} and b.environment_id = ${environmentOf(scope)} and (b.paused_until is null or b.paused_until <= ${now})
         and exists (
           select 1 from audience.consents k
-          where k.subscriber_id = b.id and k.topic_id = any(${topicIds}) and k.status = 'SUBSCRIBED'
+          where k.subscriber_id = b.id and k.environment_id = b.environment_id and k.topic_id = any(${topicIds}) and k.status = 'SUBSCRIBED'
         )
         and not exists (
           select 1 from audience.suppressions s where s.environment_id = b.environment_id and s.email_key = b.email_key
