@@ -192,8 +192,8 @@ export class RecipientsQuery {
         left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
         left join lateral (
           select array_agg(t.name order by t.name, t.id) as names
-          from audience.consents c join audience.topics t on t.id = c.topic_id
-          where c.subscriber_id = b.id and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
+          from audience.consents c join audience.topics t on t.environment_id = c.environment_id and t.id = c.topic_id
+          where c.environment_id = ${environmentOf(scope)} and c.subscriber_id = b.id and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
         ) c on true
       `.execute(this.#db);
       const defaults = templateDefaults(await this.fields.definitions(scope));

@@ -11,7 +11,7 @@ import { definitionsLock } from '../custom-fields/custom-field.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { type GrantableTopic, isTopicKey } from '../topics/topic.js';
 import type { SubscriberFields, SubscriberSource, SubscriberView } from '../subscribers/subscriber.js';
-import { subscriberColumns } from '../subscribers/subscriber-columns.query.js';
+import { newSubscriberColumns } from '../subscribers/subscriber-columns.query.js';
 
 export interface NewSubscriber extends SubscriberFields {
   readonly id: string;
@@ -106,8 +106,8 @@ export class NewSubscribers {
           ${fields.firstName}, ${fields.lastName}, ${fields.phone}, ${fields.locale}, ${fields.timeZone},
           ${JSON.stringify(customFields)}::jsonb, ${source}, ${first.status}, ${at}, ${at})
         returning *
-      ), ${written(selectedForMade(first), 'new', occasion)}
-      select ${subscriberColumns}, (select a.id from asked a) as confirmation_id from made b
+      ), ${written(scope, selectedForMade(first), 'new', occasion)}
+      select ${newSubscriberColumns}, a.id as confirmation_id from made b left join asked a on true
     `.execute(this.database.tables());
     wakeForConsents(this.database, first.consents);
     const { confirmationId, ...subscriber } = rows[0]!;

@@ -54,14 +54,19 @@ export class Triggers {
   }
 
   /** A condition of SQL: the subscriber with this id was not erased. */
-  isThere(subscriberId: RawBuilder<unknown>): RawBuilder<boolean> {
-    return sql<boolean>`exists (select 1 from audience.subscribers b where b.id = ${subscriberId})`;
+  isThere(scope: ProjectScope, subscriberId: RawBuilder<unknown>): RawBuilder<boolean> {
+    return sql<boolean>`exists (
+      select 1 from audience.subscribers b where b.id = ${subscriberId} and b.environment_id = ${environmentOf(scope)}
+    )`;
   }
 
-  /** The waiters of all projects with recorded triggers, for the system's transactions. */
+  /** The waiters of all projects with recorded triggers, each with its environment, for the system's transactions. */
   pending(): RawBuilder<unknown> {
-    return sql`select w.watcher_id from audience.trigger_watches w
-      where exists (select 1 from audience.recorded_triggers s where s.watcher_id = w.watcher_id ${neverJoined})`;
+    return sql`select w.watcher_id, w.environment_id from audience.trigger_watches w
+      where exists (
+        select 1 from audience.recorded_triggers s
+        where s.watcher_id = w.watcher_id and s.environment_id = w.environment_id ${neverJoined}
+      )`;
   }
 
   /**

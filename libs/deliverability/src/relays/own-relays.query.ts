@@ -6,7 +6,7 @@ import type { Relay } from './relay.js';
 
 /** `environment_id` and `stream` of the mail that goes by relays of the projects' own, once for each relay. */
 export const ownStreams: RawBuilder<unknown> = sql`(
-  select r.environment_id, s.stream from deliverability.relays r cross join lateral unnest(r.streams) s(stream)
+  select r.environment_id, unnest(r.streams) as stream from deliverability.relays r
 )`;
 
 /** A relay as a sender needs it. */

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, present, presentAnd, redact } from '#platform';
+import type { DeliverabilityTables } from '../deliverability-tables.js';
 import type { Relay } from './relay.js';
 import { RelayChecks } from './relay-checks.service.js';
 import type { OwnRelay } from './own-relays.query.js';
@@ -33,16 +34,17 @@ export class RelayHealth {
 
   /** They took mail just now. One that another worker is writing is left to that one. */
   async used(relays: readonly RelayId[]): Promise<void> {
-    await this.database.system(() =>
-      sql`
-        update deliverability.relays set last_used_at = ${present}
-        where (environment_id, id) in (
-          select environment_id, id from deliverability.relays where (environment_id, id) in (select * from unnest(
-            ${relays.map(({ environmentId }) => environmentId)}::bigint[], ${relays.map(({ id }) => id)}::uuid[]))
-          for no key update skip locked
-        )
-      `.execute(this.database.tables()),
-    );
+    for (const [environmentId, those] of Map.groupBy(relays, (relay) => relay.environmentId))
+      await this.database.system(() =>
+        sql`
+          update deliverability.relays set last_used_at = ${present}
+          where environment_id = ${environmentId} and id in (
+            select id from deliverability.relays
+            where environment_id = ${environmentId} and id = any(${those.map(({ id }) => id)}::uuid[])
+            for no key update skip locked
+          )
+        `.execute(this.database.tables()),
+      );
   }
 
   /** Tries those anew whose pause is over, a few at once; resolves to how many there were. */
@@ -58,15 +60,36 @@ export class RelayHealth {
     return due.length;
   }
 
-  #takeDue(): Promise<OwnRelay[]> {
+  async #takeDue(): Promise<OwnRelay[]> {
+    const due = await this.database.system(() =>
+      this.database
+        .tables<DeliverabilityTables>()
+        .selectFrom('deliverability.relays')
+        .select(['environmentId', 'id'])
+        .where('status', '=', 'FAILING')
+        .where('retryAt', '<=', present)
+        .orderBy('retryAt')
+        .limit(AT_ONCE)
+        .execute(),
+    );
+    const taken: OwnRelay[] = [];
+    for (const [environmentId, those] of Map.groupBy(due, (relay) => relay.environmentId))
+      taken.push(...(await this.#takeDueOf(environmentId, those)));
+    return taken;
+  }
+
+  /** Those of an environment that no other worker takes just now. */
+  #takeDueOf(environmentId: number, due: readonly RelayId[]): Promise<OwnRelay[]> {
     return this.database.system(async () => {
       const { rows } = await sql<OwnRelay>`
         update deliverability.relays r set retry_at = ${presentAnd(TRIED_WITHIN_MS)}
         from (
-          select environment_id, id from deliverability.relays where status = 'FAILING' and retry_at <= ${present}
-          order by retry_at limit ${AT_ONCE} for update skip locked
+          select id from deliverability.relays
+          where environment_id = ${environmentId} and id = any(${due.map(({ id }) => id)}::uuid[])
+            and status = 'FAILING' and retry_at <= ${present}
+          for update skip locked
         ) due
-        where r.environment_id = due.environment_id and r.id = due.id
+        where r.environment_id = ${environmentId} and r.id = due.id
         returning r.*
       `.execute(this.database.tables());
       return rows;
@@ -86,9 +109,13 @@ export class RelayHealth {
     const pauseMs = sql`least(${LONGEST_PAUSE_MS}, ${FIRST_PAUSE_MS} * 2 ^ least(failures, 10))`;
     await this.database.system(() =>
       sql`
-        update deliverability.relays set status = 'FAILING', failures = failures + 1,
-          retry_at = ${present} + ${pauseMs} * interval '1 ms', last_error = ${redact(detail).slice(0, MAX_ERROR)}
-        where environment_id = ${environmentId} and id = ${id} and ${when}
+        update deliverability.relays r set status = 'FAILING', failures = r.failures + 1, retry_at = failed.retry_at,
+          last_error = ${redact(detail).slice(0, MAX_ERROR)}
+        from (
+          select id, ${present} + ${pauseMs} * interval '1 ms' as retry_at from deliverability.relays
+          where environment_id = ${environmentId} and id = ${id} and ${when} for update
+        ) failed
+        where r.environment_id = ${environmentId} and r.id = failed.id
       `.execute(this.database.tables()),
     );
   }

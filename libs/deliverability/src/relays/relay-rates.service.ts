@@ -19,13 +19,15 @@ export class RelayRates {
             else greatest(rate_until, ${present}) end as since
           from deliverability.relays
           where environment_id = ${environmentId} and id = ${id} and rate_per_second is not null for update
-        ), granted as (
+        ), taken as (
           select since, rate, least(${wanted}::int, greatest(
             floor(extract(epoch from ${present} + interval '1 s' - since) * rate),
             case when since <= ${present} then 1 else 0 end))::int as taken
           from free
+        ), granted as (
+          select taken, since + taken / rate * interval '1 s' as until from taken
         )
-        update deliverability.relays r set rate_until = g.since + g.taken / g.rate * interval '1 s'
+        update deliverability.relays r set rate_until = g.until
         from granted g
         where r.environment_id = ${environmentId} and r.id = ${id} and g.taken > 0
         returning g.taken

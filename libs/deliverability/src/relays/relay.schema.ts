@@ -10,7 +10,7 @@ export const RelaySchema = defineEntity({
   schema: 'deliverability',
   properties: {
     id: p.uuid().primary(),
-    environmentId: p.bigint('number'),
+    environmentId: p.bigint('number').primary(),
     projectId: p.bigint('number'),
     relayKey: p.text(),
     name: p.text(),

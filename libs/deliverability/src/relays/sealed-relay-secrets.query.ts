@@ -15,11 +15,18 @@ export class SealedRelaySecrets extends SealedRows<string> {
         array[password_box, feedback_key_box] as boxes
       from deliverability.relays
       where not starts_with(password_box, ${prefix}) or not starts_with(feedback_key_box, ${prefix})
-      order by id limit ${limit} for no key update
+      order by id limit ${limit}
     `;
   }
 
-  protected override rewrite(id: string, [password, feedbackKey]: readonly (string | null)[]) {
-    return sql`update deliverability.relays set password_box = ${password}, feedback_key_box = ${feedbackKey} where id = ${id}`;
+  protected override rewrite(
+    { key: id, environmentId, boxes: [oldPassword, oldFeedbackKey] }: SealedRow<string>,
+    [password, feedbackKey]: readonly (string | null)[],
+  ) {
+    return sql`
+      update deliverability.relays set password_box = ${password}, feedback_key_box = ${feedbackKey}
+      where environment_id = ${environmentId} and id = ${id}
+        and password_box is not distinct from ${oldPassword} and feedback_key_box is not distinct from ${oldFeedbackKey}
+    `;
   }
 }

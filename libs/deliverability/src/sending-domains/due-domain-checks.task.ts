@@ -26,31 +26,37 @@ export class DueDomainChecks extends PeriodicTask {
     await drain(BATCH, () => this.#askForBatch());
   }
 
-  #askForBatch(): Promise<number> {
-    return this.database.system(async () => {
-      const due = await this.database
+  async #askForBatch(): Promise<number> {
+    const due = await this.database.system(() =>
+      this.database
         .tables<DeliverabilityTables>()
-        .with('due', (tables) =>
-          tables
-            .selectFrom('deliverability.sending_domains')
-            .select('id')
-            .where('nextCheckAt', '<=', present)
-            .orderBy('nextCheckAt')
-            .limit(BATCH)
-            .forNoKeyUpdate()
-            .skipLocked(),
-        )
-        .updateTable('deliverability.sending_domains as d')
-        .from('due')
+        .selectFrom('deliverability.sending_domains')
+        .select('environmentId')
+        .where('nextCheckAt', '<=', present)
+        .orderBy('nextCheckAt')
+        .limit(BATCH)
+        .execute(),
+    );
+    let asked = 0;
+    for (const { environmentId } of due) if (await this.#askFor(environmentId)) asked += 1;
+    return asked;
+  }
+
+  /** An environment has one domain. False when another worker was faster. */
+  #askFor(environmentId: number): Promise<boolean> {
+    return this.database.system(async () => {
+      const domain = await this.database
+        .tables<DeliverabilityTables>()
+        .updateTable('deliverability.sending_domains')
         .set({ nextCheckAt: presentAnd(ASK_AGAIN_MS) })
-        .whereRef('d.id', '=', 'due.id')
-        .returning(['d.id', 'd.environmentId'])
-        .execute();
-      for (const { id, environmentId } of due) {
-        const scope = await this.environments.find(environmentId);
-        if (scope !== null) await this.requests.add(scope, id, 'SCHEDULE');
-      }
-      return due.length;
+        .where('environmentId', '=', environmentId)
+        .where('nextCheckAt', '<=', present)
+        .returning('id')
+        .executeTakeFirst();
+      if (domain === undefined) return false;
+      const scope = await this.environments.find(environmentId);
+      if (scope !== null) await this.requests.add(scope, domain.id, 'SCHEDULE');
+      return true;
     });
   }
 }

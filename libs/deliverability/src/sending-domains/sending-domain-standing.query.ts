@@ -40,7 +40,10 @@ export class SendingDomainStandingQuery {
         .tables<DeliverabilityTables>()
         .selectFrom('deliverability.sending_domains as d')
         .leftJoin('deliverability.dns_records as r', (join) =>
-          join.onRef('r.domainId', '=', 'd.id').on('r.purpose', '=', 'DMARC'),
+          join
+            .onRef('r.domainId', '=', 'd.id')
+            .onRef('r.environmentId', '=', 'd.environmentId')
+            .on('r.purpose', '=', 'DMARC'),
         )
         .where('d.environmentId', '=', scope.environmentId)
         .select(['d.domainName', 'd.status', 'd.sendingAllowed', 'd.verifiedAt', 'd.suspensionReason'])

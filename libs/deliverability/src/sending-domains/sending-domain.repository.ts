@@ -75,7 +75,7 @@ export class SendingDomainRepository {
       const records = await em.find(
         DnsRecord,
         { environmentId, domainId: domain.id },
-        { populate: ['key'], orderBy: { id: 'asc' }, refresh: true },
+        { populate: ['key'], strategy: 'select-in', orderBy: { id: 'asc' }, refresh: true },
       );
       domain.records = records.toSorted((a, b) => placeOf(a) - placeOf(b));
       domain.needed = await this.required.ofScope(scope);

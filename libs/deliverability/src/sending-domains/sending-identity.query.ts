@@ -37,7 +37,10 @@ const IDENTITY = new PreparedQuery((tables: Kysely<DeliverabilityTables>, enviro
   tables
     .selectFrom('deliverability.sending_domains as d')
     .leftJoin('deliverability.dkim_keys as k', (join) =>
-      join.onRef('k.domainId', '=', 'd.id').on('k.state', '=', 'ACTIVE'),
+      join
+        .onRef('k.domainId', '=', 'd.id')
+        .onRef('k.environmentId', '=', 'd.environmentId')
+        .on('k.state', '=', 'ACTIVE'),
     )
     .where('d.environmentId', '=', environmentId)
     .select(['d.id as domainId', 'd.domainName', 'd.status', 'd.sendingAllowed', 'd.verifiedAt'])

@@ -9,7 +9,7 @@ export const AutomationSchema = defineEntity({
   properties: {
     id: p.uuid().primary(),
     number: p.bigint('number').autoincrement(),
-    environmentId: p.bigint('number'),
+    environmentId: p.bigint('number').primary(),
     automationKey: p.text(),
     name: p.text(),
     description: p.text().nullable(),

@@ -31,11 +31,12 @@ export async function noteSimulation(
 /** Removes the note. False when another worker has done so, or the mail was not sent after all. */
 export async function takeSimulation(
   database: Database,
-  { deliveryId, state }: Simulation,
+  { deliveryId, environmentId, state }: Simulation,
 ): Promise<boolean> {
   const { numDeletedRows } = await database
     .tables<MessagingTables>()
     .deleteFrom('messaging.mailbox_simulations')
+    .where('environmentId', '=', environmentId)
     .where('deliveryId', '=', deliveryId)
     .executeTakeFirst();
   return numDeletedRows === 1n && state === 'SENT';

@@ -86,13 +86,18 @@ export class MailboxSimulator {
         select s.delivery_id, s.behaviour, s.environment_id,
           case when d.kind = 'CAMPAIGN' then d.source_id end as campaign_id, d.source_id, d.queued_on, d.locale, d.state
         from messaging.mailbox_simulations s
-        cross join lateral (select * from messaging.deliveries d where d.id = s.delivery_id) d
+        cross join lateral (
+          select * from messaging.deliveries d where d.id = s.delivery_id and d.environment_id = s.environment_id
+        ) d
         where d.finished_at is not null order by s.created_at limit ${AT_ONCE}
       `.execute(tables);
       const waiting = await sql<{ is: boolean }>`
         select exists (
           select 1 from messaging.mailbox_simulations s
-          cross join lateral (select d.finished_at from messaging.deliveries d where d.id = s.delivery_id) d
+          cross join lateral (
+            select d.finished_at from messaging.deliveries d
+            where d.id = s.delivery_id and d.environment_id = s.environment_id
+          ) d
           where d.finished_at is null
         ) as is
       `.execute(tables);

@@ -45,15 +45,22 @@ export class SimulatedReader {
   }
 
   /** Where the links of the mail, in its reader's language, lead; undefined when it is not tracked. */
-  async #linksOf({ campaignId, sourceId, queuedOn, locale }: Simulation): Promise<Links | undefined> {
+  async #linksOf({
+    environmentId,
+    campaignId,
+    sourceId,
+    queuedOn,
+    locale,
+  }: Simulation): Promise<Links | undefined> {
     const isTheirs =
       campaignId === null
         ? sql`place = messaging.place_of_step(${sourceId}) and version_id = (
-            select version_id from messaging.automation_runs where id = messaging.run_of_step(${sourceId}))`
+            select version_id from messaging.automation_runs
+            where environment_id = ${environmentId} and id = messaging.run_of_step(${sourceId}))`
         : sql`campaign_id = ${campaignId}`;
     const { rows } = await sql<Links>`
       select distinct on (translation) translation, urls from messaging.link_sets
-      where ${isTheirs} and queued_on = ${queuedOn}::date order by translation, id desc
+      where environment_id = ${environmentId} and ${isTheirs} and queued_on = ${queuedOn}::date order by translation, id desc
     `.execute(this.database.tables());
     const translations = rows.flatMap(({ translation }) => translation ?? []);
     const read = matchLocale([locale], translations);

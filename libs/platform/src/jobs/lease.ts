@@ -22,6 +22,8 @@ export interface DueRows {
   /** With its schema. */
   readonly table: string;
   readonly key: string;
+  /** Where they are rows of environments: the one whose rows are meant. */
+  readonly environmentId?: number;
   /** The column of the time. */
   readonly due: string;
   /** More than that they are due. */
@@ -40,13 +42,23 @@ const NOTHING = sql``;
  * again when the lease runs out. Who is done earlier removes them, or says when they are due next; where the lease may have
  * run out by then, only if the time, or the number of attempts, is still the one of its claim.
  */
-export function leaseDue({ table, key, due, where = ANY, limit, leaseMs, set = NOTHING }: DueRows) {
+export function leaseDue({
+  table,
+  key,
+  environmentId,
+  due,
+  where = ANY,
+  limit,
+  leaseMs,
+  set = NOTHING,
+}: DueRows) {
   const [name, id, at] = [sql.table(table), sql.ref(key), sql.ref(due)];
+  const isMeant = environmentId === undefined ? ANY : sql`environment_id = ${environmentId}`;
   // An array is made once, whatever the plan; a join might make it for each row, and lock others each time.
   return sql`
     update ${name} set ${at} = ${presentAnd(leaseMs)} ${set}
-    where ${id} = any(array(
-      select ${id} from ${name} where ${at} <= ${present} and ${where}
+    where ${isMeant} and ${id} = any(array(
+      select ${id} from ${name} where ${isMeant} and ${at} <= ${present} and ${where}
       order by ${at} limit ${limit} for update skip locked
     ))`;
 }

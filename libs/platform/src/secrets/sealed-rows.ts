@@ -26,11 +26,11 @@ export abstract class SealedRows<Key extends number | string> extends SealedSecr
   /** What they are sealed for. */
   protected abstract contextOf(owner: Pick<ProjectScope, 'projectId' | 'environmentId'>): SecretContext;
 
-  /** Up to `limit` rows with a box that does not begin with `prefix`, kept from others, in one order. */
+  /** Up to `limit` rows with a box that does not begin with `prefix`. */
   protected abstract sealedOtherwise(prefix: string, limit: number): RawBuilder<SealedRow<Key>>;
 
-  /** Writes a row's boxes, in the order in which they were read. */
-  protected abstract rewrite(key: Key, boxes: readonly (string | null)[]): RawBuilder<unknown>;
+  /** Writes a row's boxes, in the order in which they were read, unless they are others by now: the row is found again then. */
+  protected abstract rewrite(row: SealedRow<Key>, boxes: readonly (string | null)[]): RawBuilder<unknown>;
 
   override sealAnew(limit: number): Promise<number> {
     return this.database.system(() => this.sealAnewIn(limit));
@@ -40,10 +40,10 @@ export abstract class SealedRows<Key extends number | string> extends SealedSecr
     const { rows } = await this.sealedOtherwise(this.box.currentPrefix, limit).execute(
       this.database.tables(),
     );
-    for (const { key, boxes, ...owner } of rows) {
-      const context = this.contextOf(owner);
-      const anew = boxes.map((box) => box && this.box.seal(this.box.open(box, context), context));
-      await this.rewrite(key, anew).execute(this.database.tables());
+    for (const row of rows) {
+      const context = this.contextOf(row);
+      const anew = row.boxes.map((box) => box && this.box.seal(this.box.open(box, context), context));
+      await this.rewrite(row, anew).execute(this.database.tables());
     }
     return rows.length;
   }

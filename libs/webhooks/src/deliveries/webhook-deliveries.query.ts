@@ -39,6 +39,8 @@ export interface ClaimLimits {
   readonly busy?: ReadonlyMap<string, number>;
 }
 
+type Candidate = Pick<DueWebhook, 'id' | 'environmentId'>;
+
 /** Longer than a request may take with all that is around it. */
 const LEASE_MS = 30_000;
 
@@ -54,32 +56,52 @@ export class WebhookDeliveriesQuery {
    */
   async claim({ limit, limitOfOne, busy = new Map() }: ClaimLimits): Promise<DueWebhook[]> {
     if (!(await this.#isAny())) return [];
+    const candidates = await this.#candidates({ limit, limitOfOne, busy });
+    const claimed: DueWebhook[] = [];
+    for (const [environmentId, those] of Map.groupBy(candidates, (candidate) => candidate.environmentId))
+      claimed.push(...(await this.#claimIn(environmentId, those)));
+    return claimed;
+  }
+
+  #candidates({ limit, limitOfOne, busy }: Required<ClaimLimits>): Promise<Candidate[]> {
     return this.database.system(async () => {
       // A template: most of it are arrays as rows and a limit that another row gives.
+      const { rows } = await sql<Candidate>`
+        select c.id, p.environment_id
+        from webhooks.endpoints p
+        left join unnest(${[...busy.keys()]}::uuid[], ${[...busy.values()]}::int[]) b(endpoint_id, posts) on b.endpoint_id = p.id
+        cross join lateral (
+          select d.id, d.next_attempt_at, coalesce(b.posts, 0) + row_number() over (order by d.next_attempt_at) as place
+          from webhooks.deliveries d
+          where d.endpoint_id = p.id and d.environment_id = p.environment_id and d.state = 'PENDING'
+            and d.next_attempt_at <= ${present}
+          order by d.next_attempt_at limit greatest(0, ${limitOfOne}::int - coalesce(b.posts, 0))
+        ) c
+        order by c.place, c.next_attempt_at limit ${limit}
+      `.execute(this.database.tables());
+      return rows;
+    });
+  }
+
+  /** Those of an environment that nobody else takes just now. */
+  #claimIn(environmentId: number, candidates: readonly Candidate[]): Promise<DueWebhook[]> {
+    return this.database.system(async () => {
       const { rows } = await sql<DueWebhook>`
-        with candidate as materialized (
-          select c.id
-          from webhooks.endpoints p
-          left join unnest(${[...busy.keys()]}::uuid[], ${[...busy.values()]}::int[]) b(endpoint_id, posts) on b.endpoint_id = p.id
-          cross join lateral (
-            select d.id, d.next_attempt_at, coalesce(b.posts, 0) + row_number() over (order by d.next_attempt_at) as place
-            from webhooks.deliveries d
-            where d.endpoint_id = p.id and d.state = 'PENDING' and d.next_attempt_at <= ${present}
-            order by d.next_attempt_at limit greatest(0, ${limitOfOne}::int - coalesce(b.posts, 0))
-          ) c
-          order by c.place, c.next_attempt_at limit ${limit}
-        ), due as (
+        with due as (
           select d.id from webhooks.deliveries d
-          where d.id = any(array(select id from candidate)) and d.finished_at is null and d.next_attempt_at <= ${present}
+          where d.environment_id = ${environmentId} and d.id = any(${candidates.map(({ id }) => id)}::uuid[])
+            and d.finished_at is null and d.next_attempt_at <= ${present}
           for update skip locked
         ), claimed as (
           update webhooks.deliveries d set attempts = d.attempts + 1, next_attempt_at = ${presentAnd(LEASE_MS)}
-          from due where d.id = due.id returning d.*
+          from due where d.environment_id = ${environmentId} and d.id = due.id returning d.*
         )
         select c.id, c.endpoint_id, c.environment_id, p.project_id, e.id as event_id, e.type, e.data,
           e.occurred_at, p.url, p.secret, c.attempts as attempt,
           case when p.previous_secret_until > ${present} then p.previous_secret end as previous_secret
-        from claimed c join webhooks.events e on e.id = c.event_id join webhooks.endpoints p on p.id = c.endpoint_id
+        from claimed c
+        join webhooks.events e on e.id = c.event_id and e.environment_id = ${environmentId}
+        join webhooks.endpoints p on p.id = c.endpoint_id and p.environment_id = ${environmentId}
       `.execute(this.database.tables());
       return rows;
     });
@@ -99,10 +121,13 @@ export class WebhookDeliveriesQuery {
    * told of a person who was erased meanwhile: it is not kept.
    */
   async settle(outcomes: readonly WebhookOutcome[]): Promise<void> {
-    if (outcomes.length === 0) return;
+    const byEnvironment = Map.groupBy(outcomes, ({ delivery }) => delivery.environmentId);
+    for (const [environmentId, those] of byEnvironment) await this.#settleIn(environmentId, those);
+  }
+
+  async #settleIn(environmentId: number, outcomes: readonly WebhookOutcome[]): Promise<void> {
     const rows = outcomes.map(({ delivery, at, durationMs, status, error, nextAttemptAt }) => ({
       id: delivery.id,
-      environment_id: delivery.environmentId,
       attempt: delivery.attempt,
       at,
       duration_ms: Math.round(durationMs),
@@ -110,32 +135,35 @@ export class WebhookDeliveriesQuery {
       error,
       next_attempt_at: nextAttemptAt,
     }));
-    // A template: it reads rows of JSON and writes by them.
-    await this.database.system(() =>
-      sql`
-        with outcome as (
-          select o.id, o.environment_id, o.attempt, o.at, o.duration_ms, o.status, o.next_attempt_at,
-            o.error is null as is_delivered,
-            case when o.error is not null and e.data = jsonb_build_object('subscriberId', e.subscriber_id) then 'erased'
-              else o.error end as error
-          from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as o(id uuid, environment_id bigint, attempt int,
-            at timestamptz, duration_ms int, status int, error text, next_attempt_at timestamptz)
-          left join webhooks.deliveries t on t.id = o.id left join webhooks.events e on e.id = t.event_id
-        ), held as materialized (
-          select d.id from webhooks.deliveries d where d.id = any(array(select id from outcome)) order by d.id for update
-        ), settled as (
-          update webhooks.deliveries d set
-            state = case when o.is_delivered then 'DELIVERED' when o.next_attempt_at is null then 'FAILED' else 'PENDING' end,
-            finished_at = case when o.is_delivered or o.next_attempt_at is null then o.at end,
-            next_attempt_at = coalesce(o.next_attempt_at, o.at), last_status = o.status, last_error = o.error
-          from outcome o join held h on h.id = o.id where d.id = o.id and d.attempts = o.attempt and d.finished_at is null
-          returning d.id
+    // Templates: they read rows of JSON and write by them.
+    const outcome = sql`
+      select o.id, o.attempt, o.at, o.duration_ms, o.status, o.next_attempt_at, o.error is null as is_delivered,
+        case when o.error is not null and e.data = jsonb_build_object('subscriberId', e.subscriber_id) then 'erased'
+          else o.error end as error
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as o(id uuid, attempt int, at timestamptz,
+        duration_ms int, status int, error text, next_attempt_at timestamptz)
+      join webhooks.deliveries t on t.id = o.id and t.environment_id = ${environmentId}
+      left join webhooks.events e on e.id = t.event_id and e.environment_id = ${environmentId}
+    `;
+    await this.database.system(async () => {
+      const tables = this.database.tables();
+      await sql`
+        with outcome as (${outcome}), held as materialized (
+          select d.id from webhooks.deliveries d
+          where d.environment_id = ${environmentId} and d.id = any(array(select id from outcome)) order by d.id for update
         )
+        update webhooks.deliveries d set
+          state = case when o.is_delivered then 'DELIVERED' when o.next_attempt_at is null then 'FAILED' else 'PENDING' end,
+          finished_at = case when o.is_delivered or o.next_attempt_at is null then o.at end,
+          next_attempt_at = coalesce(o.next_attempt_at, o.at), last_status = o.status, last_error = o.error
+        from outcome o join held h on h.id = o.id
+        where d.environment_id = ${environmentId} and d.id = o.id and d.attempts = o.attempt and d.finished_at is null
+      `.execute(tables);
+      await sql`
         insert into webhooks.attempts (delivery_id, environment_id, attempt, at, duration_ms, status, error)
-        select o.id, o.environment_id, o.attempt, o.at, o.duration_ms, o.status, o.error
-        from outcome o join webhooks.deliveries d on d.id = o.id
+        select o.id, ${environmentId}, o.attempt, o.at, o.duration_ms, o.status, o.error from (${outcome}) o
         on conflict do nothing
-      `.execute(this.database.tables()),
-    );
+      `.execute(tables);
+    });
   }
 }

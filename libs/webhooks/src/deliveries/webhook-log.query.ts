@@ -38,7 +38,9 @@ export class WebhookLog {
       const rows = await this.database
         .tables<WebhookTables>()
         .selectFrom('webhooks.deliveries as d')
-        .innerJoin('webhooks.events as e', 'e.id', 'd.eventId')
+        .innerJoin('webhooks.events as e', (join) =>
+          join.onRef('e.id', '=', 'd.eventId').onRef('e.environmentId', '=', 'd.environmentId'),
+        )
         .select(['d.id', 'd.eventId', 'e.type', 'd.endpointId', 'd.state', 'd.attempts'])
         .select(['d.lastStatus', 'd.lastError', 'd.createdAt', 'd.nextAttemptAt', 'd.finishedAt'])
         .where('d.endpointId', '=', endpointId)
@@ -57,14 +59,20 @@ export class WebhookLog {
   /** Tells it again from the first attempt on; how many. Endpoints that are disabled are left out. */
   async replay(scope: ProjectScope, which: Replay): Promise<number> {
     return this.database.transaction(scope, async () => {
-      const { numInsertedOrUpdatedRows } = await this.database
+      const { count } = await this.database
         .tables<WebhookTables>()
-        .insertInto('webhooks.deliveries')
-        .columns(['id', 'environmentId', 'endpointId', 'eventId', 'nextAttemptAt', 'createdAt'])
-        .expression(this.#ended(scope, which))
+        .with('replayed', (tables) =>
+          tables
+            .insertInto('webhooks.deliveries')
+            .columns(['id', 'environmentId', 'endpointId', 'eventId', 'nextAttemptAt', 'createdAt'])
+            .expression(this.#ended(scope, which))
+            .returning('id'),
+        )
+        .selectFrom('replayed')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow();
       this.database.wake(WEBHOOKS_CHANNEL);
-      return Number(numInsertedOrUpdatedRows);
+      return count;
     });
   }
 
@@ -74,7 +82,9 @@ export class WebhookLog {
     const ended = this.database
       .tables<WebhookTables>()
       .selectFrom('webhooks.deliveries as d')
-      .innerJoin('webhooks.endpoints as p', 'p.id', 'd.endpointId')
+      .innerJoin('webhooks.endpoints as p', (join) =>
+        join.onRef('p.id', '=', 'd.endpointId').onRef('p.environmentId', '=', 'd.environmentId'),
+      )
       .select((eb) => [
         eb.fn<string>('platform.new_id').as('id'),
         'd.environmentId',

@@ -63,6 +63,7 @@ export class EndpointRepository {
     await tables
       .updateTable('webhooks.deliveries')
       .set({ state: 'FAILED', finishedAt: now, lastError: reason })
+      .where('environmentId', '=', environmentId)
       .where('state', '=', 'PENDING')
       .where('id', '=', sql<string>`any(array(${waiting}))`)
       .execute();

@@ -9,7 +9,7 @@ export const EndpointSchema = defineEntity({
   schema: 'webhooks',
   properties: {
     id: p.uuid().primary(),
-    environmentId: p.bigint('number'),
+    environmentId: p.bigint('number').primary(),
     projectId: p.bigint('number'),
     url: p.text(),
     description: p.text().nullable(),

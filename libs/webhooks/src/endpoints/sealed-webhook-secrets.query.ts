@@ -14,11 +14,18 @@ export class SealedWebhookSecrets extends SealedRows<string> {
       select id as key, project_id as "projectId", environment_id as "environmentId", array[secret, previous_secret] as boxes
       from webhooks.endpoints
       where not starts_with(secret, ${prefix}) or not starts_with(previous_secret, ${prefix})
-      order by id limit ${limit} for no key update
+      order by id limit ${limit}
     `;
   }
 
-  protected override rewrite(id: string, [secret, previous]: readonly (string | null)[]) {
-    return sql`update webhooks.endpoints set secret = ${secret}, previous_secret = ${previous} where id = ${id}`;
+  protected override rewrite(
+    { key: id, environmentId, boxes: [oldSecret, oldPrevious] }: SealedRow<string>,
+    [secret, previous]: readonly (string | null)[],
+  ) {
+    return sql`
+      update webhooks.endpoints set secret = ${secret}, previous_secret = ${previous}
+      where environment_id = ${environmentId} and id = ${id}
+        and secret = ${oldSecret} and previous_secret is not distinct from ${oldPrevious}
+    `;
   }
 }

@@ -38,14 +38,16 @@ export class WebhookPersonalData {
       const tables = this.database.tables<WebhookTables>();
       await tables
         .updateTable('webhooks.events')
-        .set({ data: sql`jsonb_build_object('subscriberId', subscriber_id)` })
+        .set({ data: sql`jsonb_build_object('subscriberId', ${subscriberId}::uuid)` })
         .where('environmentId', '=', environmentId)
         .where('subscriberId', '=', subscriberId)
         .execute();
       // A receiver's answer may repeat what it was told.
       const told = tables
         .selectFrom('webhooks.deliveries as d')
-        .innerJoin('webhooks.events as e', 'e.id', 'd.eventId')
+        .innerJoin('webhooks.events as e', (join) =>
+          join.onRef('e.id', '=', 'd.eventId').onRef('e.environmentId', '=', 'd.environmentId'),
+        )
         .select('d.id')
         .where('e.environmentId', '=', environmentId)
         .where('e.subscriberId', '=', subscriberId);

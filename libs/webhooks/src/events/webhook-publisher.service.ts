@@ -99,7 +99,7 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
   /** Of what nobody listens to, nothing is kept. A template, since the rows are one: SQL of whoever has them. */
   async #write(rows: RawBuilder<unknown>): Promise<void> {
     const now = this.clock.now();
-    const { numAffectedRows = 0n } = await sql`
+    const { rows: written } = await sql<{ deliveries: number }>`
       with told as materialized (
         select platform.new_id() as id, r.* from (${rows}) r
         where exists (
@@ -109,13 +109,16 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
         )
       ), event as (
         insert into webhooks.events (id, environment_id, type, subscriber_id, data, occurred_at)
-        select id, environment_id, type, subscriber_id, data, ${now} from told
+        select id, environment_id, type, subscriber_id, data, ${now} from told returning id
+      ), delivery as (
+        insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
+        select platform.new_id(), e.environment_id, p.id, e.id, ${now}, ${now}
+        from told e join webhooks.endpoints p on p.environment_id = e.environment_id and p.status = 'ENABLED'
+          and (p.event_types = '{}' or e.type = any (p.event_types))
+        returning id
       )
-      insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
-      select platform.new_id(), e.environment_id, p.id, e.id, ${now}, ${now}
-      from told e join webhooks.endpoints p on p.environment_id = e.environment_id and p.status = 'ENABLED'
-        and (p.event_types = '{}' or e.type = any (p.event_types))
+      select count(*) as deliveries from delivery
     `.execute(this.database.tables());
-    if (numAffectedRows > 0n) this.database.wake(WEBHOOKS_CHANNEL);
+    if (written[0]!.deliveries > 0) this.database.wake(WEBHOOKS_CHANNEL);
   }
 }

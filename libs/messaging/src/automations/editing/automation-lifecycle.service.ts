@@ -79,18 +79,16 @@ export class AutomationLifecycle {
     if (triggerType === null || nodes === null) throw new Error('The automation lacks a trigger or steps.');
     const content = { environmentId, automationId, triggerType, triggerTopicId, nodes, edges: edges ?? '[]' };
     const needs = { mailTopicIds, topicIds, segmentIds, createdAt };
-    const { id } = await this.database
-      .tables<MessagingTables>()
+    const tables = this.database.tables<MessagingTables>();
+    const { newest } = await tables
+      .selectFrom('messaging.automation_versions')
+      .select(({ fn }) => fn.max('version').as('newest'))
+      .where('environmentId', '=', environmentId)
+      .where('automationId', '=', automationId)
+      .executeTakeFirstOrThrow();
+    const { id } = await tables
       .insertInto('messaging.automation_versions')
-      .values((eb) => ({
-        ...content,
-        ...needs,
-        version: eb
-          .selectFrom('messaging.automation_versions')
-          .select(eb(eb.fn.coalesce(eb.fn.max('version'), eb.lit(0)), '+', 1).as('next'))
-          .where('environmentId', '=', environmentId)
-          .where('automationId', '=', automationId),
-      }))
+      .values({ ...content, ...needs, version: (newest ?? 0) + 1 })
       .returning('id')
       .executeTakeFirstOrThrow();
     return id;

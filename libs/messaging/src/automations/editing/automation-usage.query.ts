@@ -24,12 +24,16 @@ export class AutomationUsageQuery implements OnModuleInit {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ id: string }>`
         select distinct used.id
-        from messaging.automations a join messaging.automation_versions v on v.automation_id = a.id
+        from messaging.automations a
+        join messaging.automation_versions v on v.automation_id = a.id and v.environment_id = a.environment_id
         cross join unnest(v.${sql.ref(COLUMNS[kind])}) as used(id)
         where a.environment_id = ${scope.environmentId} and a.status = 'ACTIVE'
           and used.id = any(${[...ids]}::uuid[])
           and (v.id = a.version_id
-            or exists (select 1 from messaging.automation_runs r where r.version_id = v.id and r.wake_at is not null))
+            or exists (
+              select 1 from messaging.automation_runs r
+              where r.version_id = v.id and r.environment_id = v.environment_id and r.wake_at is not null
+            ))
       `.execute(this.database.tables());
       return new Set(rows.map(({ id }) => id));
     });

@@ -96,6 +96,7 @@ export class EmailStep implements StepTaker<'email'> {
           from unnest(${column('runId')}::uuid[], ${column('subscriberId')}::uuid[], ${column('email')}::text[],
             ${column('key')}::text[], ${column('locale')}::text[]) a(run_id, subscriber_id, email, key, locale)
         ) p
+        returning id
       `.execute(this.database.tables());
       wakeSenders(this.database);
     });

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Triggers, SubscribersQuery } from '#audience';
 import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, environmentOf } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { AlreadyInsideError } from '../automation.errors.js';
 import { automationOf } from '../automation.repository.js';
@@ -104,20 +104,20 @@ export class AutomationEntries {
       with noted as (${noted}),
       entering as materialized (
         select messaging.new_run_id() as run_id, n.subscriber_id, n.data
-        from (${admitted(reEntry, number, this.triggers.isThere(sql`n.subscriber_id`))}) n
+        from (${admitted(scope, { reEntry, number }, this.triggers.isThere(scope, sql`n.subscriber_id`))}) n
       ), entered as (
         insert into messaging.automation_runs (environment_id, automation_number, version_id, wake_at, entered_at, id,
           subscriber_id, position, is_waiting)
         select ${scope.environmentId}, ${number}, ${versionId}, ${wakeAt}, ${now}, run_id, subscriber_id, ${position}, ${isWaiting}
-        from entering
+        from entering returning id
       ), logged as (
         insert into messaging.automation_steps (environment_id, at, entered_on, position, run_id, status, detail)
         select ${scope.environmentId}, ${now}, (${now}::timestamptz at time zone 'UTC')::date, s.place, e.run_id, 'DONE', s.detail
         from entering e cross join unnest(${steps.map(({ place }) => place)}::smallint[],
-          ${steps.map(({ detail }) => detail)}::text[]) s(place, detail)
+          ${steps.map(({ detail }) => detail)}::text[]) s(place, detail) returning run_id
       ), kept as (
         insert into messaging.automation_run_data (run_id, environment_id, data)
-        select run_id, ${scope.environmentId}, data from entering where data is not null and data <> '{}'
+        select run_id, ${scope.environmentId}, data from entering where data is not null and data <> '{}' returning run_id
       )
       select (select count(*) from noted) as taken,
         (select array_agg(run_id) from (select run_id from entering limit 1) e) as ids
@@ -129,8 +129,8 @@ export class AutomationEntries {
 
 /** Those noted who were not erased and whom the re-entry rule lets in. */
 function admitted(
-  reEntry: ReEntry,
-  automationNumber: number,
+  scope: ProjectScope,
+  { reEntry, number }: { readonly reEntry: ReEntry; readonly number: number },
   isThere: RawBuilder<boolean>,
 ): RawBuilder<unknown> {
   if (reEntry === 'ALWAYS')
@@ -141,6 +141,6 @@ function admitted(
     where ${isThere} and n.subscriber_id not in (
       select r.subscriber_id from messaging.automation_runs r
       where r.subscriber_id = any(array(select subscriber_id from noted))
-        and r.automation_number = (select ${automationNumber}::bigint) and ${isIn}
+        and r.environment_id = ${environmentOf(scope)} and r.automation_number = (select ${number}::bigint) and ${isIn}
     ) order by n.subscriber_id, n.id`;
 }

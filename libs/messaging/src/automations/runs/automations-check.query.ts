@@ -21,17 +21,17 @@ export class AutomationsCheckQuery {
     return this.database.system(async () => {
       const { rows } = await sql<AutomationDiscrepancy>`
         with counted as (
-          select automation_number as number, sum(entered)::bigint as entered, sum(completed)::bigint as completed,
+          select environment_id, automation_number as number, sum(entered)::bigint as entered, sum(completed)::bigint as completed,
             sum(ended)::bigint as ended
-          from messaging.automation_counters group by automation_number
+          from messaging.automation_counters group by environment_id, automation_number
         ), actual as (
-          select automation_number as number, count(*) as entered,
+          select environment_id, automation_number as number, count(*) as entered,
             count(*) filter (where status in ('COMPLETED', 'CONVERTED')) as completed,
             count(*) filter (where status in ('FAILED', 'CANCELLED')) as ended
-          from messaging.automation_runs group by automation_number
+          from messaging.automation_runs group by environment_id, automation_number
         )
         select m.id as automation_id, v.counter, v.counted, v.actual
-        from counted c full join actual a using (number) join messaging.automations m using (number)
+        from counted c full join actual a using (environment_id, number) join messaging.automations m using (environment_id, number)
         cross join lateral (values
           ('entered', coalesce(c.entered, 0), coalesce(a.entered, 0)),
           ('completed', coalesce(c.completed, 0), coalesce(a.completed, 0)),

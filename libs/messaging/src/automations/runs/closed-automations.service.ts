@@ -19,8 +19,9 @@ export class ClosedAutomations {
     return this.database.transaction(scope, async () => {
       const { numAffectedRows = 0n } = await sql`
         update messaging.automation_runs set status = 'CANCELLED', wake_at = null, finished_at = ${this.clock.now()}
-        where id = any(array(
-          select r.id from messaging.automation_versions v join messaging.automation_runs r on r.version_id = v.id
+        where environment_id = ${scope.environmentId} and id = any(array(
+          select r.id from messaging.automation_versions v
+          join messaging.automation_runs r on r.version_id = v.id and r.environment_id = v.environment_id
           where v.environment_id = ${scope.environmentId} and v.automation_id = ${automationId} and r.wake_at is not null
           limit ${CHUNK} for update of r
         ))

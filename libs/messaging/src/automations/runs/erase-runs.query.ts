@@ -17,6 +17,7 @@ export async function eraseRuns(
       where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
       returning id
     )
-    delete from messaging.automation_run_data d using ended where d.run_id = ended.id
+    delete from messaging.automation_run_data d using ended
+    where d.environment_id = ${environmentId} and d.run_id = ended.id
   `.execute(database.tables());
 }

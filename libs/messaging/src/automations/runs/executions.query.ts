@@ -78,7 +78,11 @@ export class ExecutionsQuery {
       .select(RUN)
       .where('environmentId', '=', environmentId)
       .where('automationNumber', '=', (eb) =>
-        eb.selectFrom('messaging.automations').select('number').where('id', '=', automationId),
+        eb
+          .selectFrom('messaging.automations')
+          .select('number')
+          .where('environmentId', '=', environmentId)
+          .where('id', '=', automationId),
       );
     return LATEST_FIRST.rows(runs, request);
   }

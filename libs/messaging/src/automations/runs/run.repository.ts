@@ -44,6 +44,7 @@ export class RunRepository {
         select ${environmentId}, ${now}, s.entered_on, s.place, s.run_id, s.status, s.detail
         from unnest(${step('enteredOn')}::date[], ${step('place')}::smallint[], ${step('runId')}::uuid[],
           ${step('status')}::text[], ${step('detail')}::text[]) s(entered_on, place, run_id, status, detail)
+        returning run_id
       )
       update messaging.automation_runs r set position = m.position, wake_at = m.wake_at, is_waiting = m.is_waiting,
         is_calling = m.is_calling, status = m.status, attempts = 0,

@@ -34,7 +34,9 @@ export class VersionPlans {
       const version = await this.database
         .tables<MessagingTables>()
         .selectFrom('messaging.automation_versions as v')
-        .innerJoin('messaging.automations as a', 'a.id', 'v.automationId')
+        .innerJoin('messaging.automations as a', (join) =>
+          join.onRef('a.id', '=', 'v.automationId').onRef('a.environmentId', '=', 'v.environmentId'),
+        )
         .select(['v.id as versionId', 'a.id as automationId', 'a.automationKey'])
         .select(['v.nodes', 'v.edges', 'v.mailTopicIds'])
         .where('v.environmentId', '=', scope.environmentId)

@@ -30,7 +30,8 @@ export class WaitingWork {
         exists (
           select 1 from messaging.automations a
           where a.status = 'ACTIVE' and exists (
-            select 1 from audience.recorded_triggers s where s.watcher_id = a.id ${neverJoined}
+            select 1 from audience.recorded_triggers s
+            where s.watcher_id = a.id and s.environment_id = a.environment_id ${neverJoined}
           )
         )
         or exists (select 1 from messaging.automations where is_closing)
@@ -46,7 +47,7 @@ export class WaitingWork {
 
   /** Those whose trigger has fired. */
   async entries(): Promise<readonly FoundAutomation[]> {
-    return this.#found(sql`a.status = 'ACTIVE' and a.id in (${this.triggers.pending()})`);
+    return this.#found(sql`a.status = 'ACTIVE' and (a.id, a.environment_id) in (${this.triggers.pending()})`);
   }
 
   /** Those that were archived with active runs. */
@@ -58,10 +59,11 @@ export class WaitingWork {
   async versions(isCalling: boolean): Promise<readonly DueVersion[]> {
     const rows = await this.#find<{ readonly versionId: number }>(
       sql`v.id as version_id`,
-      sql`join messaging.automation_versions v on v.automation_id = a.id`,
+      sql`join messaging.automation_versions v on v.automation_id = a.id and v.environment_id = a.environment_id`,
       sql`a.status = 'ACTIVE' and exists (
         select 1 from messaging.automation_runs r
-        where r.version_id = v.id and r.is_calling = ${isCalling} and r.wake_at <= ${present}
+        where r.version_id = v.id and r.environment_id = v.environment_id and r.is_calling = ${isCalling}
+          and r.wake_at <= ${present}
       )`,
     );
     return rows.map(({ versionId, ...scope }) => ({ versionId, scope }));
@@ -90,10 +92,12 @@ export class WaitingWork {
 /** Reads one row of the index at most for each version of an active automation, and is never planned as a scan of all runs. */
 function isDue(isCalling: boolean): RawBuilder<unknown> {
   return sql`exists (
-    select 1 from messaging.automations a join messaging.automation_versions v on v.automation_id = a.id
+    select 1 from messaging.automations a
+    join messaging.automation_versions v on v.automation_id = a.id and v.environment_id = a.environment_id
     cross join lateral (
       select r.wake_at from messaging.automation_runs r
-      where r.version_id = v.id and r.is_calling = ${sql.lit(isCalling)} and r.wake_at is not null
+      where r.version_id = v.id and r.environment_id = v.environment_id and r.is_calling = ${sql.lit(isCalling)}
+        and r.wake_at is not null
       order by r.wake_at limit 1
     ) soonest
     where a.status = 'ACTIVE' and soonest.wake_at <= ${present}

@@ -24,12 +24,17 @@ export class SealedAutomationSecrets extends SealedRows<number> {
       select environment_id as key, project_id, environment_id, array[secret] as boxes
       from messaging.automation_secrets
       where not starts_with(secret, ${prefix})
-      order by environment_id limit ${limit} for no key update
+      order by environment_id limit ${limit}
     `;
   }
 
-  protected override rewrite(environmentId: number, [box]: readonly (string | null)[]) {
-    return sql`update messaging.automation_secrets set secret = ${box} where environment_id = ${environmentId}`;
+  protected override rewrite(
+    { environmentId, boxes: [old] }: SealedRow<number>,
+    [box]: readonly (string | null)[],
+  ) {
+    return sql`
+      update messaging.automation_secrets set secret = ${box} where environment_id = ${environmentId} and secret = ${old}
+    `;
   }
 
   /** Secrets that nobody has asked for yet follow from the master key: they are stored as long as that is known. */

@@ -45,11 +45,13 @@ export class WebhookCalls {
     const plan = await this.plans.of(scope, versionId);
     return this.database.transaction(scope, async () => {
       if (!(await holdSteps(this.database, plan))) return [];
+      const { environmentId } = scope;
       const due = leaseDue({
         table: 'messaging.automation_runs',
         key: 'id',
+        environmentId,
         due: 'wake_at',
-        where: sql`environment_id = ${scope.environmentId} and version_id = ${versionId} and is_calling`,
+        where: sql`version_id = ${versionId} and is_calling`,
         limit,
         leaseMs: LEASE_MS,
         set: sql`, attempts = attempts + 1`,
@@ -60,7 +62,8 @@ export class WebhookCalls {
         )
         select l.id, l.subscriber_id, l.position, l.is_waiting, (l.entered_at at time zone 'UTC')::date as entered_on,
           l.attempts, l.wake_at as leased_until, d.data
-        from leased l left join messaging.automation_run_data d on d.run_id = l.id
+        from leased l
+        left join messaging.automation_run_data d on d.run_id = l.id and d.environment_id = ${environmentId}
       `.execute(this.database.tables());
       return rows.map((row) => ({ ...row, plan }));
     });
