@@ -23,7 +23,7 @@ export class CampaignFinishQuery {
       if (over.rows.length === 0) return;
       // The time of its end is read after its last mail was seen to have ended, so that it never comes before it.
       const { rows } = await sql<PublishedCampaign>`
-        update messaging.campaigns c set status = 'SENT', completed_at = ${present}, updated_at = ${present}
+        update messaging.campaigns c set status = 'SENT', completed_at = ${present}, updated_at = ${present}, front_at = 'infinity'
         where c.id = ${id} and ${isOver}
         returning c.id, c.campaign_key, c.name, c.subject, c.status, c.estimated_recipient_count, c.scheduled_at, c.scheduled_at_local,
           c.completed_at

@@ -2,11 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { ownStreams } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { Database, leasedTo, prepared, present } from '#platform';
+import { Database, environmentOf, leasedTo, prepared, present } from '#platform';
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
 import { PARTITION } from '../../deliveries/partition.query.js';
 import { SCOPE } from '../../deliveries/scope.query.js';
 import type { AmbiguousPolicy } from '../../campaigns/campaign-draft.js';
+import { isOpenOf, moveFront } from '../../deliveries/campaign-front.query.js';
 import { byOwner, type MailOwner, type SingleKinds } from './mail-owner.query.js';
 import { LEASE_MS } from './lease.js';
 
@@ -43,19 +44,16 @@ export interface ClaimedSingle {
  */
 export const isSending = sql`(c.status = 'SENDING') is true`;
 
-/** The deliveries `d` of a campaign `c`. */
-const ofCampaign = sql`d.source_id = c.id and d.kind = 'CAMPAIGN' and d.queued_on = ${PARTITION}`;
-
-// Due, and nobody's: never tried, waiting for a later try, or left by a sender that died.
+// Of what is open: due, and nobody's, which is never tried, waiting for a later try, or left by a sender that died.
 const due = sql`
-  d.finished_at is null and d.next_attempt_at <= ${present}
+  d.next_attempt_at <= ${present}
   and (d.state in ('PENDING', 'DEFERRED') or (d.state in ('CLAIMED', 'SENDING') and d.lease_until <= ${present}))
 `;
 
 /** Whether all recipients of a campaign `c` are queued and none of its deliveries is open. */
 export const isOver = sql`
   ${isSending} and c.expanded_at is not null and c.retry_from is null
-    and not exists (select from messaging.deliveries d where ${ofCampaign} and d.finished_at is null)
+    and not exists (select from messaging.deliveries d where ${isOpenOf})
 `;
 
 /** In words that the indexes have. */
@@ -110,12 +108,12 @@ export class DeliveryClaimsQuery {
       sql<ProjectScope & Omit<CampaignUnderWay, 'scope' | 'byOwnRelays'>>`
         with open as materialized (
           select c.*, soonest.next_attempt_at as soonest from messaging.campaigns c left join lateral (
-            select d.next_attempt_at from messaging.deliveries d where ${ofCampaign} and d.finished_at is null
+            select d.next_attempt_at from messaging.deliveries d where ${isOpenOf}
             order by d.next_attempt_at, d.id limit 1
           ) soonest on true
           where c.status = 'SENDING' and ${byOwner(owner, sql`c.environment_id`, sql`'CAMPAIGN'`)}
         ), found as materialized (
-          select c.*, (select true from messaging.deliveries d where ${ofCampaign} and ${due} limit 1) as is_due
+          select c.*, (select true from messaging.deliveries d where ${isOpenOf} and ${due} limit 1) as is_due
           from open c
           where c.soonest <= ${present} or (c.soonest is null and c.expanded_at is not null and c.retry_from is null)
         )
@@ -135,9 +133,12 @@ export class DeliveryClaimsQuery {
     limit: number,
     leaseToken: string,
   ): Promise<ClaimedDelivery[]> {
+    const front = (column: string) =>
+      sql`(select c.${sql.ref(column)} from messaging.campaigns c where c.id = ${id})`;
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
-      where d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and ${due}
+      where d.source_id = ${id} and d.environment_id = ${environmentOf(scope)} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date
+        and d.finished_at is null and (d.next_attempt_at, d.id) >= (${front('front_at')}, ${front('front_id')}) and ${due}
         and exists (
           select from messaging.campaigns c
           where c.id = ${id} and ${isSending} and c.usage_period is not distinct from ${usagePeriod}::timestamptz
@@ -145,6 +146,7 @@ export class DeliveryClaimsQuery {
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
     return this.database.transaction(scope, async () => {
+      await moveFront(this.database, scope, id);
       // A mark that a crash of the server undoes would take with it which relay a mail may have arrived by.
       const inEpoch = ambiguousPolicy === 'RESEND' && !byOwnRelays;
       const claimed = claim(candidates, leaseToken, { inEpoch });
@@ -162,7 +164,7 @@ export class DeliveryClaimsQuery {
   ): Promise<ClaimedSingle[]> {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
-      where ${ofKinds(kinds)} and ${due} and ${byOwner(owner, sql`d.environment_id`, sql`d.kind`)}
+      where d.single_ended_at is null and ${ofKinds(kinds)} and ${due} and ${byOwner(owner, sql`d.environment_id`, sql`d.kind`)}
         and exists (select from access.find_environment(d.environment_id) e where e.environment = ${owner.environment})
       order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked
     `;
@@ -193,7 +195,7 @@ export class DeliveryClaimsQuery {
           else exists (
             select from messaging.deliveries d
             where d.environment_id = o.environment_id and d.kind = o.stream and d.kind in ('OPT_IN', 'TEST', 'AUTOMATION')
-              and ${due}
+              and d.single_ended_at is null and ${due}
           ) end
       `,
     );
@@ -204,7 +206,7 @@ export class DeliveryClaimsQuery {
   #isAnySingle(kinds: SingleKinds): Promise<boolean> {
     return this.database.holds(
       sql`(
-        select d.next_attempt_at from messaging.deliveries d where d.finished_at is null and ${ofKinds(kinds)}
+        select d.next_attempt_at from messaging.deliveries d where d.single_ended_at is null and ${ofKinds(kinds)}
         order by d.next_attempt_at limit 1
       ) <= ${present}`,
     );
