@@ -11,6 +11,7 @@ import {
 } from '#kernel';
 import { countOf, Database, keptFrom } from '#platform';
 import { isCampaignKey } from '../campaigns/campaign.js';
+import { lookBehindFront } from '../deliveries/campaign-front.query.js';
 import { PARTITION } from '../deliveries/partition.query.js';
 import type { DeliveryState } from '../deliveries/delivery.js';
 import type { MessagingTables } from '../messaging-tables.js';
@@ -69,6 +70,7 @@ export class DeliveriesQuery {
     return this.database.lateRead(scope, async () => {
       const campaign = await this.#campaign(scope, campaignKey);
       if (campaign.isLetGo) return pageOfRows([], request, 0);
+      if (OPEN.includes(status!)) await lookBehindFront(this.database);
       const rows = await this.#deliveriesOf(campaign, status)
         .select(['d.id', 'd.subscriberId', 'd.reason', 'd.locale', 'd.messageId', 'd.possibleDuplicate'])
         .select(['d.lastError', 'd.relayKey', 'd.providerMessageId'])

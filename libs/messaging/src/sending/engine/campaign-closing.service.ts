@@ -5,7 +5,7 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database, unleased } from '#platform';
 import type { CampaignStatus } from '../../campaigns/campaign-status.js';
 import type { MessagingTables } from '../../messaging-tables.js';
-import { isOpenOf } from '../../deliveries/campaign-front.query.js';
+import { firstOpenOf, isOpenOf, walkFromFront } from '../../deliveries/campaign-front.query.js';
 import { isInDoubt } from './delivery-claims.query.js';
 
 const CHUNK = 5_000;
@@ -54,6 +54,7 @@ export class CampaignClosingService {
 
   #closeChunk(scope: ProjectScope, campaignId: string, after: Place): Promise<Place | 'closed' | 'waiting'> {
     return this.database.transaction(scope, async () => {
+      await walkFromFront(this.database);
       const campaign = await this.database
         .tables<MessagingTables>()
         .selectFrom('messaging.campaigns as c')
@@ -71,7 +72,7 @@ export class CampaignClosingService {
       const { numAffectedRows } = await sql`
         update messaging.campaigns c set closing_since = null, front_at = 'infinity'
         where c.id = ${campaignId} and c.environment_id = ${scope.environmentId}
-          and not exists (select from messaging.deliveries d where ${isOpenOf})
+          and ${firstOpenOf} is null
       `.execute(this.database.tables());
       return numAffectedRows === 1n ? 'closed' : 'waiting';
     });

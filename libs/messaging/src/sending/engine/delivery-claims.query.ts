@@ -7,7 +7,7 @@ import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js
 import { PARTITION } from '../../deliveries/partition.query.js';
 import { SCOPE } from '../../deliveries/scope.query.js';
 import type { AmbiguousPolicy } from '../../campaigns/campaign-draft.js';
-import { isOpenOf, moveFront } from '../../deliveries/campaign-front.query.js';
+import { firstOpenOf, isOpenOf, walkFromFront, moveFront } from '../../deliveries/campaign-front.query.js';
 import { byOwner, type MailOwner, type SingleKinds } from './mail-owner.query.js';
 import { LEASE_MS } from './lease.js';
 
@@ -53,7 +53,7 @@ const due = sql`
 /** Whether all recipients of a campaign `c` are queued and none of its deliveries is open. */
 export const isOver = sql`
   ${isSending} and c.expanded_at is not null and c.retry_from is null
-    and not exists (select from messaging.deliveries d where ${isOpenOf})
+    and ${firstOpenOf} is null
 `;
 
 /** In words that the indexes have. */
@@ -113,7 +113,8 @@ export class DeliveryClaimsQuery {
           ) soonest on true
           where c.status = 'SENDING' and ${byOwner(owner, sql`c.environment_id`, sql`'CAMPAIGN'`)}
         ), found as materialized (
-          select c.*, (select true from messaging.deliveries d where ${isOpenOf} and ${due} limit 1) as is_due
+          select c.*, (select true from messaging.deliveries d where ${isOpenOf} and ${due}
+            order by d.next_attempt_at, d.id limit 1) as is_due
           from open c
           where c.soonest <= ${present} or (c.soonest is null and c.expanded_at is not null and c.retry_from is null)
         )
@@ -146,6 +147,7 @@ export class DeliveryClaimsQuery {
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
     return this.database.transaction(scope, async () => {
+      await walkFromFront(this.database);
       await moveFront(this.database, scope, id);
       // A mark that a crash of the server undoes would take with it which relay a mail may have arrived by.
       const inEpoch = ambiguousPolicy === 'RESEND' && !byOwnRelays;
