@@ -2677,6 +2677,8 @@ create table messaging.campaigns (
   usage_period timestamp with time zone,
   reserved_emails bigint not null default 0,
   closing_since timestamp with time zone,
+  front_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  front_id uuid not null default '00000000-0000-0000-0000-000000000000'::uuid,
   retry_from timestamp with time zone,
   retry_emails bigint not null default 0,
   completed_at timestamp with time zone,
@@ -2713,38 +2715,44 @@ comment on column messaging.campaigns.audience_at is 'The moment of the last `se
 comment on column messaging.campaigns.expansion_cursor is 'The last subscriber of the audience who has a delivery; expanded_at says when all had one.';
 comment on column messaging.campaigns.usage_period is 'The billing period whose e-mails are reserved for the campaign; null when they are not metered.';
 comment on column messaging.campaigns.closing_since is 'Since when the worker has to end the deliveries that are still open; null when none is.';
+comment on column messaging.campaigns.front_at is 'With front_id: none of its deliveries before this place, by next_attempt_at and id, is open. Whoever opens one, or moves one back, locks the campaign before and moves this back too.';
 comment on column messaging.campaigns.retry_from is 'The moment of `retry-failed` while its deliveries are put back; retry_emails is what is reserved for those to come.';
 comment on column messaging.campaigns.deleted_at is 'Deleted after mails went out: the API does not show it, but the links of its mails go on working.';
 
 create table messaging.deliveries (
   id uuid not null,
-  queued_on date not null,
-  environment_id bigint not null,
-  kind text not null,
   source_id uuid not null,
   subscriber_id uuid,
+  environment_id bigint not null,
+  created_at timestamp with time zone not null,
+  next_attempt_at timestamp with time zone not null,
+  queued_on date not null,
+  possible_duplicate boolean not null default false,
+  kind text not null,
   address text not null,
   address_key text not null,
   locale text,
   message_id text not null,
   state text not null,
+  attempt integer not null default 0,
+  lease_until timestamp with time zone,
+  lease_token uuid,
+  lease_epoch bigint,
+  sent_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  single_ended_at timestamp with time zone generated always as (
+CASE
+    WHEN (kind <> 'CAMPAIGN'::text) THEN finished_at
+    ELSE NULL::timestamp with time zone
+END) stored,
+  due_since timestamp with time zone,
   reason text,
   last_error text,
-  lease_token uuid,
-  lease_until timestamp with time zone,
-  lease_epoch bigint,
-  attempt integer not null default 0,
-  next_attempt_at timestamp with time zone not null,
-  due_since timestamp with time zone,
-  possible_duplicate boolean not null default false,
-  sent_at timestamp with time zone,
+  relay_key text,
+  provider_message_id text,
   bounced_at timestamp with time zone,
   bounce_type text,
   bounce_class text,
-  relay_key text,
-  provider_message_id text,
-  created_at timestamp with time zone not null,
-  finished_at timestamp with time zone,
   constraint deliveries_pkey PRIMARY KEY (id, queued_on, environment_id),
   constraint deliveries_bounce_class_check CHECK ((bounce_class = ANY (ARRAY['hard'::text, 'mailbox'::text, 'policy'::text, 'sender'::text, 'content'::text, 'network'::text, 'unknown'::text]))),
   constraint deliveries_bounce_type_check CHECK ((bounce_type = ANY (ARRAY['HARD'::text, 'SOFT'::text]))),
@@ -2754,16 +2762,16 @@ create table messaging.deliveries (
   constraint deliveries_source_id_subscriber_id_queued_on_environment_id_key UNIQUE (source_id, subscriber_id, queued_on, environment_id)
 ) partition by range (queued_on);
 CREATE INDEX deliveries_exceptional ON ONLY messaging.deliveries USING btree (source_id, subscriber_id, queued_on) WHERE (reason IS NOT NULL);
+CREATE INDEX deliveries_in_order ON ONLY messaging.deliveries USING btree (source_id, next_attempt_at, id) WHERE (kind = 'CAMPAIGN'::text);
 CREATE INDEX deliveries_of_provider ON ONLY messaging.deliveries USING btree (environment_id, provider_message_id) WHERE (provider_message_id IS NOT NULL);
 CREATE INDEX deliveries_of_subscriber ON ONLY messaging.deliveries USING btree (environment_id, subscriber_id) WHERE (subscriber_id IS NOT NULL);
 CREATE INDEX deliveries_of_tests ON ONLY messaging.deliveries USING btree (environment_id) WHERE (kind = 'TEST'::text);
-CREATE INDEX deliveries_open ON ONLY messaging.deliveries USING btree (source_id, next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = 'CAMPAIGN'::text));
-CREATE INDEX deliveries_open_automation ON ONLY messaging.deliveries USING btree (next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = 'AUTOMATION'::text));
-CREATE INDEX deliveries_open_of_environment ON ONLY messaging.deliveries USING btree (environment_id, kind, next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = ANY (ARRAY['OPT_IN'::text, 'TEST'::text, 'AUTOMATION'::text])));
-CREATE INDEX deliveries_open_single ON ONLY messaging.deliveries USING btree (next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = ANY (ARRAY['OPT_IN'::text, 'TEST'::text])));
+CREATE INDEX deliveries_open_automation ON ONLY messaging.deliveries USING btree (next_attempt_at, id) WHERE ((single_ended_at IS NULL) AND (kind = 'AUTOMATION'::text));
+CREATE INDEX deliveries_open_of_environment ON ONLY messaging.deliveries USING btree (environment_id, kind, next_attempt_at, id) WHERE ((single_ended_at IS NULL) AND (kind = ANY (ARRAY['OPT_IN'::text, 'TEST'::text, 'AUTOMATION'::text])));
+CREATE INDEX deliveries_open_single ON ONLY messaging.deliveries USING btree (next_attempt_at, id) WHERE ((single_ended_at IS NULL) AND (kind = ANY (ARRAY['OPT_IN'::text, 'TEST'::text])));
 CREATE INDEX deliveries_sent ON ONLY messaging.deliveries USING brin (sent_at);
-CREATE INDEX deliveries_single_ended ON ONLY messaging.deliveries USING btree (environment_id, finished_at) WHERE ((kind <> 'CAMPAIGN'::text) AND (finished_at IS NOT NULL));
-CREATE INDEX deliveries_single_refused ON ONLY messaging.deliveries USING btree (finished_at, environment_id) WHERE ((kind <> 'CAMPAIGN'::text) AND ((reason = 'sender'::text) OR (bounce_class = 'sender'::text)));
+CREATE INDEX deliveries_single_ended ON ONLY messaging.deliveries USING btree (environment_id, single_ended_at) WHERE ((kind <> 'CAMPAIGN'::text) AND (single_ended_at IS NOT NULL));
+CREATE INDEX deliveries_single_refused ON ONLY messaging.deliveries USING btree (single_ended_at, environment_id) WHERE ((kind <> 'CAMPAIGN'::text) AND ((reason = 'sender'::text) OR (bounce_class = 'sender'::text)));
 alter table messaging.deliveries enable row level security;
 alter table messaging.deliveries force row level security;
 create policy app_rows on messaging.deliveries for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
@@ -2773,15 +2781,16 @@ grant insert, select, update on messaging.deliveries to mailwright_app;
 grant delete, insert, select, update on messaging.deliveries to mailwright_system;
 comment on table messaging.deliveries is 'Mails of every kind, one row per recipient. Partitioned by the month in which the source was queued, which is the same for all its rows, so that the unique keys hold across partitions.';
 comment on column messaging.deliveries.source_id is 'What the mail belongs to: the campaign, the confirmation, the automation''s step, the request for test mails.';
-comment on column messaging.deliveries.locale is 'The recipient''s when the delivery was made: the mail is in the translation that fits it best. Null: not known.';
-comment on column messaging.deliveries.reason is 'Why it was skipped, or the class of the failure.';
-comment on column messaging.deliveries.lease_epoch is 'messaging.current_epoch at the claim; null where every mark is waited for, and when nobody holds the row.';
-comment on column messaging.deliveries.due_since is 'Since when a mail is due that was made to wait: by then its 48 hours of attempts begin. Null: since it was made.';
 comment on column messaging.deliveries.possible_duplicate is 'A body may have reached the next hop more than once.';
-comment on column messaging.deliveries.bounce_class is 'Why a mail came back that had been accepted: a class of the table of bounces.';
+comment on column messaging.deliveries.locale is 'The recipient''s when the delivery was made: the mail is in the translation that fits it best. Null: not known.';
+comment on column messaging.deliveries.lease_epoch is 'messaging.current_epoch at the claim; null where every mark is waited for, and when nobody holds the row.';
+comment on column messaging.deliveries.finished_at is 'Set with the last state.';
+comment on column messaging.deliveries.single_ended_at is 'The same of a mail that is no campaign''s, for its indexes: one that hangs on finished_at would get an entry for each mail of a campaign.';
+comment on column messaging.deliveries.due_since is 'Since when a mail is due that was made to wait: by then its 48 hours of attempts begin. Null: since it was made.';
+comment on column messaging.deliveries.reason is 'Why it was skipped, or the class of the failure.';
 comment on column messaging.deliveries.relay_key is 'The project''s relay that it was handed to last, or is being handed to; null: the installation''s. What may have arrived is never handed to another.';
 comment on column messaging.deliveries.provider_message_id is 'What the relay called it in its reply, as its events name it.';
-comment on column messaging.deliveries.finished_at is 'Set with the last state.';
+comment on column messaging.deliveries.bounce_class is 'Why a mail came back that had been accepted: a class of the table of bounces.';
 
 create table messaging.delivery_engagement (
   delivery_id uuid not null,

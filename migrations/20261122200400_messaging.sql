@@ -35,6 +35,8 @@ create table messaging.campaigns (
   usage_period timestamptz,
   reserved_emails bigint not null default 0,
   closing_since timestamptz,
+  front_at timestamptz not null default '-infinity',
+  front_id uuid not null default '00000000-0000-0000-0000-000000000000',
   retry_from timestamptz,
   retry_emails bigint not null default 0,
   completed_at timestamptz,
@@ -61,6 +63,9 @@ comment on column messaging.campaigns.usage_period is
   'The billing period whose e-mails are reserved for the campaign; null when they are not metered.';
 comment on column messaging.campaigns.closing_since is
   'Since when the worker has to end the deliveries that are still open; null when none is.';
+comment on column messaging.campaigns.front_at is
+  'With front_id: none of its deliveries before this place, by next_attempt_at and id, is open. Whoever opens one, or moves one back, '
+  'locks the campaign before and moves this back too.';
 comment on column messaging.campaigns.retry_from is
   'The moment of `retry-failed` while its deliveries are put back; retry_emails is what is reserved for those to come.';
 comment on column messaging.campaigns.deleted_at is
@@ -223,35 +228,38 @@ comment on table messaging.automation_secrets is
   'What the webhooks of an environment''s automations are signed with, once anybody asked for it.';
 comment on column messaging.automation_secrets.project_id is 'The project that the secret is encrypted for.';
 
+-- First what has a fixed length, without gaps between; last what changes while a mail is sent, side by side: what is logged of an
+-- update is what lies between the first and the last byte that differ.
 create table messaging.deliveries (
   id uuid not null,
-  queued_on date not null,
-  environment_id bigint not null,
-  kind text not null check (kind in ('OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST')),
   source_id uuid not null,
   subscriber_id uuid,
+  environment_id bigint not null,
+  created_at timestamptz not null,
+  next_attempt_at timestamptz not null,
+  queued_on date not null,
+  possible_duplicate boolean not null default false,
+  kind text not null check (kind in ('OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST')),
   address text not null,
   address_key text not null,
   locale text,
   message_id text not null,
   state text not null check (state in ('PENDING', 'CLAIMED', 'SENDING', 'SENT', 'DEFERRED', 'FAILED', 'AMBIGUOUS', 'SKIPPED', 'CANCELLED')),
+  attempt int not null default 0,
+  lease_until timestamptz,
+  lease_token uuid,
+  lease_epoch bigint,
+  sent_at timestamptz,
+  finished_at timestamptz,
+  single_ended_at timestamptz generated always as (case when kind <> 'CAMPAIGN' then finished_at end) stored,
+  due_since timestamptz,
   reason text,
   last_error text,
-  lease_token uuid,
-  lease_until timestamptz,
-  lease_epoch bigint,
-  attempt int not null default 0,
-  next_attempt_at timestamptz not null,
-  due_since timestamptz,
-  possible_duplicate boolean not null default false,
-  sent_at timestamptz,
+  relay_key text,
+  provider_message_id text,
   bounced_at timestamptz,
   bounce_type text check (bounce_type in ('HARD', 'SOFT')),
   bounce_class text check (bounce_class in ('hard', 'mailbox', 'policy', 'sender', 'content', 'network', 'unknown')),
-  relay_key text,
-  provider_message_id text,
-  created_at timestamptz not null,
-  finished_at timestamptz,
   unique (source_id, subscriber_id, queued_on, environment_id),
   unique (source_id, address_key, queued_on, environment_id)
 ) partition by range (queued_on);
@@ -274,17 +282,20 @@ comment on column messaging.deliveries.relay_key is
   'The project''s relay that it was handed to last, or is being handed to; null: the installation''s. What may have arrived is never handed to another.';
 comment on column messaging.deliveries.provider_message_id is 'What the relay called it in its reply, as its events name it.';
 comment on column messaging.deliveries.finished_at is 'Set with the last state.';
--- What a campaign's claim reads, soonest first: rows that wait for a later attempt are behind, not in the way. The indexes of
--- open deliveries hang on finished_at, so that the changes before the last one are heap-only.
-create index deliveries_open on messaging.deliveries (source_id, next_attempt_at, id) where finished_at is null and kind = 'CAMPAIGN';
+comment on column messaging.deliveries.single_ended_at is
+  'The same of a mail that is no campaign''s, for its indexes: one that hangs on finished_at would get an entry for each mail of a campaign.';
+-- What a campaign's claim reads, soonest first, from the campaign's front on: rows that wait for a later attempt are behind, not in
+-- the way. It has no word of what is open: no index of a campaign's mail may hang on what changes while it is sent, so that all
+-- these changes are heap-only. What is open of the few others is told by a column that stays null for campaigns' mail.
+create index deliveries_in_order on messaging.deliveries (source_id, next_attempt_at, id) where kind = 'CAMPAIGN';
 -- Automations may have many mails at once; they are claimed apart from the few that people wait for.
 create index deliveries_open_single on messaging.deliveries (next_attempt_at, id)
-  where finished_at is null and kind in ('OPT_IN', 'TEST');
+  where single_ended_at is null and kind in ('OPT_IN', 'TEST');
 create index deliveries_open_automation on messaging.deliveries (next_attempt_at, id)
-  where finished_at is null and kind = 'AUTOMATION';
+  where single_ended_at is null and kind = 'AUTOMATION';
 -- The same of one environment: what goes by its own relays is claimed apart.
 create index deliveries_open_of_environment on messaging.deliveries (environment_id, kind, next_attempt_at, id)
-  where finished_at is null and kind in ('OPT_IN', 'TEST', 'AUTOMATION');
+  where single_ended_at is null and kind in ('OPT_IN', 'TEST', 'AUTOMATION');
 -- Deliveries that ended other than well, or wait after a refusal. `reason` is null for most, so that this index costs them
 -- nothing.
 create index deliveries_exceptional on messaging.deliveries (source_id, subscriber_id, queued_on) where reason is not null;
@@ -298,9 +309,9 @@ create index deliveries_of_provider on messaging.deliveries (environment_id, pro
 -- A domain is judged by the refusals of all its mails. Campaigns count theirs by the minute; of confirmations, test mails and
 -- automations' mails, which no campaign counts, the deliveries themselves are read, by whoever finds a refusal among them.
 -- None of these columns changes before a delivery ends.
-create index deliveries_single_refused on messaging.deliveries (finished_at, environment_id)
+create index deliveries_single_refused on messaging.deliveries (single_ended_at, environment_id)
   where kind <> 'CAMPAIGN' and (reason = 'sender' or bounce_class = 'sender');
-create index deliveries_single_ended on messaging.deliveries (environment_id, finished_at) where kind <> 'CAMPAIGN' and finished_at is not null;
+create index deliveries_single_ended on messaging.deliveries (environment_id, single_ended_at) where kind <> 'CAMPAIGN' and single_ended_at is not null;
 alter table messaging.deliveries add primary key (id, queued_on, environment_id);
 
 create table messaging.delivery_events (
@@ -576,18 +587,14 @@ create table messaging.automation_steps_earlier partition of messaging.automatio
   for values from (minvalue) to (date_trunc('month', now())::date);
 create table messaging.delivery_events_earlier partition of messaging.delivery_events
   for values from (minvalue) to (date_trunc('month', now()));
+-- Who opened a mail clicks next, or opens it again: with room for it on the page that touches no index.
 create table messaging.delivery_engagement_earlier partition of messaging.delivery_engagement
-  for values from (minvalue) to (date_trunc('month', now())::date);
--- A delivery is claimed, marked and ended within seconds: three versions of a row after the first. With room for them on its
--- page the first two touch no index (heap-only tuples), and the page cleans itself up. When the delivery ends, each index that
--- holds all of them gets an entry for the new version: with room it is put beside the other. Storage parameters are a
--- partition's own, and those of its indexes too; a new month takes those of the one before.
-create table messaging.deliveries_earlier partition of messaging.deliveries
   for values from (minvalue) to (date_trunc('month', now())::date) with (fillfactor = 50);
-alter index messaging.deliveries_earlier_pkey set (fillfactor = 50);
-alter index messaging.deliveries_earlier_source_id_subscriber_id_queued_on_enviro_key set (fillfactor = 50);
-alter index messaging.deliveries_earlier_source_id_address_key_queued_on_environm_key set (fillfactor = 50);
-alter index messaging.deliveries_earlier_environment_id_subscriber_id_idx set (fillfactor = 50);
+-- A delivery is claimed, marked and ended within seconds: three versions of a row after the first. With room for them on its
+-- page they touch no index (heap-only tuples), and the page cleans itself up. Storage parameters are a partition's own; a new month
+-- takes those of the one before.
+create table messaging.deliveries_earlier partition of messaging.deliveries
+  for values from (minvalue) to (date_trunc('month', now())::date) with (fillfactor = 40);
 comment on table messaging.automation_steps_earlier is 'Steps of runs that began before the first month.';
 comment on table messaging.delivery_events_earlier is 'Events of before the first month.';
 comment on table messaging.delivery_engagement_earlier is 'Of mails that were queued before the first month.';

@@ -3,18 +3,19 @@ select
     select count(*) from (
       select 1 from messaging.campaigns c
       join messaging.deliveries d on d.environment_id = c.environment_id and d.source_id = c.id
-      where c.status = 'SENDING' and d.kind = 'CAMPAIGN' and d.finished_at is null and d.next_attempt_at <= now()
+      where c.status = 'SENDING' and d.kind = 'CAMPAIGN' and (d.next_attempt_at, d.id) >= (c.front_at, c.front_id)
+        and d.finished_at is null and d.next_attempt_at <= now()
       limit 1000000
     ) campaigns
   ) + (
     select count(*) from (
       select 1 from messaging.deliveries d
-      where d.kind = 'AUTOMATION' and d.finished_at is null and d.next_attempt_at <= now() limit 1000000
+      where d.kind = 'AUTOMATION' and d.single_ended_at is null and d.next_attempt_at <= now() limit 1000000
     ) automations
   ) + (
     select count(*) from (
       select 1 from messaging.deliveries d
-      where d.kind in ('OPT_IN', 'TEST') and d.finished_at is null and d.next_attempt_at <= now() limit 1000000
+      where d.kind in ('OPT_IN', 'TEST') and d.single_ended_at is null and d.next_attempt_at <= now() limit 1000000
     ) singles
   ) + (
     select count(*) from (

@@ -6,6 +6,7 @@ import { Database } from '#platform';
 import { eraseRuns } from '../automations/runs/erase-runs.query.js';
 import { forgetBreakdowns } from '../reports/breakdowns/campaign-breakdowns.service.js';
 import { eraseExports } from '../reports/exports/erase-exports.query.js';
+import { moveFrontsBack } from '../deliveries/campaign-front.query.js';
 import { wakeSenders } from '../deliveries/deliveries.channel.js';
 
 /** Somebody who was erased: no address, only what finds the rows. */
@@ -39,6 +40,7 @@ export class MailErasureService {
     `.execute(tables);
     await forgetBreakdowns(this.database, scope, subscriberId);
     await eraseExports(this.database, scope, sql`d.subscriber_id = ${subscriberId}`, now);
+    await moveFrontsBack(this.database, scope, sql`d.subscriber_id = ${subscriberId}`, now);
     await this.#depersonalise(scope, sql`d.subscriber_id = ${subscriberId}`, now);
     // Copies that an author sent to try a campaign belong to no subscriber: only their address tells whose they are.
     const ofAddress = sql`d.kind = 'TEST' and ${this.digests.ofColumn(scope, sql`d.address_key`)} = ${digest}`;

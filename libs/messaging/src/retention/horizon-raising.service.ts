@@ -10,13 +10,10 @@ import { Settlement } from './settlement.service.js';
 const UNFINISHED: Readonly<Record<'mails' | 'runs', (horizon: Horizon) => RawBuilder<unknown>>> = {
   mails: ({ day, environmentId }) => sql`
     select min(d.queued_on) as day from messaging.deliveries d
-    where d.finished_at is null and d.kind = 'CAMPAIGN' and d.queued_on < ${day}::date and ${within(environmentId, 'd.environment_id')}
+    where d.single_ended_at is null and d.kind in ('OPT_IN', 'TEST') and d.queued_on < ${day}::date and ${within(environmentId, 'd.environment_id')}
     union all
     select min(d.queued_on) from messaging.deliveries d
-    where d.finished_at is null and d.kind in ('OPT_IN', 'TEST') and d.queued_on < ${day}::date and ${within(environmentId, 'd.environment_id')}
-    union all
-    select min(d.queued_on) from messaging.deliveries d
-    where d.finished_at is null and d.kind = 'AUTOMATION' and d.queued_on < ${day}::date and ${within(environmentId, 'd.environment_id')}
+    where d.single_ended_at is null and d.kind = 'AUTOMATION' and d.queued_on < ${day}::date and ${within(environmentId, 'd.environment_id')}
     union all
     select min(${PARTITION}) from messaging.campaigns c
     where ${PARTITION} < ${day}::date and ${within(environmentId, 'c.environment_id')} and (

@@ -84,7 +84,7 @@ export class ProjectRetention {
       );
       return [
         ...ofCampaigns,
-        removal(sql`d.environment_id = ${environmentId} and d.kind <> 'CAMPAIGN' and d.finished_at < (select ${day})
+        removal(sql`d.environment_id = ${environmentId} and d.kind <> 'CAMPAIGN' and d.single_ended_at < (select ${day})
           and d.queued_on < (select ${day})`),
       ];
     });

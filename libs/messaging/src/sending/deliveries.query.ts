@@ -11,6 +11,7 @@ import {
 } from '#kernel';
 import { countOf, Database, keptFrom } from '#platform';
 import { isCampaignKey } from '../campaigns/campaign.js';
+import { lookBehindFront } from '../deliveries/campaign-front.query.js';
 import { PARTITION } from '../deliveries/partition.query.js';
 import type { DeliveryState } from '../deliveries/delivery.js';
 import type { MessagingTables } from '../messaging-tables.js';
@@ -35,7 +36,7 @@ export interface DeliveryRow {
   readonly finishedAt: Date | null;
 }
 
-/** States whose deliveries `deliveries_open` holds, and those that `deliveries_exceptional` holds. */
+/** States whose deliveries lie behind the campaign's front, and those that `deliveries_exceptional` holds. */
 const OPEN: readonly DeliveryState[] = ['PENDING', 'CLAIMED', 'SENDING', 'DEFERRED'];
 const EXCEPTIONAL: readonly DeliveryState[] = ['FAILED', 'AMBIGUOUS', 'SKIPPED', 'CANCELLED'];
 
@@ -69,6 +70,7 @@ export class DeliveriesQuery {
     return this.database.lateRead(scope, async () => {
       const campaign = await this.#campaign(scope, campaignKey);
       if (campaign.isLetGo) return pageOfRows([], request, 0);
+      if (OPEN.includes(status!)) await lookBehindFront(this.database);
       const rows = await this.#deliveriesOf(campaign, status)
         .select(['d.id', 'd.subscriberId', 'd.reason', 'd.locale', 'd.messageId', 'd.possibleDuplicate'])
         .select(['d.lastError', 'd.relayKey', 'd.providerMessageId'])
@@ -116,12 +118,16 @@ export class DeliveriesQuery {
       .where('d.sourceId', '=', id)
       .where('d.queuedOn', '=', queuedOn)
       .$if(status !== undefined, (all) => all.where('d.state', '=', status!))
-      .$if(OPEN.includes(status!), (all) =>
-        all.where('d.finishedAt', 'is', null).where('d.kind', '=', 'CAMPAIGN'),
-      )
+      .$if(OPEN.includes(status!), (all) => all.where(isOpen(id)))
       .$if(EXCEPTIONAL.includes(status!), (all) => all.where('d.reason', 'is not', null));
   }
 }
+
+/** Open, of that campaign: the front is looked up once. */
+const isOpen = (id: string): RawBuilder<boolean> => sql<boolean>`(
+  d.finished_at is null and d.kind = 'CAMPAIGN' and (d.next_attempt_at, d.id) >= (
+    (select c.front_at from messaging.campaigns c where c.id = ${id}), (select c.front_id from messaging.campaigns c where c.id = ${id}))
+)`;
 
 /** Those of erased subscribers come first, whose place is by their id alone. */
 function isBehind({ after }: PageRequest): RawBuilder<boolean> {

@@ -2,7 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { bounceClassesOf } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { Database, keptFrom } from '#platform';
+import { Database, environmentOf, keptFrom } from '#platform';
+import { movingFrontBack } from '../../deliveries/campaign-front.query.js';
 import type { Campaign } from '../campaign.js';
 
 const TEMPORARY = bounceClassesOf(({ mayPass }) => mayPass);
@@ -28,17 +29,20 @@ export class FailedDeliveriesQuery {
   /** Queues a chunk of those that ended until `from` again, as new ones of that moment; resolves to how many. */
   putBack(scope: ProjectScope, campaign: SentCampaign, from: Date): Promise<number> {
     return this.database.transaction(scope, async () => {
-      const { numAffectedRows } = await sql`
+      const { rows } = await sql<{ count: number }>`
         with failed as materialized (
           select d.id, d.queued_on from messaging.deliveries d
           where ${temporarilyFailed(campaign)} and d.finished_at <= ${from}
           limit ${CHUNK} for update
-        )
-        update messaging.deliveries d set state = 'PENDING', attempt = 0, reason = null, last_error = null,
-          created_at = ${from}, next_attempt_at = ${from}, due_since = null, finished_at = null
-        from failed where d.id = failed.id and d.queued_on = failed.queued_on
+        ), opened as (
+          update messaging.deliveries d set state = 'PENDING', attempt = 0, reason = null, last_error = null,
+            created_at = ${from}, next_attempt_at = ${from}, due_since = null, finished_at = null
+          from failed where d.id = failed.id and d.queued_on = failed.queued_on and d.environment_id = ${environmentOf(scope)}
+          returning d.next_attempt_at, d.id
+        ), front as (${movingFrontBack(scope, campaign.id, sql`opened`)})
+        select count(*) from opened
       `.execute(this.database.tables());
-      return Number(numAffectedRows ?? 0n);
+      return rows[0]?.count ?? 0;
     });
   }
 }

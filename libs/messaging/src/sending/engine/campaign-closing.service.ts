@@ -5,7 +5,7 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database, environmentOf, unleased } from '#platform';
 import type { CampaignStatus } from '../../campaigns/campaign-status.js';
 import type { MessagingTables } from '../../messaging-tables.js';
-import { PARTITION } from '../../deliveries/partition.query.js';
+import { firstOpenOf, isOpenOf, walkFromFront } from '../../deliveries/campaign-front.query.js';
 import { isInDoubt } from './delivery-claims.query.js';
 import { epochOf } from './server-epoch.query.js';
 
@@ -14,13 +14,23 @@ const CHUNK = 5_000;
 interface ClosingCampaign {
   readonly id: string;
   readonly status: CampaignStatus;
-  readonly queuedOn: string;
+}
+
+/** A place in the order of `deliveries_in_order`. */
+interface Place {
+  /** To the microsecond, as PostgreSQL writes it. */
+  readonly at: string;
+  readonly id: string;
 }
 
 interface ClosedChunk {
   readonly cancelled: number;
   readonly unknown: number;
+  /** Of the last one; null: none was left. */
+  readonly last: Place | null;
 }
+
+const FIRST: Place = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 
 /** Ends the open deliveries of a campaign that was cancelled or failed, a chunk a transaction. */
 @Injectable()
@@ -36,33 +46,33 @@ export class CampaignClosingService {
    * killed anywhere and goes on.
    */
   async close(scope: ProjectScope, campaignId: string, signal: AbortSignal): Promise<'closed' | 'waiting'> {
-    while (!signal.aborted) {
-      const step = await this.#closeChunk(scope, campaignId);
-      if (step !== 'more') return step;
-    }
-    return 'waiting';
+    let next: Place | 'closed' | 'waiting' = FIRST;
+    while (!signal.aborted && typeof next !== 'string')
+      next = await this.#closeChunk(scope, campaignId, next);
+    return next === 'closed' ? 'closed' : 'waiting';
   }
 
-  #closeChunk(scope: ProjectScope, campaignId: string): Promise<'more' | 'closed' | 'waiting'> {
+  #closeChunk(scope: ProjectScope, campaignId: string, after: Place): Promise<Place | 'closed' | 'waiting'> {
     return this.database.transaction(scope, async () => {
+      await walkFromFront(this.database);
       const campaign = await this.database
         .tables<MessagingTables>()
         .selectFrom('messaging.campaigns as c')
-        .select(['c.id', 'c.status', 'c.usagePeriod', PARTITION.as('queuedOn')])
+        .select(['c.id', 'c.status', 'c.usagePeriod'])
         .where('c.id', '=', campaignId)
         .where('c.environmentId', '=', scope.environmentId)
         .where('c.closingSince', 'is not', null)
         .forUpdate()
         .executeTakeFirst();
       if (campaign === undefined) return 'closed';
-      const { cancelled, unknown } = await this.#endOpen(scope, campaign);
+      const { cancelled, unknown, last } = await this.#endOpen(scope, campaign, after);
       if (campaign.usagePeriod !== null)
         await this.quota.settle(scope, campaign.usagePeriod, { used: unknown, released: cancelled });
-      if (cancelled + unknown > 0) return 'more';
+      if (last !== null) return last;
       const { numAffectedRows } = await sql`
-        update messaging.campaigns c set closing_since = null
+        update messaging.campaigns c set closing_since = null, front_at = 'infinity'
         where c.id = ${campaignId} and c.environment_id = ${environmentOf(scope)}
-          and not exists (select 1 from messaging.deliveries d where ${openOf(scope, campaign)})
+          and ${firstOpenOf} is null
       `.execute(this.database.tables());
       return numAffectedRows === 1n ? 'closed' : 'waiting';
     });
@@ -72,15 +82,18 @@ export class CampaignClosingService {
    * What is claimed and not on a wire is taken from its sender, whose lease ends with it. What was on the wire of a
    * sender that died may have arrived.
    */
-  async #endOpen(scope: ProjectScope, campaign: ClosingCampaign): Promise<ClosedChunk> {
+  async #endOpen(scope: ProjectScope, campaign: ClosingCampaign, after: Place): Promise<ClosedChunk> {
     const now = this.clock.now();
     const reason = campaign.status === 'FAILED' ? 'campaign-failed' : 'campaign-cancelled';
     const inDoubt = sql`coalesce(${isInDoubt('d', sql`(select epoch from present)`)}, false)`;
     const { rows } = await sql<ClosedChunk>`
       with present as materialized (select ${epochOf(scope)} as epoch), open as materialized (
-        select d.id, d.queued_on, ${inDoubt} as in_doubt from messaging.deliveries d
-        where ${openOf(scope, campaign)} and (not ${inDoubt} or d.lease_until <= ${now})
-        limit ${CHUNK} for update of d skip locked
+        select d.id, d.queued_on, d.next_attempt_at, ${inDoubt} as in_doubt
+        from messaging.campaigns c cross join messaging.deliveries d
+        where c.id = ${campaign.id} and c.environment_id = ${environmentOf(scope)} and ${isOpenOf}
+          and (d.next_attempt_at, d.id) > (${after.at}::timestamptz, ${after.id}::uuid)
+          and (not ${inDoubt} or d.lease_until <= ${now})
+        order by d.next_attempt_at, d.id limit ${CHUNK} for update of d skip locked
       ), ended as (
         update messaging.deliveries d set
           state = case when open.in_doubt then 'AMBIGUOUS' else 'CANCELLED' end,
@@ -89,13 +102,12 @@ export class CampaignClosingService {
         from open where d.id = open.id and d.queued_on = open.queued_on and d.environment_id = ${environmentOf(scope)}
         returning d.state
       )
-      select count(*) filter (where state = 'CANCELLED') as cancelled, count(*) filter (where state = 'AMBIGUOUS') as unknown
+      select count(*) filter (where state = 'CANCELLED') as cancelled, count(*) filter (where state = 'AMBIGUOUS') as unknown,
+        (
+          select jsonb_build_object('at', next_attempt_at, 'id', id) from open order by next_attempt_at desc, id desc limit 1
+        ) as last
       from ended
     `.execute(this.database.tables());
-    return rows[0] ?? { cancelled: 0, unknown: 0 };
+    return rows[0] ?? { cancelled: 0, unknown: 0, last: null };
   }
 }
-
-const openOf = (scope: ProjectScope, { id, queuedOn }: ClosingCampaign) => sql`
-  d.source_id = ${id} and d.environment_id = ${environmentOf(scope)} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and d.finished_at is null
-`;

@@ -8,6 +8,7 @@ import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js
 import { PARTITION } from '../../deliveries/partition.query.js';
 import { SCOPE } from '../../deliveries/scope.query.js';
 import type { AmbiguousPolicy } from '../../campaigns/campaign-draft.js';
+import { firstOpenOf, isOpenOf, walkFromFront, moveFront } from '../../deliveries/campaign-front.query.js';
 import { byOwner, type MailOwner, type SingleKinds } from './mail-owner.query.js';
 import { LEASE_MS } from './lease.js';
 import { beginEpoch, epochOf } from './server-epoch.query.js';
@@ -45,21 +46,16 @@ export interface ClaimedSingle {
  */
 export const isSending = sql`(c.status = 'SENDING') is true`;
 
-/** The deliveries `d` of a campaign `c`. */
-const ofCampaign = sql`
-  d.source_id = c.id and d.environment_id = c.environment_id and d.kind = 'CAMPAIGN' and d.queued_on = ${PARTITION}
-`;
-
-// Due, and nobody's: never tried, waiting for a later try, or left by a sender that died.
+// Of what is open: due, and nobody's, which is never tried, waiting for a later try, or left by a sender that died.
 const due = sql`
-  d.finished_at is null and d.next_attempt_at <= ${present}
+  d.next_attempt_at <= ${present}
   and (d.state in ('PENDING', 'DEFERRED') or (d.state in ('CLAIMED', 'SENDING') and d.lease_until <= ${present}))
 `;
 
 /** Whether all recipients of a campaign `c` are queued and none of its deliveries is open. */
 export const isOver = sql`
   ${isSending} and c.expanded_at is not null and c.retry_from is null
-    and not exists (select 1 from messaging.deliveries d where ${ofCampaign} and d.finished_at is null)
+    and ${firstOpenOf} is null
 `;
 
 /** In words that the indexes have. */
@@ -116,11 +112,12 @@ export class DeliveryClaimsQuery {
         select c.id, ${PARTITION} as "queuedOn", c.ambiguous_policy as "ambiguousPolicy",
           c.usage_period as "usagePeriod", is_due.yes is not null as "isDue", ${SCOPE}
         from messaging.campaigns c left join lateral (
-          select d.next_attempt_at from messaging.deliveries d where ${ofCampaign} and d.finished_at is null
+          select d.next_attempt_at from messaging.deliveries d where ${isOpenOf}
           order by d.next_attempt_at, d.id limit 1
         ) soonest on true left join lateral (
           select true as yes from messaging.deliveries d
-          where soonest.next_attempt_at <= ${present} and ${ofCampaign} and ${due} limit 1
+          where soonest.next_attempt_at <= ${present} and ${isOpenOf} and ${due}
+          order by d.next_attempt_at, d.id limit 1
         ) is_due on true join ${environmentScopes} e on e.environment_id = c.environment_id
         where c.status = 'SENDING' and ${byOwner(owner, sql`c.environment_id`, sql`'CAMPAIGN'`)}
           and (is_due.yes or (soonest.next_attempt_at is null and c.expanded_at is not null and c.retry_from is null))
@@ -137,10 +134,12 @@ export class DeliveryClaimsQuery {
     limit: number,
     leaseToken: string,
   ): Promise<ClaimedDelivery[]> {
+    const front = (column: string) =>
+      sql`(select c.${sql.ref(column)} from messaging.campaigns c where c.id = ${id})`;
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
-      where d.source_id = ${id} and d.environment_id = ${environmentOf(scope)} and d.kind = 'CAMPAIGN'
-        and d.queued_on = ${queuedOn}::date and ${due}
+      where d.source_id = ${id} and d.environment_id = ${environmentOf(scope)} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date
+        and d.finished_at is null and (d.next_attempt_at, d.id) >= (${front('front_at')}, ${front('front_id')}) and ${due}
         and exists (
           select 1 from messaging.campaigns c
           where c.id = ${id} and c.environment_id = d.environment_id and ${isSending} and c.usage_period is not distinct from ${usagePeriod}::timestamptz
@@ -148,6 +147,8 @@ export class DeliveryClaimsQuery {
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
     return this.database.transaction(scope, async () => {
+      await walkFromFront(this.database);
+      await moveFront(this.database, scope, id);
       // A mark that a crash of the server undoes would take with it which relay a mail may have arrived by.
       const inEpoch = ambiguousPolicy === 'RESEND' && !byOwnRelays;
       const claimed = claim(scope, candidates, leaseToken, { inEpoch });
@@ -186,7 +187,7 @@ export class DeliveryClaimsQuery {
   ): Promise<ClaimedDelivery[]> {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
-      where d.environment_id = ${environmentOf(scope)} and ${ofKinds(kinds)} and ${due}
+      where d.environment_id = ${environmentOf(scope)} and d.single_ended_at is null and ${ofKinds(kinds)} and ${due}
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
     const { rows } = await sql<ClaimedDelivery>`
@@ -202,7 +203,7 @@ export class DeliveryClaimsQuery {
       'system',
       sql<ProjectScope>`
         select ${SCOPE} from messaging.deliveries d join ${environmentScopes} e on e.environment_id = d.environment_id
-        where ${ofKinds(kinds)} and ${due} and ${byOwner(owner, sql`d.environment_id`, sql`d.kind`)}
+        where d.single_ended_at is null and ${ofKinds(kinds)} and ${due} and ${byOwner(owner, sql`d.environment_id`, sql`d.kind`)}
           and e.environment = ${owner.environment}
         order by d.next_attempt_at, d.id limit ${limit}
       `,
@@ -226,7 +227,7 @@ export class DeliveryClaimsQuery {
           else exists (
             select 1 from messaging.deliveries d
             where d.environment_id = o.environment_id and d.kind = o.stream and d.kind in ('OPT_IN', 'TEST', 'AUTOMATION')
-              and ${due}
+              and d.single_ended_at is null and ${due}
           ) end
       `,
     );
@@ -237,7 +238,7 @@ export class DeliveryClaimsQuery {
   #isAnySingle(kinds: SingleKinds): Promise<boolean> {
     return this.database.holds(
       sql`(
-        select d.next_attempt_at from messaging.deliveries d where d.finished_at is null and ${ofKinds(kinds)}
+        select d.next_attempt_at from messaging.deliveries d where d.single_ended_at is null and ${ofKinds(kinds)}
         order by d.next_attempt_at limit 1
       ) <= ${present}`,
     );

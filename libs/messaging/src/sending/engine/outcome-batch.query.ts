@@ -109,7 +109,7 @@ const writingRest = (outcomes: readonly DeliveryOutcome[], lies: RawBuilder<unkn
     rest as (
       update messaging.deliveries d set (state, reason, last_error, attempt, next_attempt_at, possible_duplicate,
         due_since, provider_message_id, sent_at, finished_at) = (
-        select o.state, o.reason, o.last_error, greatest(d.attempt + o.tried * ${lostMark} - o.uncounted, 0), coalesce(o.next_attempt_at, d.next_attempt_at),
+        select o.state, o.reason, o.last_error, greatest(d.attempt + o.tried * ${lostMark} - o.uncounted, 0), greatest(o.next_attempt_at, d.next_attempt_at),
           o.possible_duplicate, coalesce(o.due_since, d.due_since), o.provider_message_id,
           case when o.state = 'SENT' then ${present} end, case when o.state <> 'DEFERRED' then ${present} end
         from told t cross join lateral jsonb_to_record(t.outcomes -> (d.id || '/' || d.lease_token)) as o(state text, reason text,

@@ -71,7 +71,7 @@ export class GuardSenders extends PeriodicTask {
         where sender_refused + sender_bounced > 0 and minute > ${since}
         union
         select environment_id from messaging.deliveries
-        where kind <> 'CAMPAIGN' and ${IS_SENDERS} and finished_at > ${since}
+        where kind <> 'CAMPAIGN' and ${IS_SENDERS} and single_ended_at > ${since}
       ) r
       cross join lateral access.find_environment(r.environment_id) e
       cross join lateral (
@@ -90,7 +90,7 @@ export class GuardSenders extends PeriodicTask {
         -- confirmations, test mails and automations, which are too few to be counted while they are sent
         select count(*) as mails, count(*) filter (where ${IS_SENDERS}) as refusals
         from messaging.deliveries
-        where environment_id = r.environment_id and kind <> 'CAMPAIGN' and finished_at > judged.since
+        where environment_id = r.environment_id and kind <> 'CAMPAIGN' and single_ended_at > judged.since
           and (sent_at is not null or reason in (${JUDGED}))
       ) singles
       where e.environment = 'LIVE'

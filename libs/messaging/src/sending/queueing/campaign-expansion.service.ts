@@ -9,6 +9,7 @@ import { CampaignExpansionError } from './campaign-expansion.errors.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
 import { CampaignMailsService } from '../mails/campaign-mails.service.js';
 import { LocalHours } from './local-hours.service.js';
+import { movingFrontBack } from '../../deliveries/campaign-front.query.js';
 import { wakeSenders } from '../../deliveries/deliveries.channel.js';
 import { advance, type ExpandingCampaign, lockToExpand, reopening } from './expanding-campaign.query.js';
 
@@ -116,10 +117,10 @@ export class CampaignExpansionService {
           'PENDING', ${dueAt}, ${audienceAt}
         from page
         ${maySkip ? sql`on conflict do nothing` : sql``}
-        returning 1
-      )
+        returning next_attempt_at, id
+      ), opened as (select * from added union all select * from reopened), front as (${movingFrontBack(scope, id, sql`opened`)})
       select (select count(*) from candidates) as looked_at,
-        (select count(*) from added) + (select count(*) from reopened) as added,
+        (select count(*) from opened) as added,
         (select subscriber_id from candidates order by subscriber_id desc limit 1) as last
     `.execute(this.database.tables());
     return rows[0] ?? { lookedAt: 0, added: 0, last: null };

@@ -73,7 +73,7 @@ export function reopening(
   { id, environmentId, queuedOn, audienceAt, isSentAgain }: ExpandingCampaign,
   dueAt: RawBuilder<Date>,
 ): RawBuilder<unknown> {
-  if (!isSentAgain) return sql`select where false`;
+  if (!isSentAgain) return sql`select d.next_attempt_at, d.id from messaging.deliveries d where false`;
   return sql`
     update messaging.deliveries d set state = 'PENDING', reason = null, last_error = null, attempt = 0, finished_at = null,
       locale = page.locale,
@@ -82,6 +82,6 @@ export function reopening(
     where d.source_id = ${id} and d.environment_id = ${environmentId} and d.subscriber_id = page.subscriber_id
       and (d.state = 'CANCELLED' or (d.state = 'FAILED' and d.reason = 'config'))
       and d.queued_on = ${queuedOn}::date
-    returning 1
+    returning d.next_attempt_at, d.id
   `;
 }
