@@ -34,7 +34,7 @@ const MOVE_TIMES = `
         case a.atttypid when 'date'::regtype then days::text else format('make_interval(days => %s)', days) end), ', ') as moved
       from pg_attribute a join pg_class c on c.oid = a.attrelid
       where c.relnamespace::regnamespace::text in ${SCHEMAS} and c.relkind in ('r', 'p') and not c.relispartition
-        and a.attnum > 0 and not a.attisdropped and a.atttypid in ('date'::regtype, 'timestamptz'::regtype)
+        and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and a.atttypid in ('date'::regtype, 'timestamptz'::regtype)
       group by a.attrelid
     loop
       execute format('update %s set %s', target.name, target.moved);

@@ -80,7 +80,7 @@ export class RetiredTables {
       const { rows } = await sql<RetiredTable>`
         select c.relname as name, obj_description(c.oid, 'pg_class') as about,
           array(select a.attname::text from pg_attribute a
-            where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attname <> all (${NOT_ARCHIVED}::text[])
+            where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and a.attname <> all (${NOT_ARCHIVED}::text[])
             order by a.attnum) as columns
         from pg_class c where c.relnamespace = 'retired'::regnamespace and c.relkind = 'r' order by c.oid
       `.execute(this.database.tables());
