@@ -6,7 +6,7 @@ export default {
   rootDir: '.',
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test'],
   testMatch: ['**/*.spec.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/real/', ...LONG],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/real/', '<rootDir>/test/citus/', ...LONG],
   // Files of one process share what they load, which is half of what they cost; they have no globals of their own.
   runner: ['jest-light-runner', { runtime: 'child_process' }],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],

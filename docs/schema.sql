@@ -869,7 +869,7 @@ comment on table audience.import_errors is 'Rows of imports that were refused, a
 create table audience.import_rows (
   import_id uuid not null,
   row_number bigint not null,
-  environment_id bigint not null default platform.environment_id(),
+  environment_id bigint not null,
   email_key text collate "C",
   email text,
   first_name text,
@@ -1250,7 +1250,7 @@ create view audience.recounted_values with (security_invoker=true) as
             b.status,
             count(*) AS count
            FROM (audience.consents c
-             JOIN audience.subscribers b ON ((b.id = c.subscriber_id)))
+             JOIN audience.subscribers b ON (((b.id = c.subscriber_id) AND (b.environment_id = c.environment_id))))
           WHERE (c.status = ANY (ARRAY['SUBSCRIBED'::text, 'PENDING_CONFIRMATION'::text]))
           GROUP BY c.environment_id, c.status, c.topic_id, b.status) n;
 grant select on audience.recounted_values to mailwright_system;
@@ -1466,26 +1466,6 @@ end $function$;
 -- called by public
 comment on function audience.describe_consent() is 'Copies the subscriber''s status to a new consent, unless the statement brings it, as those do that add thousands. Whoever adds a consent holds the lock of the subscriber''s row, or has just made it: the status stays what it is.';
 
-CREATE OR REPLACE FUNCTION audience.fold_counters(most integer)
- RETURNS bigint
- LANGUAGE sql
-AS $function$
-  with taken as (
-    delete from audience.counter_deltas
-    where ctid = any (array(select ctid from audience.counter_deltas limit most for update skip locked))
-    returning environment_id, kind, key, state, delta
-  ), folded as (
-    insert into audience.counters as c (environment_id, kind, key, state, value)
-    select environment_id, kind, key, state, sum(delta) from taken
-    group by environment_id, kind, key, state having sum(delta) <> 0
-    order by environment_id, kind, key, state
-    on conflict (environment_id, kind, key, state) do update set value = c.value + excluded.value
-  )
-  select count(*) from taken
-$function$;
--- called by mailwright_system
-comment on function audience.fold_counters(integer) is 'Adds up to `most` deltas to their counters and removes them; returns how many. Two that run at once take different deltas, and their counters in one order.';
-
 CREATE OR REPLACE FUNCTION audience.folded(value text)
  RETURNS text
  LANGUAGE sql
@@ -1592,6 +1572,16 @@ end $function$;
 -- called by public
 comment on function audience.record_triggers(bigint,text,text,uuid[],jsonb[]) is 'Triggers the automations that wait for what happened to these people. Called by the triggers below, as whoever writes.';
 
+CREATE OR REPLACE FUNCTION audience.refuse_foreign_rows()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'The row is of another environment.' using errcode = 'insufficient_privilege';
+end $function$;
+-- called by public
+comment on function audience.refuse_foreign_rows() is 'Keeps the app, which alone adds such rows, to the environment of its scope.';
+
 CREATE OR REPLACE FUNCTION audience.remove_traces()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1622,25 +1612,6 @@ begin
 end $function$;
 -- called by public
 comment on function audience.remove_traces() is 'Removes the consents of who is erased, what they had triggered, and takes them out of all segments and their counts.';
-
-CREATE OR REPLACE FUNCTION audience.repair_counters()
- RETURNS bigint
- LANGUAGE sql
-AS $function$
-  with corrections as (
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, kind, key, state, sum(n.difference) from (
-      select environment_id, kind, key, state, value as difference from audience.recounted_values
-      union all
-      select environment_id, kind, key, state, -value from audience.counter_values
-    ) n
-    group by environment_id, kind, key, state having sum(n.difference) <> 0
-    returning 1
-  )
-  select count(*) from corrections
-$function$;
--- called by mailwright_system
-comment on function audience.repair_counters() is 'Adds what is missing to each counter, by recounting in the same moment; returns how many were wrong.';
 
 CREATE OR REPLACE FUNCTION audience.reserve_subscribers(wanted integer, most bigint, room bigint)
  RETURNS bigint

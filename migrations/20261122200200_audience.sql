@@ -348,12 +348,12 @@ create index imports_completed on audience.imports (completed_at) where complete
 -- Logged, since the client was told 202: a crash of PostgreSQL must not lose them.
 --
 -- COPY does not write to a table with row-level security. So it writes to the one partition, to which the app may
--- only add rows, and not name their environment: that is the default, the session's own. Everything else goes
--- through the parent and its policies.
+-- only add rows, and the trigger refuse_foreign_rows does what a policy would. Everything else goes through the parent and
+-- its policies.
 create table audience.import_rows (
   import_id uuid not null,
   row_number bigint not null,
-  environment_id bigint not null default platform.environment_id(),
+  environment_id bigint not null,
   email_key text collate "C",
   email text,
   first_name text,
@@ -374,6 +374,15 @@ comment on column audience.import_rows.email is 'Null where the row makes no new
 comment on column audience.import_rows.cells is 'A JSON array.';
 create table audience.import_rows_staged partition of audience.import_rows default;
 comment on table audience.import_rows_staged is 'All rows of audience.import_rows: what COPY writes to.';
+
+create function audience.refuse_foreign_rows() returns trigger language plpgsql as $$
+begin
+  raise exception 'The row is of another environment.' using errcode = 'insufficient_privilege';
+end $$;
+create trigger refuse_foreign_rows before insert on audience.import_rows_staged for each row
+  when (current_user = 'mailwright_app' and new.environment_id is distinct from platform.environment_id())
+  execute function audience.refuse_foreign_rows();
+comment on function audience.refuse_foreign_rows is 'Keeps the app, which alone adds such rows, to the environment of its scope.';
 
 create table audience.import_errors (
   import_id uuid not null,
@@ -483,8 +492,7 @@ call platform.protect('audience.import_rows', 'select, delete');
 -- What tells of a person who is erased while the row waits for the worker.
 grant update (email_key, email, first_name, last_name, phone, locale, time_zone, custom_fields, cells, fault) on audience.import_rows
   to mailwright_app;
-grant insert (import_id, row_number, email_key, email, first_name, last_name, phone, locale, time_zone, custom_fields, cells, fault)
-  on audience.import_rows_staged to mailwright_app;
+grant insert on audience.import_rows_staged to mailwright_app;
 call platform.protect('audience.import_errors', 'select, insert, delete');
 call platform.protect('audience.counters', 'select');
 call platform.protect('audience.counter_deltas', 'select, insert');
@@ -526,7 +534,7 @@ create view audience.recounted_values with (security_invoker = true) as
     from audience.suppressions group by environment_id, reason
     union all
     select c.environment_id, c.status, c.topic_id::text, b.status, count(*)
-    from audience.consents c join audience.subscribers b on b.id = c.subscriber_id
+    from audience.consents c join audience.subscribers b on b.id = c.subscriber_id and b.environment_id = c.environment_id
     where c.status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
     group by c.environment_id, c.status, c.topic_id, b.status
   ) n;
@@ -601,44 +609,6 @@ end $do$;
 comment on function audience.folded is
   'What texts are compared by in rules: Unicode''s simple case folding, character by character (ς and σ are one letter, ß is '
   'not ss).';
-
-create function audience.fold_counters(most int) returns bigint language sql as $$
-  with taken as (
-    delete from audience.counter_deltas
-    where ctid = any (array(select ctid from audience.counter_deltas limit most for update skip locked))
-    returning environment_id, kind, key, state, delta
-  ), folded as (
-    insert into audience.counters as c (environment_id, kind, key, state, value)
-    select environment_id, kind, key, state, sum(delta) from taken
-    group by environment_id, kind, key, state having sum(delta) <> 0
-    order by environment_id, kind, key, state
-    on conflict (environment_id, kind, key, state) do update set value = c.value + excluded.value
-  )
-  select count(*) from taken
-$$;
-comment on function audience.fold_counters is
-  'Adds up to `most` deltas to their counters and removes them; returns how many. Two that run at once take different deltas, '
-  'and their counters in one order.';
-revoke all on function audience.fold_counters from public;
-grant execute on function audience.fold_counters to mailwright_system;
-
-create function audience.repair_counters() returns bigint language sql as $$
-  with corrections as (
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    select environment_id, kind, key, state, sum(n.difference) from (
-      select environment_id, kind, key, state, value as difference from audience.recounted_values
-      union all
-      select environment_id, kind, key, state, -value from audience.counter_values
-    ) n
-    group by environment_id, kind, key, state having sum(n.difference) <> 0
-    returning 1
-  )
-  select count(*) from corrections
-$$;
-comment on function audience.repair_counters is
-  'Adds what is missing to each counter, by recounting in the same moment; returns how many were wrong.';
-revoke all on function audience.repair_counters from public;
-grant execute on function audience.repair_counters to mailwright_system;
 
 -- A connection plans the statements of the triggers below once, perhaps while the tables are empty. So they look rows up by
 -- an index whatever the statistics say, and never join the changed rows with each other. They run as whoever writes, so that

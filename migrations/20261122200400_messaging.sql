@@ -264,7 +264,7 @@ comment on column messaging.deliveries.reason is 'Why it was skipped, or the cla
 comment on column messaging.deliveries.locale is
   'The recipient''s when the delivery was made: the mail is in the translation that fits it best. Null: not known.';
 comment on column messaging.deliveries.lease_epoch is
-  'messaging.current_epoch at the claim; null where every mark is waited for, and when nobody holds the row.';
+  'messaging.server_epoch at the claim; null where every mark is waited for, and when nobody holds the row.';
 comment on column messaging.deliveries.due_since is
   'Since when a mail is due that was made to wait: by then its 48 hours of attempts begin. Null: since it was made.';
 comment on column messaging.deliveries.possible_duplicate is 'A body may have reached the next hop more than once.';
@@ -562,14 +562,15 @@ comment on table messaging.mailbox_simulations is
 create index mailbox_simulations_oldest on messaging.mailbox_simulations (created_at);
 
 create unlogged table messaging.server_epoch (
-  only_one boolean primary key default true check (only_one),
+  environment_id bigint primary key,
   epoch bigint not null
 );
 comment on table messaging.server_epoch is
-  'The present epoch of this database server, which ends with a crash: recovery empties an unlogged table, and so does a '
-  'standby that takes over, and those are the cases in which commits can be missing that were not waited for. The marks of the '
-  'sending engine are such commits. So what was claimed in an epoch that has ended may have been handed over to a mail server, '
-  'although its row does not say so.';
+  'The present epoch of the database server that has the rows of an environment, which ends with a crash: recovery empties an '
+  'unlogged table, and so does a standby that takes over, and those are the cases in which commits can be missing that were not '
+  'waited for. The marks of the sending engine are such commits. So what was claimed in an epoch that has ended may have been '
+  'handed over to a mail server, although its row does not say so. The next begins with the next claim; until then every mark is '
+  'waited for.';
 
 create table messaging.automation_steps_earlier partition of messaging.automation_steps
   for values from (minvalue) to (date_trunc('month', now())::date);
@@ -622,24 +623,7 @@ call platform.protect('messaging.sending_stops', 'select, insert, update');
 call platform.protect('messaging.sender_stops', 'select');
 call platform.protect('messaging.test_inbox_messages', 'select, insert, delete');
 call platform.protect('messaging.mailbox_simulations', 'select, insert, delete');
--- It belongs to no environment, so without row-level security.
-grant select, insert on messaging.server_epoch to mailwright_app, mailwright_system;
-
-create function messaging.current_epoch() returns bigint language plpgsql volatile set search_path = pg_catalog as $$
-declare
-  current bigint;
-begin
-  select e.epoch into current from messaging.server_epoch e;
-  if not found then
-    insert into messaging.server_epoch (epoch) values ((extract(epoch from clock_timestamp()) * 1000000)::bigint)
-    on conflict do nothing;
-    select e.epoch into current from messaging.server_epoch e;
-  end if;
-  return current;
-end $$;
-comment on function messaging.current_epoch is 'The server''s epoch: messaging.server_epoch.';
-revoke all on function messaging.current_epoch from public;
-grant execute on function messaging.current_epoch to mailwright_app, mailwright_system;
+call platform.protect('messaging.server_epoch', 'select, insert');
 
 create function messaging.new_run_id() returns uuid language sql volatile parallel safe return
   encode(set_byte(uuid_send(platform.new_id()), 15, 0), 'hex')::uuid;

@@ -16,7 +16,6 @@ const PUBLIC_TABLES: Readonly<Record<string, string>> = {
   'billing.plan_prices': 'the price list, the same for all',
   'billing.plan_variants': 'the price list, the same for all',
   'billing.plan_versions': 'the price list, the same for all',
-  'messaging.server_epoch': 'one number: when the database server was last recovered',
   'public.schema_migrations': 'the names of the migrations, which a program compares when it starts',
 };
 /** Views that ask with their owner's rights, and what keeps them to the scope. */

@@ -1,6 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { describe } from '@jest/globals';
 import { executable } from '#testing/executable';
 
@@ -19,7 +17,6 @@ const EXECUTABLES = {
   faketime: ['faketime'],
   chromium: ['chromium'],
   caddy: ['caddy'],
-  citus: ['pg_config'],
 } as const;
 
 export type Part = keyof typeof EXECUTABLES;
@@ -32,9 +29,6 @@ const USERS: Partial<Record<Part, readonly string[]>> = {
   postgresql: ['postgres'],
 };
 
-/** Extensions of the PostgreSQL that `pg_config` is of. */
-const EXTENSIONS: Partial<Record<Part, string>> = { citus: 'citus.so' };
-
 export const PARTS = Object.keys(EXECUTABLES) as readonly Part[];
 
 /** The full path of an executable that a part brings. */
@@ -45,16 +39,8 @@ export function executableOf(part: Part, name?: string): string {
   return path;
 }
 
-/** Where the PostgreSQL that `pg_config` is of has its programs, or its extensions. */
-export function postgresDirectory(which: 'bindir' | 'pkglibdir'): string {
-  return execFileSync(executableOf('citus'), [`--${which}`], { encoding: 'utf8' }).trim();
-}
-
 export function missing(part: Part): readonly string[] {
   const executables = EXECUTABLES[part].filter((name) => executable(name) === undefined);
-  const extension = EXTENSIONS[part];
-  if (extension !== undefined && executables.length === 0)
-    return existsSync(join(postgresDirectory('pkglibdir'), extension)) ? [] : [extension];
   const wanted = USERS[part];
   if (wanted === undefined || executables.length > 0) return executables;
   const users = wanted.filter((name) => !readFileSync('/etc/passwd', 'utf8').includes(`${name}:`));

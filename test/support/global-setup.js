@@ -6,9 +6,13 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../../dist/libs/platform/src/database/migrations.js';
 import { startPostgres } from '../../dist/libs/platform/src/embedded-postgres/embedded-postgres.js';
+import { startCitus } from '../../dist/test/support/citus.js';
 import { openSharedSystem } from '../../dist/test/support/shared-system.js';
 
-/** One PostgreSQL for all test files, a migrated template from which each makes its own database, and the shared system. */
+/**
+ * One PostgreSQL for all test files, a migrated template from which each makes its own database, and the shared system. With CITUS
+ * set, a cluster on which they make them instead.
+ */
 export default async function globalSetup() {
   drawSeed();
   const directory = await mkdtemp(join(await placeForDatabases(), 'mailwright-test-'));
@@ -16,11 +20,14 @@ export default async function globalSetup() {
   // Programs that the tests start compile what others have compiled before them no more: a third of what a start costs.
   process.env.NODE_COMPILE_CACHE = join(directory, 'compiled');
   const server = await startPostgres({ directory: join(directory, 'postgres'), ephemeral: true });
+  const cluster = process.env.CITUS === undefined ? undefined : await startCitus(directory);
+  if (cluster !== undefined)
+    process.env.MAILWRIGHT_TEST_CITUS = cluster.nodes.map((node) => node.server).join();
   const shared = await openSharedSystem();
   process.env.MAILWRIGHT_TEST_SHARED_SYSTEM = shared.url;
   globalThis.endTestRun = async () => {
     await shared.close();
-    await server.stop();
+    await Promise.all([server.stop(), cluster?.stop()]);
     await rm(directory, { recursive: true, force: true });
   };
   const as = (login, url) => Object.assign(new URL(url), { username: login, password: 'of-the-tests' }).href;

@@ -9,8 +9,7 @@ import { publishRecords } from './published-records.js';
 import type { DnsCall, Queue, RelayCall, SharedMail, SharedSystemPlace } from './shared-system-client.js';
 import type { SmtpSink } from './sink-rules.js';
 import { startSmtpSink } from './smtp-sink.js';
-import { openTestDatabase } from './database.js';
-import { type RunningSystem, startSystem, startSystemOn } from './system.js';
+import { type RunningSystem, startSystem } from './system.js';
 
 export interface CliCall {
   readonly environment: Readonly<Record<string, string>>;
@@ -137,8 +136,6 @@ class Systems {
 
   async #start(queue: Queue): Promise<RunningSystem> {
     const reached = { ...VARIABLES, SMTP_URL: this.sink.url, DNS_SERVERS: this.dns.address };
-    if (process.env['MAILWRIGHT_TEST_CITUS'] !== undefined)
-      return startSystemOn(openTestDatabase(process.env['MAILWRIGHT_TEST_CITUS']), reached);
     if (queue === 'postgres') return startSystem(reached);
     const { startRedis } = await import('./redis.js');
     const redis = await startRedis();

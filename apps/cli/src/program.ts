@@ -12,6 +12,7 @@ import {
 import { addCreditsAdjust, addCreditsGrant } from './commands/credits.command.js';
 import { addDemoSeed } from './commands/demo-seed.command.js';
 import { addDistribute } from './commands/distribute.command.js';
+import { addIsolate } from './commands/isolate.command.js';
 import { addDomainResume } from './commands/domain-resume.command.js';
 import { addDomainRotateKey } from './commands/domain-rotate-key.command.js';
 import { addDomainShow } from './commands/domain-show.command.js';
@@ -44,6 +45,7 @@ import { type Failure, failureOf } from './failures.js';
 const COMMANDS = [
   addMigrate,
   addDistribute,
+  addIsolate,
   addTenantCreate,
   addProjectCreate,
   addProjectResumeSending,

@@ -172,7 +172,7 @@ interface SendingStopsTable {
 }
 
 interface ServerEpochTable {
-  readonly onlyOne: Generated<boolean>;
+  readonly environmentId: number;
   readonly epoch: number;
 }
 

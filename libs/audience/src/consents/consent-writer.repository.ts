@@ -25,6 +25,7 @@ export interface SubscriberOutcome extends ConsentOutcome {
   readonly topicId: string;
 }
 
+type Environment = Pick<ProjectScope, 'environmentId'>;
 type StoredConsent = Omit<WrittenConsent, 'from' | 'hasExpired'>;
 type Decision = SubscriberOutcome & { readonly stored: StoredConsent | null };
 
@@ -54,29 +55,24 @@ export class ConsentWriter {
     return this.database.transaction(scope, async () => {
       const at = this.clock.now();
       const decisions = decide(order, await this.#read(scope, order.subscriberIds), at);
-      const rows = rowsOf(decisions.filter(isWritten), scope);
+      const rows = rowsOf(decisions.filter(isWritten));
       if (rows.length === 0) return decisions;
       const isRepeat = order.action === 'askAgain';
-      await requestMails(this.database, scope, await this.#write(rows, 'changed', { at, proof }, isRepeat));
+      const confirmationIds = await this.#write(scope, rows, 'changed', { at, proof }, isRepeat);
+      await requestMails(this.database, scope, confirmationIds);
       await this.publisher.publish(scope, decisions, proof);
-      await this.#refreshStatuses(peopleOf(rows), at);
+      await this.#refreshStatuses(scope, peopleOf(rows), at);
       return decisions;
     });
   }
 
-  /** Expires consents, in any project, that were not confirmed in time. */
-  expire(subscriberIds: readonly string[]): Promise<void> {
-    return this.database.system(async () => {
-      const at = this.clock.now();
-      const decisions = decide(
-        { subscriberIds, action: 'expire' },
-        await this.#read(null, subscriberIds),
-        at,
-      );
-      const rows = rowsOf(decisions.filter(isWritten), null);
-      await this.#write(rows, 'changed', { at, proof: consentProof('EXPIRY', null) });
-      await this.#refreshStatuses(peopleOf(rows), at);
-    });
+  /** Expires consents that were not confirmed in time, in the system's open transaction. */
+  async expire(environment: Environment, subscriberIds: readonly string[]): Promise<void> {
+    const at = this.clock.now();
+    const stored = await this.#read(environment, subscriberIds);
+    const rows = rowsOf(decide({ subscriberIds, action: 'expire' }, stored, at).filter(isWritten));
+    await this.#write(environment, rows, 'changed', { at, proof: consentProof('EXPIRY', null) });
+    await this.#refreshStatuses(environment, peopleOf(rows), at);
   }
 
   /** Revokes these people's consents to a topic in the consent record, and removes them. Publishes no events. */
@@ -90,33 +86,33 @@ export class ConsentWriter {
       const at = this.clock.now();
       const order = { subscriberIds, action: 'revoke', topicIds: [topicId] } as const;
       const decisions = decide(order, await this.#read(scope, subscriberIds), at);
-      await this.#write(rowsOf(decisions, scope), 'removed', { at, proof });
-      await this.#refreshStatuses(subscriberIds, at);
+      await this.#write(scope, rowsOf(decisions), 'removed', { at, proof });
+      await this.#refreshStatuses(scope, subscriberIds, at);
     });
   }
 
   /** Derives the status again after the suppression of the address changed. */
   async refreshStatus(scope: ProjectScope, subscriberId: string, at: Date): Promise<void> {
-    await this.database.transaction(scope, () => this.#refreshStatuses([subscriberId], at));
+    await this.database.transaction(scope, () => this.#refreshStatuses(scope, [subscriberId], at));
   }
 
   async #read(
-    scope: ProjectScope | null,
+    { environmentId }: Environment,
     subscriberIds: readonly string[],
   ): Promise<readonly StoredConsent[]> {
     if (subscriberIds.length === 0) return [];
     const { rows } = await sql<StoredConsent>`${prepared}
-      select environment_id, subscriber_id, subscriber_status, subscriber_created_at, topic_id, status, granted_at,
+      select subscriber_id, subscriber_status, subscriber_created_at, topic_id, status, granted_at,
         confirmed_at, revoked_at, token_expires_at, subscribed_at
       from audience.consents
-      where ${scope === null ? sql`true` : sql`environment_id = ${scope.environmentId}`}
-        and subscriber_id = any(${[...subscriberIds]}::uuid[])
+      where environment_id = ${environmentId} and subscriber_id = any(${[...subscriberIds]}::uuid[])
     `.execute(this.database.tables());
     return rows;
   }
 
   /** Returns the ids of the confirmation requests. */
   async #write(
+    environment: Environment,
     rows: readonly WrittenConsent[],
     into: 'changed' | 'removed',
     occasion: ConsentOccasion,
@@ -124,14 +120,18 @@ export class ConsentWriter {
   ): Promise<readonly string[]> {
     if (rows.length === 0) return [];
     const { rows: asked } = await sql<{ id: string }>`${prepared}
-      with ${written(selected(rows), into, occasion, isRepeat)} select id from asked
+      with ${written(environment, selected(rows), into, occasion, isRepeat)} select id from asked
     `.execute(this.database.tables());
     wakeForConsents(this.database, rows);
     return asked.map(({ id }) => id);
   }
 
-  async #refreshStatuses(subscriberIds: readonly string[], at: Date): Promise<void> {
-    await refreshedStatuses(subscriberIds, at).execute(this.database.tables());
+  async #refreshStatuses(
+    environment: Environment,
+    subscriberIds: readonly string[],
+    at: Date,
+  ): Promise<void> {
+    await refreshedStatuses(environment, subscriberIds, at).execute(this.database.tables());
   }
 }
 
@@ -157,13 +157,11 @@ function isWritten({ isDone, hasExpired }: Decision): boolean {
   return isDone || hasExpired;
 }
 
-function rowsOf(decisions: readonly Decision[], scope: ProjectScope | null): readonly WrittenConsent[] {
+function rowsOf(decisions: readonly Decision[]): readonly WrittenConsent[] {
   return decisions.flatMap(({ subscriberId, stored, consent, from, hasExpired }) => {
-    const environmentId = stored?.environmentId ?? scope?.environmentId;
-    if (environmentId === undefined || consent === null) return [];
+    if (consent === null) return [];
     const { subscriberStatus = null, subscriberCreatedAt = null } = stored ?? {};
-    const owner = { environmentId, subscriberId, subscriberStatus, subscriberCreatedAt };
-    return [{ ...owner, ...consent, from, hasExpired }];
+    return [{ subscriberId, subscriberStatus, subscriberCreatedAt, ...consent, from, hasExpired }];
   });
 }
 

@@ -37,9 +37,14 @@ export class ConsentsQuery {
         .leftJoin('audience.suppressions as s', (join) =>
           join.onRef('s.environmentId', '=', 'b.environmentId').onRef('s.emailKey', '=', 'b.emailKey'),
         )
-        .leftJoin('audience.consents as c', 'c.subscriberId', 'b.id')
+        .leftJoin('audience.consents as c', (join) =>
+          join.onRef('c.environmentId', '=', 'b.environmentId').onRef('c.subscriberId', '=', 'b.id'),
+        )
         .leftJoin('audience.topics as t', (join) =>
-          join.onRef('t.id', '=', 'c.topicId').on('t.deletedAt', 'is', null),
+          join
+            .onRef('t.environmentId', '=', 'c.environmentId')
+            .onRef('t.id', '=', 'c.topicId')
+            .on('t.deletedAt', 'is', null),
         )
         .leftJoinLateral(
           (of) =>

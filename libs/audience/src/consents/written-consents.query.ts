@@ -1,4 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { environmentOf } from '#platform';
 import { act, type Consent, type ConsentOutcome, type ConsentStatus, type ConsentTopic } from './consent.js';
 import { type ConsentOccasion, consentProof, type ConsentProof } from './consent-proof.js';
 import {
@@ -11,7 +13,6 @@ import {
 
 /** A consent to write, with its previous status. */
 export interface WrittenConsent extends Consent {
-  readonly environmentId: number;
   readonly subscriberId: string;
   /** The subscriber's; null: take it from the subscriber's row. */
   readonly subscriberStatus: SubscriberStatus | null;
@@ -23,7 +24,6 @@ export interface WrittenConsent extends Consent {
 type Column = readonly [field: keyof WrittenConsent, column: string, type: string];
 
 const OF_SUBSCRIBER: readonly Column[] = [
-  ['environmentId', 'environment_id', 'bigint'],
   ['subscriberId', 'subscriber_id', 'uuid'],
   ['subscriberStatus', 'subscriber_status', 'text'],
   ['subscriberCreatedAt', 'subscriber_created_at', 'timestamptz'],
@@ -46,15 +46,16 @@ const stored = names([...OF_SUBSCRIBER, ...OF_CONSENT]);
 
 const INTO = {
   /** First consents, such as those of new subscribers. */
-  new: sql`insert into audience.consents (${stored}) select ${stored} from changed returning topic_id`,
-  changed: sql`
-    insert into audience.consents (${stored}) select ${stored} from changed
+  new: (environment: RawBuilder<unknown>) =>
+    sql`insert into audience.consents (environment_id, ${stored}) select ${environment}, ${stored} from changed returning topic_id`,
+  changed: (environment: RawBuilder<unknown>) => sql`
+    insert into audience.consents (environment_id, ${stored}) select ${environment}, ${stored} from changed
     on conflict (subscriber_id, topic_id, environment_id) do update set status = excluded.status, granted_at = excluded.granted_at,
       confirmed_at = excluded.confirmed_at, revoked_at = excluded.revoked_at,
       token_expires_at = excluded.token_expires_at, subscribed_at = excluded.subscribed_at`,
-  removed: sql`
+  removed: (environment: RawBuilder<unknown>) => sql`
     delete from audience.consents c using changed d
-    where c.subscriber_id = d.subscriber_id and c.topic_id = d.topic_id`,
+    where c.environment_id = ${environment} and c.subscriber_id = d.subscriber_id and c.topic_id = d.topic_id`,
 };
 
 /**
@@ -62,30 +63,32 @@ const INTO = {
  * person with pending ones. `changed` selects the consents; `asked` returns the ids of the requests.
  */
 export function written(
+  { environmentId }: Pick<ProjectScope, 'environmentId'>,
   changed: RawBuilder<unknown>,
   into: keyof typeof INTO,
   { at, proof }: ConsentOccasion,
   isRepeat = false,
 ): RawBuilder<unknown> {
+  const environment = sql`${environmentId}::bigint`;
   // An expiry before the action is not the actor's doing.
   const expiries = sql`
-    select ${entry(sql`'PENDING_CONFIRMATION'`, sql`'EXPIRED'`, at, consentProof('EXPIRY', null))} where has_expired union all`;
+    select ${environment}, ${entry(sql`'PENDING_CONFIRMATION'`, sql`'EXPIRED'`, at, consentProof('EXPIRY', null))} where has_expired union all`;
   return sql`
     changed as materialized (${changed}),
-    written as (${INTO[into]}),
+    written as (${INTO[into](environment)}),
     recorded as (
-      insert into audience.consent_ledger (id, environment_id, subscriber_id, topic_id, from_status, to_status, occurred_at,
+      insert into audience.consent_ledger (environment_id, id, subscriber_id, topic_id, from_status, to_status, occurred_at,
         actor, actor_id, source, source_url, ip_address, user_agent, consent_text, form_version, message_id,
         text_locale, text_version)
       ${into === 'new' ? sql`` : expiries}
-      select ${entry(sql`from_status`, sql`status`, at, proof)} where from_status is distinct from status
+      select ${environment}, ${entry(sql`from_status`, sql`status`, at, proof)} where from_status is distinct from status
       returning id
     ),
     asked as (
       insert into audience.confirmations (id, environment_id, subscriber_id, topic_ids, is_repeat, created_at, expires_at)
-      select platform.new_id(), environment_id, subscriber_id, array_agg(topic_id), ${isRepeat}::boolean, ${at}::timestamptz,
+      select platform.new_id(), ${environment}, subscriber_id, array_agg(topic_id), ${isRepeat}::boolean, ${at}::timestamptz,
         max(token_expires_at)
-      from changed where status = 'PENDING_CONFIRMATION' group by environment_id, subscriber_id
+      from changed where status = 'PENDING_CONFIRMATION' group by subscriber_id
       returning id
     )
   `;
@@ -97,7 +100,7 @@ function entry(
   at: Date,
   proof: ConsentProof,
 ): RawBuilder<unknown> {
-  return sql`platform.new_id(), environment_id, subscriber_id, topic_id, ${from}, ${to}, ${at}::timestamptz,
+  return sql`platform.new_id(), subscriber_id, topic_id, ${from}, ${to}, ${at}::timestamptz,
     ${proof.actor}, ${proof.actorId}, ${proof.source}, ${proof.sourceUrl}, ${proof.ipAddress}, ${proof.userAgent},
     ${proof.consentText}, ${proof.formVersion}, ${proof.messageId},
     ${proof.wording?.locale ?? null}, ${proof.wording?.version ?? null}::int from changed`;
@@ -108,10 +111,10 @@ export function selected(consents: readonly WrittenConsent[]): RawBuilder<unknow
   return sql`select * from ${table(consents, [...OF_SUBSCRIBER, ...OF_CONSENT, ...BEFORE])}`;
 }
 
-/** The same first consents for all subscribers that the WITH makes as `made` (`environment_id`, `id`, `status`, `created_at`). */
+/** The same first consents for all subscribers that the WITH makes as `made` (`id`, `status`, `created_at`). */
 export function selectedForMade({ consents }: FirstConsents): RawBuilder<unknown> {
   return sql`
-    select m.environment_id, m.id as subscriber_id, m.status as subscriber_status, m.created_at as subscriber_created_at, c.*,
+    select m.id as subscriber_id, m.status as subscriber_status, m.created_at as subscriber_created_at, c.*,
       null::text as from_status, false as has_expired
     from made m cross join ${table(consents, OF_CONSENT)}
   `;
@@ -146,9 +149,9 @@ export function firstConsents(topics: readonly ConsentTopic[], at: Date): FirstC
 /** `subscriberStatus` as SQL, from a suppression's reason; null without a suppression. */
 export function statusOfSuppressed(reason: RawBuilder<unknown>): RawBuilder<unknown> {
   const cases = Object.entries(STATUS_OF_SUPPRESSED).map(
-    ([one, status]) => sql`when ${sql.lit(one)} then ${sql.lit(status)}`,
+    ([one, status]) => sql`when ${reason} = ${sql.lit(one)} then ${sql.lit(status)}`,
   );
-  return sql`case ${reason} ${sql.join(cases, sql` `)} end`;
+  return sql`case ${sql.join(cases, sql` `)} end`;
 }
 
 /** `subscriberStatus` as an SQL aggregate over a person's consents, the rows of a table `c`. */
@@ -159,22 +162,31 @@ export const statusByConsents: RawBuilder<unknown> = sql`case ${sql.join(
   sql` `,
 )} else ${sql.lit(STATUS_WITHOUT_CONSENT)} end`;
 
-const derived = sql`coalesce(
+/** A subselect in all, since Citus takes no COALESCE of subselects in an UPDATE. */
+const derived = (environment: RawBuilder<unknown>) => sql`(select coalesce(
   (
     select ${statusOfSuppressed(sql`s.reason`)} from audience.suppressions s
-    where s.environment_id = b.environment_id and s.email_key = b.email_key
+    where s.environment_id = ${environment} and s.email_key = b.email_key
   ),
-  (select ${statusByConsents} from audience.consents c where c.subscriber_id = b.id)
-)`;
+  (
+    select ${statusByConsents} from audience.consents c
+    where c.environment_id = ${environment} and c.subscriber_id = b.id
+  )
+))`;
 
 /**
  * An UPDATE that derives the statuses of these subscribers again and writes only those that change. It repeats the
  * condition instead of joining: while a project grows faster than its statistics, the planner would join by reading all
  * subscribers.
  */
-export function refreshedStatuses(subscriberIds: readonly string[], at: Date): RawBuilder<unknown> {
+export function refreshedStatuses(
+  scope: Pick<ProjectScope, 'environmentId'>,
+  subscriberIds: readonly string[],
+  at: Date,
+): RawBuilder<unknown> {
+  const environment = environmentOf(scope);
   return sql`
-    update audience.subscribers b set status = ${derived}, updated_at = ${at}
-    where b.id = any(${[...subscriberIds]}::uuid[]) and b.status <> ${derived}
+    update audience.subscribers b set status = ${derived(environment)}, updated_at = ${at}
+    where b.environment_id = ${environment} and b.id = any(${[...subscriberIds]}::uuid[]) and b.status <> ${derived(environment)}
   `;
 }

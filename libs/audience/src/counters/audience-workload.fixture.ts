@@ -148,7 +148,7 @@ export class AudienceWorkload {
         update audience.consents set status = 'UNSUBSCRIBED', revoked_at = ${this.audience.clock.now()}
         where topic_id = ${topics[topic]!.id} and subscriber_id = any(${ids}::uuid[])
       `.execute(this.audience.database.tables());
-      await refreshedStatuses(ids, this.audience.clock.now()).execute(this.audience.database.tables());
+      await refreshedStatuses(scope, ids, this.audience.clock.now()).execute(this.audience.database.tables());
     });
   }
 }

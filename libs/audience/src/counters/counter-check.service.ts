@@ -59,9 +59,14 @@ export class CounterCheckService {
   /** Corrects the counters; returns how many were wrong. */
   repair(): Promise<number> {
     return this.database.system(async () => {
-      const repaired = sql<{ repaired: number }>`select audience.repair_counters() as repaired`;
-      const { rows } = await repaired.execute(this.database.tables());
-      return rows[0]!.repaired;
+      const { rows } = await compared.execute(this.database.tables());
+      const wrong = rows.filter(({ counter, counted }) => counter !== counted);
+      let repaired = 0;
+      for (const environmentId of new Set(wrong.map((counter) => counter.environmentId))) {
+        const corrections = await corrected(environmentId).execute(this.database.tables());
+        repaired += corrections.rows.length;
+      }
+      return repaired;
     });
   }
 }
@@ -78,6 +83,18 @@ const compared = sql<CounterDifference>`
   order by environment_id, kind, key, state
 `;
 
+/** Adds what is missing to each counter of an environment, by recounting in the same moment. */
+const corrected = (environmentId: number) => sql`
+  insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+  select ${environmentId}::bigint, kind, key, state, sum(n.difference) from (
+    select kind, key, state, value as difference from audience.recounted_values where environment_id = ${environmentId}
+    union all
+    select kind, key, state, -value from audience.counter_values where environment_id = ${environmentId}
+  ) n
+  group by kind, key, state having sum(n.difference) <> 0
+  returning kind
+`;
+
 /** `subscriberStatus` of all subscribers, as SQL. */
 const staleStatuses = sql<StatusDifference>`
   select d.environment_id, d.status, d.derived, count(*) as subscribers
@@ -87,8 +104,9 @@ const staleStatuses = sql<StatusDifference>`
     from audience.subscribers b
     left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
     left join (
-      select c.subscriber_id, ${statusByConsents} as status from audience.consents c group by c.subscriber_id
-    ) k on k.subscriber_id = b.id
+      select c.environment_id, c.subscriber_id, ${statusByConsents} as status
+      from audience.consents c group by c.environment_id, c.subscriber_id
+    ) k on k.environment_id = b.environment_id and k.subscriber_id = b.id
   ) d
   where d.status <> d.derived
   group by d.environment_id, d.status, d.derived

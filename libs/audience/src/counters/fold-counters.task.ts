@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
-import { Database, drain, PeriodicTask } from '#platform';
+import { type RawBuilder, sql } from 'kysely';
+import { Database, drainEnvironments, PeriodicTask } from '#platform';
 
 const CHUNK = 20_000;
 
@@ -15,15 +15,36 @@ export class FoldCounters extends PeriodicTask {
   }
 
   override async run(): Promise<void> {
-    await drain(CHUNK, () => this.#fold());
+    await drainEnvironments(
+      this.database,
+      { rows: sql`audience.counter_deltas`, batch: CHUNK },
+      async (environmentId, most) => {
+        const { rows } = await folded(environmentId, most).execute(this.database.tables());
+        return rows[0]!.folded;
+      },
+    );
   }
+}
 
-  /** Returns how many deltas it added. */
-  #fold(): Promise<number> {
-    return this.database.system(async () => {
-      const folded = sql<{ folded: number }>`select audience.fold_counters(${CHUNK}) as folded`;
-      const { rows } = await folded.execute(this.database.tables());
-      return rows[0]!.folded;
-    });
-  }
+/**
+ * Adds up to `most` deltas to their counters and removes them. Two that run at once take different deltas, and their counters in
+ * one order.
+ */
+function folded(environmentId: number, most: number): RawBuilder<{ readonly folded: number }> {
+  return sql<{ folded: number }>`
+    with taken as (
+      delete from audience.counter_deltas
+      where environment_id = ${environmentId} and ctid = any (array(
+        select ctid from audience.counter_deltas where environment_id = ${environmentId} limit ${most} for update skip locked
+      ))
+      returning kind, key, state, delta
+    ), folded as (
+      insert into audience.counters as c (environment_id, kind, key, state, value)
+      select ${environmentId}::bigint, kind, key, state, sum(delta) from taken
+      group by kind, key, state having sum(delta) <> 0
+      order by kind, key, state
+      on conflict (environment_id, kind, key, state) do update set value = c.value + excluded.value
+    )
+    select count(*) as folded from taken
+  `;
 }

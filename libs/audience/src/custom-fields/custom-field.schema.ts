@@ -13,7 +13,7 @@ export const CustomFieldSchema = defineEntity({
   schema: 'audience',
   properties: {
     id: p.uuid().primary(),
-    environmentId: p.bigint('number'),
+    environmentId: p.bigint('number').primary(),
     key: p.text(),
     type: p.string().$type<CustomFieldType>(),
     displayName: p.text(),

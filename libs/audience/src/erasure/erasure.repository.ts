@@ -53,7 +53,7 @@ export class ErasureRepository {
         select import_id, row_number from audience.import_rows
         where environment_id = ${environmentOf(scope)} and email_key = ${emailKey} for update skip locked
       ) waiting
-      where r.import_id = waiting.import_id and r.row_number = waiting.row_number
+      where r.environment_id = ${scope.environmentId} and r.import_id = waiting.import_id and r.row_number = waiting.row_number
     `.execute(tables);
   }
 }

@@ -41,11 +41,11 @@ export class PersonalDataQuery {
       const id = String(subscriber['id']);
       return {
         ...about,
-        consents: await this.#rowsOf(consentsOf(id)),
+        consents: await this.#rowsOf(consentsOf(scope, id)),
         consentRecord: await this.#rowsOf(consentRecordOf(scope, id)),
-        confirmations: await this.#rowsOf(confirmationsOf(id)),
-        events: await this.#rowsOf(eventsOf(id)),
-        segments: await this.#rowsOf(segmentsOf(id)),
+        confirmations: await this.#rowsOf(confirmationsOf(scope, id)),
+        events: await this.#rowsOf(eventsOf(scope, id)),
+        segments: await this.#rowsOf(segmentsOf(scope, id)),
       };
     });
   }
@@ -61,11 +61,11 @@ const subscriberOf = ({ environmentId }: ProjectScope, { key }: EmailAddress) =>
   from audience.subscribers where environment_id = ${environmentOf({ environmentId })} and email_key = ${key}
 `;
 
-const consentsOf = (id: string) => sql<Record<string, unknown>>`
+const consentsOf = ({ environmentId }: ProjectScope, id: string) => sql<Record<string, unknown>>`
   select t.topic_key, t.name as topic_name, c.status, c.granted_at,
     c.confirmed_at, c.revoked_at, c.token_expires_at
-  from audience.consents c join audience.topics t on t.id = c.topic_id
-  where c.subscriber_id = ${id} order by t.created_at, t.id
+  from audience.consents c join audience.topics t on t.environment_id = c.environment_id and t.id = c.topic_id
+  where c.environment_id = ${environmentId} and c.subscriber_id = ${id} order by t.created_at, t.id
 `;
 
 const consentRecordOf = ({ environmentId }: ProjectScope, id: string) => sql<Record<string, unknown>>`
@@ -73,31 +73,34 @@ const consentRecordOf = ({ environmentId }: ProjectScope, id: string) => sql<Rec
     l.to_status as to, l.actor, l.actor_id, l.source, l.source_url, l.ip_address,
     l.user_agent, l.consent_text, l.form_version, l.message_id, l.text_locale,
     l.text_version
-  from audience.consent_ledger l join audience.topics t on t.id = l.topic_id
+  from audience.consent_ledger l join audience.topics t on t.environment_id = l.environment_id and t.id = l.topic_id
   where l.environment_id = ${environmentId} and l.subscriber_id = ${id} order by l.position
 `;
 
-const confirmationsOf = (id: string) => sql<Record<string, unknown>>`
+const confirmationsOf = ({ environmentId }: ProjectScope, id: string) => sql<Record<string, unknown>>`
   select f.id, f.created_at as requested_at, f.expires_at, f.is_repeat,
-    array(select t.topic_key from audience.topics t where t.id = any(f.topic_ids) order by t.created_at, t.id) as topic_keys
-  from audience.confirmations f where f.subscriber_id = ${id} order by f.created_at, f.id
+    array(
+      select t.topic_key from audience.topics t
+      where t.environment_id = ${environmentId} and t.id = any(f.topic_ids) order by t.created_at, t.id
+    ) as topic_keys
+  from audience.confirmations f where f.environment_id = ${environmentId} and f.subscriber_id = ${id} order by f.created_at, f.id
 `;
 
-const eventsOf = (id: string) => sql<Record<string, unknown>>`
+const eventsOf = ({ environmentId }: ProjectScope, id: string) => sql<Record<string, unknown>>`
   select id, name, properties, occurred_at, created_at
-  from audience.subscriber_events where subscriber_id = ${id} order by occurred_at, id
+  from audience.subscriber_events where environment_id = ${environmentId} and subscriber_id = ${id} order by occurred_at, id
 `;
 
-const segmentsOf = (id: string) => sql<Record<string, unknown>>`
+const segmentsOf = ({ environmentId }: ProjectScope, id: string) => sql<Record<string, unknown>>`
   select s.segment_key, s.name, s.type, m.added_at
-  from audience.segment_members m join audience.segments s on s.id = m.segment_id
-  where m.subscriber_id = ${id} order by m.added_at, s.id
+  from audience.segment_members m join audience.segments s on s.environment_id = m.environment_id and s.id = m.segment_id
+  where m.environment_id = ${environmentId} and m.subscriber_id = ${id} order by m.added_at, s.id
 `;
 
 const importErrorsOf = ({ environmentId }: ProjectScope, { key }: EmailAddress) => sql<
   Record<string, unknown>
 >`
   select e.import_id, i.created_at as imported_at, e.row_number as "row", e.email, e.errors
-  from audience.import_errors e join audience.imports i on i.id = e.import_id
+  from audience.import_errors e join audience.imports i on i.environment_id = e.environment_id and i.id = e.import_id
   where e.environment_id = ${environmentOf({ environmentId })} and e.email_key = ${key} order by i.created_at, e.row_number
 `;

@@ -37,7 +37,7 @@ export class ImportRepository {
   /** Forgets an import whose rows were not all stored. */
   discard(scope: ProjectScope, importId: string): Promise<void> {
     return this.database.transaction(scope, async () => {
-      await this.staged.removeAll(importId);
+      await this.staged.removeAll(scope, importId);
       const found = await this.#lock(scope, importId, 'RECEIVING');
       if (found !== null) this.database.em.remove(found);
     });
@@ -61,6 +61,7 @@ export class ImportRepository {
           from unnest(${notes.map(({ row }) => row)}::bigint[], ${notes.map(({ email }) => email)}::text[],
             ${notes.map(({ emailKey }) => emailKey)}::text[], ${notes.map(({ errors }) => JSON.stringify(errors))}::text[])
             as n(row_number, email, email_key, errors)
+          returning row_number
         `.execute(tables);
       }
       // Not through the entity: parallel chunks add to the same counts.
@@ -87,7 +88,7 @@ export class ImportRepository {
       const plan = await this.#lock(scope, importId, 'QUEUED', 'IN_PROGRESS');
       if (plan === null) return null;
       if (plan.status === 'QUEUED') plan.begin(await this.staged.setRepeatedAside(scope, importId));
-      return { plan, firstRow: (await this.staged.firstRow(importId)) ?? plan.total + 1 };
+      return { plan, firstRow: (await this.staged.firstRow(scope, importId)) ?? plan.total + 1 };
     });
   }
 
@@ -100,7 +101,7 @@ export class ImportRepository {
   end(scope: ProjectScope, importId: string, failureReason: string | null, at: Date): Promise<void> {
     return this.database.transaction(scope, async () => {
       const found = await this.#lock(scope, importId, 'QUEUED', 'IN_PROGRESS');
-      await this.staged.removeAll(importId);
+      await this.staged.removeAll(scope, importId);
       if (found === null) return;
       found.end(failureReason, at);
       const { id, status, counts } = found;

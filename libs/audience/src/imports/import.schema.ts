@@ -10,7 +10,7 @@ export const ImportSchema = defineEntity({
   schema: 'audience',
   properties: {
     id: p.uuid().primary(),
-    environmentId: p.bigint('number'),
+    environmentId: p.bigint('number').primary(),
     status: p.string().$type<ImportStatus | 'RECEIVING'>(),
     onConflict: p.string().$type<ImportConflict>(),
     topicKeys: p.array().columnType('text[]'),

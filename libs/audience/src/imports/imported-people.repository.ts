@@ -64,8 +64,8 @@ export class ImportedPeople {
             ${people.map(({ address }) => address.key)}::text[], ${fieldsOf(people)}),
           access.next_subscriber_keys(${people.length})
         ) as n(email, email_key, ${FIELD_NAMES}, subscriber_key)
-        returning environment_id, id, status, created_at
-      ), ${written(selectedForMade(first), 'new', occasion)}
+        returning id, status, created_at
+      ), ${written(scope, selectedForMade(first), 'new', occasion)}
       select id from asked
     `.execute(this.database.tables());
     wakeForConsents(this.database, first.consents);

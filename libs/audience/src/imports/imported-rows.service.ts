@@ -34,7 +34,7 @@ export class ImportedRows {
     made: number,
   ): Promise<AppliedRows> {
     const { topics, first, occasion, room } = terms;
-    const rows = await this.staged.take(plan.id, range);
+    const rows = await this.staged.take(scope, plan.id, range);
     const decisions = await this.#decide(scope, plan, rows, terms);
     decisions.refuseBeyond(room - made);
     const { created, updated, skipped, failed } = decisions;

@@ -30,7 +30,7 @@ export class ImportedSubscribers {
   ): Promise<number> {
     const { rows } = await sql<{ made: number; confirmationIds: string[] | null }>`
       with taken as (${this.#taken(scope, importId, range)}), made as (${made(scope, first, occasion.at)}),
-        ${written(selectedForMade(first), 'new', occasion)}
+        ${written(scope, selectedForMade(first), 'new', occasion)}
       select (select count(*) from made) as made, (select array_agg(id) from asked) as confirmation_ids
     `.execute(this.database.tables());
     wakeForConsents(this.database, first.consents);
@@ -42,7 +42,7 @@ export class ImportedSubscribers {
   #taken(scope: ProjectScope, importId: string, { first, last }: RowRange) {
     return sql`
       delete from audience.import_rows r
-      where r.import_id = ${importId} and r.row_number between ${first} and ${last} and r.email is not null
+      where r.environment_id = ${scope.environmentId} and r.import_id = ${importId} and r.row_number between ${first} and ${last} and r.email is not null
         and (
           select b.id from audience.subscribers b
           where b.environment_id = ${environmentOf(scope)} and b.email_key = r.email_key
@@ -62,6 +62,6 @@ function made({ environmentId }: ProjectScope, { status }: FirstConsents, at: Da
       t.email, t.email_key, t.first_name, t.last_name, t.phone, t.locale, t.time_zone, t.custom_fields
     from (select *, row_number() over (order by row_number) as place from taken) t
     join access.next_subscriber_keys((select count(*)::int from taken)) with ordinality k(key, place) using (place)
-    returning environment_id, id, status, created_at
+    returning id, status, created_at
   `;
 }

@@ -502,11 +502,10 @@ describe('an import', () => {
       fixture.database.transaction(scope, () =>
         fixture.database.tables().executeQuery(CompiledQuery.raw(statement)),
       );
-    await expect(
-      partition(
-        `insert into audience.import_rows_staged (import_id, row_number, environment_id, cells) values (platform.new_id(), 1, 1, '[]')`,
-      ),
-    ).rejects.toThrow('permission denied');
+    const added = (environmentId: number) =>
+      `insert into audience.import_rows_staged (import_id, row_number, environment_id, cells)
+       values (platform.new_id(), 1, ${environmentId}, '[]')`;
+    await expect(partition(added(scope.environmentId + 1))).rejects.toThrow('another environment');
     await expect(partition('select 1 from audience.import_rows_staged')).rejects.toThrow('permission denied');
     await expect(partition('delete from audience.import_rows_staged')).rejects.toThrow('permission denied');
   });
@@ -520,8 +519,8 @@ describe('an import', () => {
     );
     await fixture.database.copy(
       scope,
-      'copy audience.import_rows_staged (import_id, row_number, cells) from stdin',
-      Buffer.from('019aa3b5-0000-7000-8000-000000000000\t1\t[]\n'),
+      'copy audience.import_rows_staged (environment_id, import_id, row_number, cells) from stdin',
+      Buffer.from(`${scope.environmentId}\t019aa3b5-0000-7000-8000-000000000000\t1\t[]\n`),
     );
     const task = fixture.get(RemoveOldImports);
     await task.run();

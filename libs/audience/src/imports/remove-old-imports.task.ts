@@ -16,7 +16,7 @@ export class RemoveOldImports extends RemoveOldRows {
     const isAbandoned = sql`status = 'RECEIVING' and created_at < ${before(now, ABANDONED_AFTER_MS)}`;
     const isForgotten = sql`completed_at < ${before(now, ERRORS_KEPT_MS)}`;
     const of = (which: typeof isAbandoned) =>
-      sql`import_id in (select id from audience.imports where ${which})`;
+      sql`(import_id, environment_id) in (select id, environment_id from audience.imports where ${which})`;
     return [
       { table: 'audience.import_rows', where: of(isAbandoned) },
       { table: 'audience.imports', where: isAbandoned },

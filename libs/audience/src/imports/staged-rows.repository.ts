@@ -21,13 +21,15 @@ export class StagedRows {
    * client; not durably before the import is queued, which is durable with all that was committed before it.
    */
   writer(scope: ProjectScope, importId: string): StagingWriter {
-    return new StagingWriter((data) => this.database.copy(scope, COPY, data, { isDurable: false }), importId);
+    const copy = (data: Buffer) => this.database.copy(scope, COPY, data, { isDurable: false });
+    return new StagingWriter(copy, scope.environmentId, importId);
   }
 
   /** The first remaining row, or null. */
-  async firstRow(importId: string): Promise<number | null> {
+  async firstRow({ environmentId }: ProjectScope, importId: string): Promise<number | null> {
     const { rows } = await sql<{ first: number | null }>`
-      select min(row_number) as first from audience.import_rows where import_id = ${importId}
+      select min(row_number) as first from audience.import_rows
+      where environment_id = ${environmentId} and import_id = ${importId}
     `.execute(this.database.tables());
     return rows[0]!.first;
   }
@@ -43,16 +45,23 @@ export class StagedRows {
         count(*) as rows
       from (
         select email_key from audience.import_rows
-        where import_id = ${importId} and row_number between ${first} and ${last} order by email_key
+        where environment_id = ${scope.environmentId} and import_id = ${importId}
+          and row_number between ${first} and ${last}
+        order by email_key
       ) r
     `.execute(this.database.tables());
     return rows[0]!.rows;
   }
 
   /** Removes and returns the remaining rows of a range, in order. */
-  async take(importId: string, { first, last }: RowRange): Promise<StagedRow[]> {
+  async take(
+    { environmentId }: ProjectScope,
+    importId: string,
+    { first, last }: RowRange,
+  ): Promise<StagedRow[]> {
     const { rows } = await sql<StagedRow & { cells: string }>`
-      delete from audience.import_rows where import_id = ${importId} and row_number between ${first} and ${last}
+      delete from audience.import_rows
+      where environment_id = ${environmentId} and import_id = ${importId} and row_number between ${first} and ${last}
       returning row_number as "row", email_key, cells, fault
     `.execute(this.database.tables());
     return rows
@@ -72,16 +81,17 @@ export class StagedRows {
     const { rows } = await sql<{ count: number }>`
       with repeated as (
         select email_key, max(row_number) as last from audience.import_rows
-        where import_id = ${importId} and email_key is not null group by email_key having count(*) > 1
+        where environment_id = ${scope.environmentId} and import_id = ${importId} and email_key is not null group by email_key having count(*) > 1
       ), removed as (
         delete from audience.import_rows r using repeated d
-        where r.import_id = ${importId} and r.email_key = d.email_key and r.row_number < d.last
+        where r.environment_id = ${scope.environmentId} and r.import_id = ${importId} and r.email_key = d.email_key and r.row_number < d.last
         returning r.row_number, r.email_key, d.last
       ), noted as (
         insert into audience.import_errors (import_id, row_number, environment_id, email, email_key, errors)
         select ${importId}, row_number, ${scope.environmentId}, email_key, email_key,
           jsonb_build_object(${WHOLE_ROW}::text, 'has the address of row ' || last || ', which counts')
         from removed
+        returning row_number
       )
       select count(*) from removed
     `.execute(this.database.tables());
@@ -90,7 +100,9 @@ export class StagedRows {
     return rows[0]!.count;
   }
 
-  async removeAll(importId: string): Promise<void> {
-    await sql`delete from audience.import_rows where import_id = ${importId}`.execute(this.database.tables());
+  async removeAll({ environmentId }: ProjectScope, importId: string): Promise<void> {
+    await sql`
+      delete from audience.import_rows where environment_id = ${environmentId} and import_id = ${importId}
+    `.execute(this.database.tables());
   }
 }

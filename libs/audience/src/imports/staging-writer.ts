@@ -7,7 +7,7 @@ const MOST_BYTES = 3;
 
 /** Its columns in the order of `copyLine`. */
 export const STAGED_COLUMNS =
-  'import_id, row_number, email_key, cells, fault, email, first_name, last_name, phone, locale, time_zone, custom_fields';
+  'environment_id, import_id, row_number, email_key, cells, fault, email, first_name, last_name, phone, locale, time_zone, custom_fields';
 
 /**
  * Buffers rows and sends them in batches: one buffer fills while the database receives the other. When both are full, the
@@ -23,6 +23,7 @@ export class StagingWriter {
 
   constructor(
     private readonly copy: (data: Buffer) => Promise<void>,
+    private readonly environmentId: number,
     private readonly importId: string,
   ) {}
 
@@ -33,7 +34,7 @@ export class StagingWriter {
 
   async write(rows: readonly CheckedRow[]): Promise<void> {
     for (const row of rows) {
-      const line = copyLine(this.importId, row);
+      const line = copyLine(`${this.environmentId}\t${this.importId}`, row);
       this.#rows += 1;
       const most = line.length * MOST_BYTES;
       if (this.#length + most > BATCH_BYTES) await this.#sendGathered();
@@ -77,8 +78,8 @@ export class StagingWriter {
 }
 
 /** COPY's text format: tabs between columns, `\N` for null, and a backslash before what would mean something. */
-function copyLine(importId: string, { row, emailKey, cells, fault, newSubscriber }: CheckedRow): string {
-  const line = `${importId}\t${row}\t${shown(emailKey)}\t${shown(JSON.stringify(cells))}\t${shown(fault)}`;
+function copyLine(whose: string, { row, emailKey, cells, fault, newSubscriber }: CheckedRow): string {
+  const line = `${whose}\t${row}\t${shown(emailKey)}\t${shown(JSON.stringify(cells))}\t${shown(fault)}`;
   if (newSubscriber === null) return `${line}${'\t\\N'.repeat(7)}\n`;
   const { email, firstName, lastName, phone, locale, timeZone, customFields } = newSubscriber;
   const names = `${shown(email)}\t${shown(firstName)}\t${shown(lastName)}\t${shown(phone)}`;

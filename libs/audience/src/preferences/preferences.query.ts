@@ -56,7 +56,10 @@ export class PreferencesQuery {
       .tables<AudienceTables>()
       .selectFrom('audience.topics as t')
       .leftJoin('audience.consents as c', (join) =>
-        join.onRef('c.topicId', '=', 't.id').on('c.subscriberId', '=', subscriberId),
+        join
+          .onRef('c.environmentId', '=', 't.environmentId')
+          .onRef('c.topicId', '=', 't.id')
+          .on('c.subscriberId', '=', subscriberId),
       )
       .select(['t.topicKey', 't.name', 't.description', 't.translations', 'c.status'])
       .select((eb) => eb('t.status', '=', 'ACTIVE').$castTo<boolean>().as('isActive'))

@@ -153,16 +153,17 @@ export class RecipientsQuery {
    * says of each what `lookUp` says by a null `obstacle`.
    */
   mayReceive(
+    scope: ProjectScope,
     subscriberId: RawBuilder<unknown>,
     topicIds: RawBuilder<unknown>,
     now: Date,
   ): RawBuilder<unknown> {
     return sql`exists (
       select 1 from audience.subscribers b
-      where b.id = ${subscriberId} and (b.paused_until is null or b.paused_until <= ${now})
+      where b.id = ${subscriberId} and b.environment_id = ${environmentOf(scope)} and (b.paused_until is null or b.paused_until <= ${now})
         and exists (
           select 1 from audience.consents k
-          where k.subscriber_id = b.id and k.topic_id = any(${topicIds}) and k.status = 'SUBSCRIBED'
+          where k.subscriber_id = b.id and k.environment_id = b.environment_id and k.topic_id = any(${topicIds}) and k.status = 'SUBSCRIBED'
         )
         and not exists (
           select 1 from audience.suppressions s where s.environment_id = b.environment_id and s.email_key = b.email_key
@@ -191,8 +192,8 @@ export class RecipientsQuery {
         left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
         left join lateral (
           select array_agg(t.name order by t.name, t.id) as names
-          from audience.consents c join audience.topics t on t.id = c.topic_id
-          where c.subscriber_id = b.id and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
+          from audience.consents c join audience.topics t on t.environment_id = c.environment_id and t.id = c.topic_id
+          where c.environment_id = ${environmentOf(scope)} and c.subscriber_id = b.id and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
         ) c on true
       `.execute(this.#db);
       const defaults = templateDefaults(await this.fields.definitions(scope));

@@ -176,7 +176,7 @@ describe('recipients', () => {
     const ids = [...Object.values(people).map(({ id }) => id), newId()];
     for (const topicIds of [[news.id], [news.id, offers.id], []]) {
       const found = await query.lookUp(scope, topicIds, ids, now);
-      const condition = query.mayReceive(sql`i.id`, sql`${topicIds}::uuid[]`, now);
+      const condition = query.mayReceive(scope, sql`i.id`, sql`${topicIds}::uuid[]`, now);
       const wanted = await audience.database.transaction(scope, async () => {
         const { rows } = await sql<{
           id: string;

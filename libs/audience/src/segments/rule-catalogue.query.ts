@@ -95,7 +95,8 @@ export class RuleCatalogueQuery {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<SegmentLinks>`
         select s.id, s.segment_key, s.condition_count,
-          array(select r.used_segment_id from audience.segment_references r where r.segment_id = s.id) as uses
+          array(select r.used_segment_id from audience.segment_references r
+            where r.environment_id = ${scope.environmentId} and r.segment_id = s.id) as uses
         from audience.segments s where s.environment_id = ${scope.environmentId}
       `.execute(this.database.tables());
       return knownSegments(rows, self);

@@ -74,7 +74,11 @@ export class SegmentEvaluations {
       const tables = this.database.tables<AudienceTables>();
       const segment = segmentsOf(tables, scope).select('id').where('id', '=', segmentId);
       const free = segment.forNoKeyUpdate().skipLocked();
-      const due = tables.updateTable('audience.segments').set({ isDue: true }).where('id', '=', free);
+      const due = tables
+        .updateTable('audience.segments')
+        .set({ isDue: true })
+        .where('environmentId', '=', scope.environmentId)
+        .where('id', '=', free);
       const { numUpdatedRows } = await due.executeTakeFirstOrThrow();
       if (numUpdatedRows > 0n) await publish(this.database, scope, SegmentDue({ segmentId }));
     });
@@ -137,6 +141,7 @@ export class SegmentEvaluations {
         insert into audience.segment_transitions (environment_id, segment_id, subscriber_id, kind, occurred_at)
         select ${environmentId}, ${id}, t.subscriber_id, t.kind, ${now}
         from (select subscriber_id, 'LEFT' as kind from gone union all select subscriber_id, 'ENTERED' from come) t
+        returning position
       )
       select count(*) as members, exists (select 1 from difference) as has_changed from current
     `.execute(this.database.tables());

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database, limitOf, ListOrder, neverJoined, totalOf } from '#platform';
+import { Database, environmentOf, limitOf, ListOrder, neverJoined, totalOf } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
 import { SegmentEvaluations } from './segment-evaluations.service.js';
 import { endSets, prepareForRules } from './set-plans.query.js';
@@ -60,7 +60,7 @@ export class SegmentMembersQuery {
             where m.environment_id = ${scope.environmentId} and m.segment_id = ${id} and ${LATEST_FIRST.isBehind(request)}
             order by ${LATEST_FIRST.by} ${limitOf(request)}
           ) m
-          join audience.subscribers b on b.id = m.subscriber_id
+          join audience.subscribers b on b.environment_id = ${scope.environmentId} and b.id = m.subscriber_id
         ) p on true
         where s.environment_id = ${scope.environmentId} and s.id = ${id}
         order by p.added_at desc, p.subscriber_id desc
@@ -92,7 +92,8 @@ export class SegmentMembersQuery {
             m.created_at, json_build_array(m.id) as place
           from (select id, created_at from matching order by created_at desc, id desc limit ${SAMPLE}) m
           cross join lateral (
-            select email, first_name, last_name from audience.subscribers where id = m.id ${neverJoined}
+            select email, first_name, last_name from audience.subscribers
+            where environment_id = ${environmentOf(scope)} and id = m.id ${neverJoined}
           ) b
         ) p on true
         order by p.created_at desc, p.subscriber_id desc

@@ -85,6 +85,7 @@ export class SegmentMembersService {
       with changed as (${changed}), noted as (
         insert into audience.segment_transitions (environment_id, segment_id, subscriber_id, kind, occurred_at)
         select ${environmentId}, ${segmentId}, subscriber_id, ${change}, ${at} from changed
+        returning position
       )
       update audience.segments
       set member_count = member_count ${change === 'ENTERED' ? sql`+` : sql`-`} (select count(*) from changed)

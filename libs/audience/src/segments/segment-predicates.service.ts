@@ -103,7 +103,8 @@ export class SegmentPredicates {
         with recursive needed as (
           select id from unnest(${[...ids]}::uuid[]) as wanted(id)
           union
-          select r.used_segment_id from needed n join audience.segment_references r on r.segment_id = n.id
+          select r.used_segment_id from needed n
+          join audience.segment_references r on r.environment_id = ${scope.environmentId} and r.segment_id = n.id
         )
         select s.id, s.segment_key, s.rules from audience.segments s
         where s.environment_id = ${scope.environmentId} and s.id in (select id from needed)

@@ -8,7 +8,7 @@ export const SegmentSchema = defineEntity({
   schema: 'audience',
   properties: {
     id: p.uuid().primary(),
-    environmentId: p.bigint('number'),
+    environmentId: p.bigint('number').primary(),
     segmentKey: p.text(),
     name: p.text(),
     description: p.text().nullable(),

@@ -12,10 +12,13 @@ export class TrimSegmentHistory extends RemoveOldRows {
 
   protected override old(now: Date): OldRows[] {
     const oldest = before(now, KEPT_MS);
-    const forgotten = sql`select id from audience.frozen_audiences where frozen_at < ${oldest}`;
+    const forgotten = sql`select id, environment_id from audience.frozen_audiences where frozen_at < ${oldest}`;
     return [
       { table: 'audience.segment_transitions', where: sql`occurred_at < ${oldest}` },
-      { table: 'audience.frozen_audience_members', where: sql`audience_id in (${forgotten})` },
+      {
+        table: 'audience.frozen_audience_members',
+        where: sql`(audience_id, environment_id) in (${forgotten})`,
+      },
       { table: 'audience.frozen_audiences', where: sql`frozen_at < ${oldest}` },
     ];
   }

@@ -88,7 +88,9 @@ export class ConfirmationsQuery {
     const row = await this.database
       .tables<AudienceTables>()
       .selectFrom('audience.confirmations as f')
-      .innerJoin('audience.subscribers as b', 'b.id', 'f.subscriberId')
+      .innerJoin('audience.subscribers as b', (join) =>
+        join.onRef('b.environmentId', '=', 'f.environmentId').onRef('b.id', '=', 'f.subscriberId'),
+      )
       .leftJoin('audience.suppressions as s', (join) =>
         join.onRef('s.environmentId', '=', 'b.environmentId').onRef('s.emailKey', '=', 'b.emailKey'),
       )

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { Clock } from '#kernel';
-import { Database, drain, PeriodicTask } from '#platform';
+import { Database, drainEnvironments, PeriodicTask } from '#platform';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
 
 const CHUNK = 1_000;
@@ -22,23 +22,26 @@ export class ExpireConfirmations extends PeriodicTask {
 
   /** Skips subscribers whose consents are being changed; the next run takes them. */
   override async run(): Promise<void> {
-    const now = this.clock.now();
-    await drain(CHUNK, () => this.#expireChunk(now));
+    const expired = sql`audience.consents c
+      where c.status = 'PENDING_CONFIRMATION' and c.token_expires_at <= ${this.clock.now()}`;
+    await drainEnvironments(this.database, { rows: expired, batch: CHUNK }, (environmentId, most) =>
+      this.#expire(environmentId, expired, most),
+    );
   }
 
-  /** Returns the number of subscribers processed; fewer than `CHUNK` at the end. */
-  #expireChunk(now: Date): Promise<number> {
-    return this.database.system(async () => {
-      const { rows } = await sql<{ id: string }>`
-        select b.id from audience.subscribers b
-        where b.id in (
-          select c.subscriber_id from audience.consents c
-          where c.status = 'PENDING_CONFIRMATION' and c.token_expires_at <= ${now}
-        )
-        limit ${CHUNK} for update skip locked
-      `.execute(this.database.tables());
-      await this.consents.expire(rows.map(({ id }) => id));
-      return rows.length;
-    });
+  /** Returns the number of subscribers whose consents expired. */
+  async #expire(environmentId: number, expired: RawBuilder<unknown>, most: number): Promise<number> {
+    const { rows } = await sql<{ id: string }>`
+      select b.id from audience.subscribers b
+      where b.environment_id = ${environmentId} and b.id in (
+        select c.subscriber_id from ${expired} and c.environment_id = ${environmentId}
+      )
+      limit ${most} for update skip locked
+    `.execute(this.database.tables());
+    await this.consents.expire(
+      { environmentId },
+      rows.map(({ id }) => id),
+    );
+    return rows.length;
   }
 }

@@ -106,7 +106,7 @@ export class NewSubscribers {
           ${fields.firstName}, ${fields.lastName}, ${fields.phone}, ${fields.locale}, ${fields.timeZone},
           ${JSON.stringify(customFields)}::jsonb, ${source}, ${first.status}, ${at}, ${at})
         returning *
-      ), ${written(selectedForMade(first), 'new', occasion)}
+      ), ${written(scope, selectedForMade(first), 'new', occasion)}
       select ${newSubscriberColumns}, a.id as confirmation_id from made b left join asked a on true
     `.execute(this.database.tables());
     wakeForConsents(this.database, first.consents);

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { offsetOf, type PageRequest, type ProjectScope } from '#kernel';
-import { limitOf, ListOrder, neverJoined, totalOf } from '#platform';
+import { environmentOf, limitOf, ListOrder, neverJoined, totalOf } from '#platform';
 import {
   changedCount,
   createdCount,
@@ -116,7 +116,7 @@ function matching(scope: ProjectScope, filter: SubscriberFilter): RawBuilder<unk
   if (topicKey === undefined) {
     return sql`audience.subscribers b where b.environment_id = ${scope.environmentId} ${conditions}`;
   }
-  return sql`audience.consents c ${updatedAfter === undefined ? sql`` : sql`join audience.subscribers b on b.id = c.subscriber_id`}
+  return sql`audience.consents c ${updatedAfter === undefined ? sql`` : sql`join audience.subscribers b on b.environment_id = c.environment_id and b.id = c.subscriber_id`}
     where ${inTopic(scope, topicKey)} ${conditions}`;
 }
 
@@ -158,7 +158,12 @@ function found(
   return sql`
     select f.id, f.created_at
     from (${everyoneFound(scope, q, request)}) f
-    ${ofRow ? sql`cross join lateral (select b.status, b.updated_at from audience.subscribers b where b.id = f.id ${neverJoined}) b` : sql``}
+    ${
+      ofRow
+        ? sql`cross join lateral (select b.status, b.updated_at from audience.subscribers b
+          where b.environment_id = ${environmentOf(scope)} and b.id = f.id ${neverJoined}) b`
+        : sql``
+    }
     ${topicKey === undefined ? sql`` : sql`cross join lateral (select 1 from audience.consents c where c.subscriber_id = f.id and ${inTopic(scope, topicKey)} ${neverJoined}) c`}
     where true ${conditionsOf(filter, { status: sql`b.status`, createdAt: sql`f.created_at` })}
       ${updatedAfter === undefined ? sql`` : sql`and b.updated_at > ${updatedAfter}`}

@@ -1,4 +1,3 @@
-import { LockMode, raw } from '@mikro-orm/postgresql';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
@@ -6,6 +5,25 @@ import { Database, environmentOf, prepared } from '#platform';
 import { addressLock } from '../addresses/address-lock.query.js';
 import type { AudienceTables } from '../audience-tables.js';
 import { Subscriber } from './subscriber.js';
+
+const COLUMNS = [
+  'id',
+  'environmentId',
+  'subscriberKey',
+  'email',
+  'emailKey',
+  'firstName',
+  'lastName',
+  'phone',
+  'locale',
+  'timeZone',
+  'source',
+  'status',
+  'customFields',
+  'pausedUntil',
+  'createdAt',
+  'updatedAt',
+] as const;
 
 /**
  * The subscribers of a project, for changes. The lock of a subscriber's row also protects its consents and confirmations:
@@ -18,11 +36,22 @@ export class SubscriberRepository {
   /** Runs `work` in a transaction with the subscriber locked, and writes its changes. Throws NotFoundError. */
   edit<T>(scope: ProjectScope, emailKey: string, work: (subscriber: Subscriber) => Promise<T>): Promise<T> {
     return this.database.transaction(scope, async () => {
-      // `environmentOf` says why the planner must not know it.
-      const environmentId = raw('(select ?::bigint)', [scope.environmentId]);
-      const options = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
-      const subscriber = await this.database.em.findOne(Subscriber, { environmentId, emailKey }, options);
-      if (subscriber === null) throw new NotFoundError();
+      const row = await this.database
+        .tables<AudienceTables>()
+        .selectFrom('audience.subscribers')
+        .select(COLUMNS)
+        .select(
+          sql<string[]>`array(
+            select f.key from audience.custom_fields f
+            where f.environment_id = ${environmentOf(scope)} and f.status = 'ARCHIVED'
+          )`.as('archivedKeys'),
+        )
+        .where('environmentId', '=', environmentOf(scope))
+        .where('emailKey', '=', emailKey)
+        .forUpdate()
+        .executeTakeFirst();
+      if (row === undefined) throw new NotFoundError();
+      const subscriber = this.database.em.map(Subscriber, row, { mapped: true });
       const result = await work(subscriber);
       await this.database.em.flush();
       return result;

@@ -10,7 +10,7 @@ export const SubscriberSchema = defineEntity({
   schema: 'audience',
   properties: {
     id: p.uuid().primary(),
-    environmentId: p.bigint('number'),
+    environmentId: p.bigint('number').primary(),
     subscriberKey: p.text(),
     email: p.text(),
     emailKey: p.text(),
@@ -22,15 +22,7 @@ export const SubscriberSchema = defineEntity({
     source: p.string().$type<SubscriberSource>(),
     status: p.string().$type<SubscriberStatus>(),
     customFields: p.json<CustomFieldValues>(),
-    archivedKeys: p
-      .array()
-      .persist(false)
-      .formula(
-        ({ environmentId }) => `array(
-          select f.key from audience.custom_fields f
-          where f.environment_id = ${environmentId} and f.status = 'ARCHIVED'
-        )`,
-      ),
+    archivedKeys: p.array().persist(false),
     pausedUntil: p.datetime(3).nullable(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),

@@ -31,7 +31,8 @@ export class SubscribersQuery {
         select n.total, s.* from n
         left join (
           select b.* from p cross join lateral (
-            select ${subscriberColumns}, ${NEWEST_FIRST.place} as place from audience.subscribers b where b.id = p.id
+            select ${subscriberColumns}, ${NEWEST_FIRST.place} as place from audience.subscribers b
+            where b.environment_id = ${environmentOf(scope)} and b.id = p.id
           ) b
         ) s on true
         order by s."createdAt" desc, s.id desc

@@ -58,7 +58,8 @@ export class TopicDeletionService {
       where b.environment_id = ${scope.environmentId} and b.id = any(array(
         select c.subscriber_id from audience.consents c
         where c.environment_id = ${scope.environmentId} and c.topic_id = ${topicId}
-          and (select t.deleted_at is not null from audience.topics t where t.id = ${topicId})
+          and (select t.deleted_at is not null from audience.topics t
+            where t.environment_id = ${scope.environmentId} and t.id = ${topicId})
         limit ${CHUNK}
       ))
       order by b.id for update

@@ -14,7 +14,7 @@ export const TopicSchema = defineEntity({
   schema: 'audience',
   properties: {
     id: p.uuid().primary(),
-    environmentId: p.bigint('number'),
+    environmentId: p.bigint('number').primary(),
     topicKey: p.text(),
     name: p.text(),
     description: p.text().nullable(),

@@ -12,11 +12,12 @@ export class RemoveOldThrottling extends RemoveOldRows {
 
   protected override old(now: Date): OldRows[] {
     const oldest = before(now, KEPT_MS);
+    const isOfInstallation = true;
     return [
-      { table: 'deliverability.slowed_destinations', where: sql`slow_until < ${oldest}` },
-      { table: 'deliverability.distrust_reports', where: sql`reported_at < ${oldest}` },
-      { table: 'deliverability.destination_lines', where: sql`ends_at < ${oldest}` },
-      { table: 'deliverability.destination_budgets', where: sql`refilled_at < ${oldest}` },
+      { table: 'deliverability.slowed_destinations', where: sql`slow_until < ${oldest}`, isOfInstallation },
+      { table: 'deliverability.distrust_reports', where: sql`reported_at < ${oldest}`, isOfInstallation },
+      { table: 'deliverability.destination_lines', where: sql`ends_at < ${oldest}`, isOfInstallation },
+      { table: 'deliverability.destination_budgets', where: sql`refilled_at < ${oldest}`, isOfInstallation },
     ];
   }
 }

@@ -1,6 +1,5 @@
-import pg from 'pg';
-import { MIGRATIONS_LOCK } from './migrations.js';
-import { UnfitDatabaseError } from './unfit-database.error.js';
+import type pg from 'pg';
+import { onCoordinator } from './coordinator.js';
 
 /** What `distribute` made of an installation's tables. */
 export interface Distribution {
@@ -17,16 +16,26 @@ interface Table {
   /** Each row belongs to an environment. */
   readonly isOfEnvironments: boolean;
   readonly isDistributed: boolean;
+  /** A crash empties it anyway. */
+  readonly isUnlogged: boolean;
   /** The tables that its foreign keys name, which must be distributed before it. */
   readonly refersTo: readonly string[];
 }
 
 /** Few rows that say whose an environment is: each node has all of them. */
 const COPIED_TABLES = ['access.tenants', 'access.projects', 'access.project_environments'];
+const COPYING = `select create_reference_table($1)
+  where not exists (select 1 from pg_dist_partition where logicalrelid = $1::regclass and repmodel = 't')`;
+/**
+ * Lets Citus know a table that stays on the coordinator: only then a transaction that writes to it and on a node is committed on both
+ * or on neither, whichever of them crashes.
+ */
+const TELLING = `select citus_add_local_table_to_metadata($1, true)
+  where not exists (select 1 from pg_dist_partition where logicalrelid = $1::regclass and not autoconverted)`;
 
 /** Tables with billing and access are few and small, and jobs and events are taken across environments. */
 const TABLES = `
-  select c.oid::regclass::text as name, d.logicalrelid is not null as "isDistributed",
+  select c.oid::regclass::text as name, coalesce(d.partmethod = 'h', false) as "isDistributed", c.relpersistence = 'u' as "isUnlogged",
     n.nspname not in ('access', 'billing') and exists (
       select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'environment_id' and a.attnotnull
     ) as "isOfEnvironments",
@@ -65,26 +74,18 @@ const COMPARING_POLICIES = `
  * one environment on one node. `ownerUrl` is that of the coordinator. Each table is a transaction of its own, which keeps
  * writers of that table waiting; after an error it can be run again and goes on. Throws an `UnfitDatabaseError` without Citus.
  */
-export async function distribute(ownerUrl: string): Promise<Distribution> {
-  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'mailwright-distribute' });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    await refuseWithoutCitus(client);
-    await client.query(`select pg_advisory_lock(${MIGRATIONS_LOCK})`);
+export function distribute(ownerUrl: string): Promise<Distribution> {
+  return onCoordinator(ownerUrl, async (client) => {
     await prepareNodes(client);
     await client.query(COMPARING_POLICIES);
-    for (const name of COPIED_TABLES)
-      await client.query(
-        `select create_reference_table($1) where not exists (select 1 from pg_dist_partition where logicalrelid = $1::regclass)`,
-        [name],
-      );
+    for (const name of COPIED_TABLES) await client.query(COPYING, [name]);
     const { rows: tables } = await client.query<Table>(TABLES);
-    const ofEnvironments = tables.filter(({ isOfEnvironments }) => isOfEnvironments);
-    const [before, missing] = [
-      ofEnvironments.filter(({ isDistributed }) => isDistributed),
-      ofEnvironments.filter(({ isDistributed }) => !isDistributed),
-    ];
+    const { ofEnvironments = [], local = [] } = Object.groupBy(tables, ({ isOfEnvironments }) =>
+      isOfEnvironments ? 'ofEnvironments' : 'local',
+    );
+    const { before = [], missing = [] } = Object.groupBy(ofEnvironments, ({ isDistributed }) =>
+      isDistributed ? 'before' : 'missing',
+    );
     let first = before[0]?.name;
     for (const { name } of inOrder(missing)) {
       await client.query(`select create_distributed_table($1, 'environment_id', colocate_with => $2)`, [
@@ -93,25 +94,12 @@ export async function distribute(ownerUrl: string): Promise<Distribution> {
       ]);
       first ??= name;
     }
-    return {
-      distributed: names(missing),
-      unchanged: names(before),
-      local: names(tables.filter(({ isOfEnvironments }) => !isOfEnvironments)),
-    };
-  } finally {
-    await client.end();
-  }
+    for (const { name, isUnlogged } of local) if (!isUnlogged) await client.query(TELLING, [name]);
+    return { distributed: names(missing), unchanged: names(before), local: names(local) };
+  });
 }
 
 const names = (tables: readonly Table[]): readonly string[] => tables.map(({ name }) => name);
-
-async function refuseWithoutCitus(client: pg.Client): Promise<void> {
-  const { rowCount } = await client.query(`select 1 from pg_extension where extname = 'citus'`);
-  if (rowCount === 0)
-    throw new UnfitDatabaseError(
-      'The database has no Citus: install it on each node, and run `create extension citus`.',
-    );
-}
 
 /**
  * Nodes connect to each other as the role of the statement, and row-level security on a shard reads the settings of the

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { present } from '../clock/present.js';
 import { before, type OldRows, RemoveOldRows } from './remove-old-rows.js';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -17,9 +18,13 @@ export class RemoveExpiredRows extends RemoveOldRows {
     const isFinished = sql`finished_at < ${before(now, JOBS_KEPT_MS)}
       and (state <> 'FAILED' or finished_at < ${before(now, FAILED_JOBS_KEPT_MS)})`;
     return [
-      { table: 'platform.inbox', where: isFinished },
-      { table: 'platform.idempotency_keys', where: sql`expires_at <= clock_timestamp()` },
-      { table: 'platform.rate_limit_windows', where: sql`window_ends_at < clock_timestamp()` },
+      { table: 'platform.inbox', where: isFinished, isOfInstallation: true },
+      { table: 'platform.idempotency_keys', where: sql`expires_at <= ${present}` },
+      {
+        table: 'platform.rate_limit_windows',
+        where: sql`window_ends_at < clock_timestamp()`,
+        isOfInstallation: true,
+      },
     ];
   }
 }

@@ -34,7 +34,7 @@ describe('old rows', () => {
     });
     task = new RemoveOldNotes(database, new ManualClock(NOW));
     await test.query(
-      `create table public.notes (written_at timestamptz); grant all on public.notes to mailwright_system`,
+      `create table public.notes (environment_id bigint, written_at timestamptz); grant all on public.notes to mailwright_system`,
     );
   });
   beforeEach(() => test.query('truncate public.notes'));
@@ -46,18 +46,18 @@ describe('old rows', () => {
   const left = async () =>
     (await test.query<{ n: number }>('select count(*)::int as n from public.notes'))[0]?.n;
 
-  it('go, more than a batch of them too, and the others stay', async () => {
+  it('go, more than a batch of an environment too, and the others stay', async () => {
     await test.query(
-      `insert into public.notes select $1::timestamptz - interval '61 minutes' from generate_series(1, 20001)`,
+      `insert into public.notes select n % 2 + 1, $1::timestamptz - interval '61 minutes' from generate_series(1, 40001) n`,
       [NOW],
     );
-    await test.query(`insert into public.notes select $1::timestamptz - interval '59 minutes'`, [NOW]);
+    await test.query(`insert into public.notes select 1, $1::timestamptz - interval '59 minutes'`, [NOW]);
     await task.run();
     expect(await left()).toBe(1);
   });
 
   it('stay when they are used again at that moment', async () => {
-    await test.query(`insert into public.notes select $1::timestamptz - interval '61 minutes'`, [NOW]);
+    await test.query(`insert into public.notes select 1, $1::timestamptz - interval '61 minutes'`, [NOW]);
     const user = new pg.Client({ connectionString: test.adminUrl });
     await user.connect();
     await user.query('begin');

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock } from '#kernel';
 import { Database } from '../database/database.js';
+import { drainEnvironments } from '../database/environments-due.js';
 import { drain } from './drain.js';
 import { PeriodicTask } from './periodic-tasks.js';
 
@@ -10,6 +11,8 @@ export interface OldRows {
   /** With its schema. */
   readonly table: string;
   readonly where: RawBuilder<unknown>;
+  /** Its rows are of no environment. */
+  readonly isOfInstallation?: boolean;
 }
 
 const BATCH = 10_000;
@@ -28,18 +31,24 @@ export abstract class RemoveOldRows extends PeriodicTask {
   protected abstract old(now: Date): readonly OldRows[];
 
   override async run(): Promise<void> {
-    for (const rows of this.old(this.clock.now())) await drain(BATCH, () => this.#removeBatch(rows));
+    for (const { table, where, isOfInstallation = false } of this.old(this.clock.now()))
+      if (isOfInstallation)
+        await drain(BATCH, () => this.database.system(() => this.#remove(table, where, BATCH)));
+      else
+        await drainEnvironments(
+          this.database,
+          { rows: sql`${sql.table(table)} where ${where}`, batch: BATCH },
+          (id, most) => this.#remove(table, sql`environment_id = ${id} and ${where}`, most),
+        );
   }
 
-  #removeBatch({ table, where }: OldRows): Promise<number> {
-    return this.database.system(async () => {
-      // The condition stands outside too: a row that was changed meanwhile is looked at again.
-      const { numAffectedRows = 0n } = await sql`
-        delete from ${sql.table(table)}
-        where ctid = any(array(select ctid from ${sql.table(table)} where ${where} limit ${BATCH})) and ${where}
-      `.execute(this.database.tables());
-      return Number(numAffectedRows);
-    });
+  async #remove(table: string, where: RawBuilder<unknown>, most: number): Promise<number> {
+    // The condition stands outside too: a row that was changed meanwhile is looked at again.
+    const { numAffectedRows = 0n } = await sql`
+      delete from ${sql.table(table)}
+      where ctid = any(array(select ctid from ${sql.table(table)} where ${where} limit ${most})) and ${where}
+    `.execute(this.database.tables());
+    return Number(numAffectedRows);
   }
 }
 

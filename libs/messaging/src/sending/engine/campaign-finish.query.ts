@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, present } from '#platform';
+import { Database, environmentOf, present } from '#platform';
 import {
   CampaignPublisher,
   type PublishedCampaign,
@@ -17,14 +17,15 @@ export class CampaignFinishQuery {
 
   finish({ scope, id }: Pick<CampaignUnderWay, 'scope' | 'id'>): Promise<void> {
     return this.database.transaction(scope, async () => {
-      const over = await sql`select 1 from messaging.campaigns c where c.id = ${id} and ${isOver}`.execute(
+      const isDone = sql`c.id = ${id} and c.environment_id = ${environmentOf(scope)} and ${isOver}`;
+      const over = await sql`select 1 from messaging.campaigns c where ${isDone}`.execute(
         this.database.tables(),
       );
       if (over.rows.length === 0) return;
       // The time of its end is read after its last mail was seen to have ended, so that it never comes before it.
       const { rows } = await sql<PublishedCampaign>`
         update messaging.campaigns c set status = 'SENT', completed_at = ${present}, updated_at = ${present}
-        where c.id = ${id} and ${isOver}
+        where ${isDone}
         returning c.id, c.campaign_key, c.name, c.subject, c.status, c.estimated_recipient_count, c.scheduled_at, c.scheduled_at_local,
           c.completed_at
       `.execute(this.database.tables());

@@ -2,13 +2,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { ownStreams } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { Database, leasedTo, prepared, present } from '#platform';
+import { Database, environmentOf, leasedTo, prepared, present } from '#platform';
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
 import { PARTITION } from '../../deliveries/partition.query.js';
 import { SCOPE } from '../../deliveries/scope.query.js';
 import type { AmbiguousPolicy } from '../../campaigns/campaign-draft.js';
 import { byOwner, type MailOwner, type SingleKinds } from './mail-owner.query.js';
 import { LEASE_MS } from './lease.js';
+import { beginEpoch, epochOf } from './server-epoch.query.js';
 
 /** A campaign that the engine is sending. */
 export interface CampaignUnderWay {
@@ -44,7 +45,9 @@ export interface ClaimedSingle {
 export const isSending = sql`(c.status = 'SENDING') is true`;
 
 /** The deliveries `d` of a campaign `c`. */
-const ofCampaign = sql`d.source_id = c.id and d.kind = 'CAMPAIGN' and d.queued_on = ${PARTITION}`;
+const ofCampaign = sql`
+  d.source_id = c.id and d.environment_id = c.environment_id and d.kind = 'CAMPAIGN' and d.queued_on = ${PARTITION}
+`;
 
 // Due, and nobody's: never tried, waiting for a later try, or left by a sender that died.
 const due = sql`
@@ -68,15 +71,16 @@ export const isInDoubt = (row: 'd' | 'due', epoch: RawBuilder<unknown>): RawBuil
 `;
 
 /**
- * `inEpoch`: the marks that follow are not waited for. Not by `leaseDue`: what a sender that died may have had on a wire is told
+ * Of one environment's candidates. `inEpoch`: the marks that follow are not waited for, where there is an epoch. Not by `leaseDue`: what a sender that died may have had on a wire is told
  * apart as it is claimed, and a batch has a token.
  */
 const claim = (
+  scope: ProjectScope,
   candidates: RawBuilder<unknown>,
   leaseToken: string,
   { inEpoch }: { readonly inEpoch: boolean },
 ): RawBuilder<unknown> => sql`
-  present as materialized (select messaging.current_epoch() as epoch),
+  present as materialized (select ${epochOf(scope)} as epoch),
   due as materialized (
     select due.id, due.queued_on, coalesce(${isInDoubt('due', sql`present.epoch`)}, false) as in_doubt,
       due.possible_duplicate, present.epoch
@@ -84,11 +88,11 @@ const claim = (
   ),
   claimed as (
     update messaging.deliveries d set state = 'CLAIMED', ${leasedTo(leaseToken, LEASE_MS)},
-      lease_epoch = case when ${inEpoch}::boolean then due.epoch end,
+      lease_epoch = case when ${inEpoch}::boolean then nullif(due.epoch, 0) end,
       possible_duplicate = d.possible_duplicate or due.in_doubt
-    from due where d.id = due.id and d.queued_on = due.queued_on
+    from due where d.id = due.id and d.queued_on = due.queued_on and d.environment_id = ${environmentOf(scope)}
     returning d.id, d.queued_on, d.kind, d.source_id, d.subscriber_id, d.address, d.locale, d.message_id, d.lease_token,
-      d.lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, ${present}) as due_since, d.environment_id,
+      d.lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, ${present}) as due_since,
       due.in_doubt as interrupted, due.possible_duplicate, d.relay_key
   )
 `;
@@ -108,21 +112,18 @@ export class DeliveryClaimsQuery {
     const rows = await this.database.statement(
       'system',
       sql<ProjectScope & Omit<CampaignUnderWay, 'scope' | 'byOwnRelays'>>`
-        with open as materialized (
-          select c.*, soonest.next_attempt_at as soonest from messaging.campaigns c left join lateral (
-            select d.next_attempt_at from messaging.deliveries d where ${ofCampaign} and d.finished_at is null
-            order by d.next_attempt_at, d.id limit 1
-          ) soonest on true
-          where c.status = 'SENDING' and ${byOwner(owner, sql`c.environment_id`, sql`'CAMPAIGN'`)}
-        ), found as materialized (
-          select c.*, (select true from messaging.deliveries d where ${ofCampaign} and ${due} limit 1) as is_due
-          from open c
-          where c.soonest <= ${present} or (c.soonest is null and c.expanded_at is not null and c.retry_from is null)
-        )
         select c.id, ${PARTITION} as "queuedOn", c.ambiguous_policy as "ambiguousPolicy",
-          c.usage_period as "usagePeriod", c.is_due is not null as "isDue", ${SCOPE}
-        from found c cross join lateral access.find_environment(c.environment_id) e
-        where (c.is_due or c.soonest is null) and e.environment = ${owner.environment}
+          c.usage_period as "usagePeriod", is_due.yes is not null as "isDue", ${SCOPE}
+        from messaging.campaigns c left join lateral (
+          select d.next_attempt_at from messaging.deliveries d where ${ofCampaign} and d.finished_at is null
+          order by d.next_attempt_at, d.id limit 1
+        ) soonest on true left join lateral (
+          select true as yes from messaging.deliveries d
+          where soonest.next_attempt_at <= ${present} and ${ofCampaign} and ${due} limit 1
+        ) is_due on true cross join lateral access.find_environment(c.environment_id) e
+        where c.status = 'SENDING' and ${byOwner(owner, sql`c.environment_id`, sql`'CAMPAIGN'`)}
+          and (is_due.yes or (soonest.next_attempt_at is null and c.expanded_at is not null and c.retry_from is null))
+          and e.environment = ${owner.environment}
         order by c.queued_at
       `,
     );
@@ -137,19 +138,22 @@ export class DeliveryClaimsQuery {
   ): Promise<ClaimedDelivery[]> {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
-      where d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and ${due}
+      where d.source_id = ${id} and d.environment_id = ${environmentOf(scope)} and d.kind = 'CAMPAIGN'
+        and d.queued_on = ${queuedOn}::date and ${due}
         and exists (
           select 1 from messaging.campaigns c
-          where c.id = ${id} and ${isSending} and c.usage_period is not distinct from ${usagePeriod}::timestamptz
+          where c.id = ${id} and c.environment_id = d.environment_id and ${isSending} and c.usage_period is not distinct from ${usagePeriod}::timestamptz
         )
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
     return this.database.transaction(scope, async () => {
       // A mark that a crash of the server undoes would take with it which relay a mail may have arrived by.
       const inEpoch = ambiguousPolicy === 'RESEND' && !byOwnRelays;
-      const claimed = claim(candidates, leaseToken, { inEpoch });
+      const claimed = claim(scope, candidates, leaseToken, { inEpoch });
       const statement = sql<ClaimedDelivery>`${prepared} with ${claimed} select * from claimed`;
-      return (await statement.execute(this.database.tables())).rows;
+      const { rows } = await statement.execute(this.database.tables());
+      if (inEpoch && rows[0]?.leaseEpoch === null) await beginEpoch(this.database, scope);
+      return rows;
     });
   }
 
@@ -160,21 +164,49 @@ export class DeliveryClaimsQuery {
     limit: number,
     leaseToken: string,
   ): Promise<ClaimedSingle[]> {
+    const scopes = owner.scope === null ? await this.#scopesWithSingles(owner, kinds, limit) : [owner.scope];
+    if (scopes.length === 0) return [];
+    return this.database.system(async () => {
+      const claimed: ClaimedSingle[] = [];
+      for (const scope of scopes) {
+        const deliveries = await this.#claimSinglesOf(scope, kinds, limit - claimed.length, leaseToken);
+        claimed.push(...deliveries.map((delivery) => ({ scope, delivery })));
+        if (claimed.length >= limit) break;
+      }
+      return claimed;
+    });
+  }
+
+  async #claimSinglesOf(
+    scope: ProjectScope,
+    kinds: SingleKinds,
+    limit: number,
+    leaseToken: string,
+  ): Promise<ClaimedDelivery[]> {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
-      where ${ofKinds(kinds)} and ${due} and ${byOwner(owner, sql`d.environment_id`, sql`d.kind`)}
-        and exists (select 1 from access.find_environment(d.environment_id) e where e.environment = ${owner.environment})
-      order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked
+      where d.environment_id = ${environmentOf(scope)} and ${ofKinds(kinds)} and ${due}
+      order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
-    if (owner.scope === null && !(await this.#isAnySingle(kinds))) return [];
-    return this.database.system(async () => {
-      const { rows } = await sql<ProjectScope & ClaimedDelivery>`
-        with ${claim(candidates, leaseToken, { inEpoch: false })}
-        select c.*, ${SCOPE}
-        from claimed c cross join lateral access.find_environment(c.environment_id) e
-      `.execute(this.database.tables());
-      return rows.map((row) => ({ scope: scopeOf(row), delivery: row }));
-    });
+    const { rows } = await sql<ClaimedDelivery>`
+      ${prepared} with ${claim(scope, candidates, leaseToken, { inEpoch: false })} select * from claimed
+    `.execute(this.database.tables());
+    return rows;
+  }
+
+  /** Whose mails of these kinds the first `limit` that are due are; who waits longest comes first. */
+  async #scopesWithSingles(owner: MailOwner, kinds: SingleKinds, limit: number): Promise<ProjectScope[]> {
+    if (!(await this.#isAnySingle(kinds))) return [];
+    const rows = await this.database.statement(
+      'system',
+      sql<ProjectScope>`
+        select ${SCOPE} from messaging.deliveries d cross join lateral access.find_environment(d.environment_id) e
+        where ${ofKinds(kinds)} and ${due} and ${byOwner(owner, sql`d.environment_id`, sql`d.kind`)}
+          and e.environment = ${owner.environment}
+        order by d.next_attempt_at, d.id limit ${limit}
+      `,
+    );
+    return [...new Map(rows.map((row) => [row.environmentId, scopeOf(row)])).values()];
   }
 
   /** The streams of live mail with relays of their project's own that have something to do now. */

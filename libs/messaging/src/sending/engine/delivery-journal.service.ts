@@ -4,13 +4,13 @@ import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
 import { CONSEQUENCES } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { Database, presentAnd, unleased } from '#platform';
+import { Database, environmentOf, presentAnd, unleased } from '#platform';
 import { MailPublisher } from '../../engagement/events/mail-publisher.service.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { isHeld, type OutcomeBatch, outcomeBatchStatement } from './outcome-batch.query.js';
 import { isReturned, ReturnedDeliveries, type ReturnedRow } from './returned-deliveries.service.js';
 import { LEASE_MS } from './lease.js';
-import { CURRENT_EPOCH } from './server-epoch.query.js';
+import { epochOf } from './server-epoch.query.js';
 
 /** The topic of an automation's mail, of a version called `v`, as `uuid[]`. */
 const TOPIC_OF_STEP = sql`array[v.mail_topic_ids[messaging.place_of_step(d.source_id) + 1]]`;
@@ -47,21 +47,27 @@ export class DeliveryJournal {
     return this.#writeBatch(scope, { ...batch, outcomes: [] }, now);
   }
 
-  /** The server's present epoch. */
+  /** The present epoch of the server that has the environment's rows. */
   async epoch(scope: ProjectScope): Promise<number> {
     const [row] = await this.database.statement(
       scope,
-      sql<{ readonly epoch: number }>`select ${CURRENT_EPOCH} as epoch`,
+      sql<{ readonly epoch: number }>`select ${epochOf(scope)} as epoch`,
       { flushed: false },
     );
     if (row === undefined) throw new Error('PostgreSQL did not return its epoch.');
     return row.epoch;
   }
 
-  /** Resolves when all that was committed before outlasts a crash of the server. */
-  async flush(): Promise<void> {
-    // A transaction that writes nothing would not be waited for.
-    await this.database.system(() => sql`select pg_current_xact_id()`.execute(this.database.tables()));
+  /** Resolves when all that the environment's server has committed before outlasts a crash of it. */
+  async flush(scope: ProjectScope): Promise<void> {
+    // A transaction that writes nothing to the log would not be waited for.
+    await this.database.statement(
+      scope,
+      sql`
+        select pg_logical_emit_message(true, 'mailwright', '') from messaging.server_epoch e
+        where e.environment_id = ${environmentOf(scope)}
+      `,
+    );
   }
 
   async #writeBatch(scope: ProjectScope, batch: OutcomeBatch, now: Date): Promise<WrittenBatch> {
@@ -73,10 +79,10 @@ export class DeliveryJournal {
 
   #statementOf(scope: ProjectScope, batch: OutcomeBatch, now: Date, tells: boolean) {
     const wanted = {
-      ofCampaign: this.recipients.mayReceive(sql`d.subscriber_id`, sql`c.topic_ids`, now),
-      ofAutomation: this.recipients.mayReceive(sql`d.subscriber_id`, TOPIC_OF_STEP, now),
+      ofCampaign: this.recipients.mayReceive(scope, sql`d.subscriber_id`, sql`c.topic_ids`, now),
+      ofAutomation: this.recipients.mayReceive(scope, sql`d.subscriber_id`, TOPIC_OF_STEP, now),
     };
-    return outcomeBatchStatement(batch, {
+    return outcomeBatchStatement(scope, batch, {
       tells,
       wanted,
       settle: (change) => this.quota.settling(scope, change.period, change),
@@ -91,10 +97,10 @@ export class DeliveryJournal {
     await this.database.transaction(scope, async () => {
       await sql`
         with held as materialized (
-          select d.id from messaging.deliveries d where ${isHeld(deliveries)} for no key update skip locked
+          select d.id from messaging.deliveries d where ${isHeld(scope, deliveries)} for no key update skip locked
         )
         update messaging.deliveries d set lease_until = ${presentAnd(LEASE_MS)}
-        where ${isHeld(deliveries)} and d.id = any(array(select id from held))
+        where ${isHeld(scope, deliveries)} and d.id = any(array(select id from held))
       `.execute(this.database.tables());
     });
   }
@@ -105,7 +111,7 @@ export class DeliveryJournal {
       await sql`
         update messaging.deliveries d set ${unleased}, lease_epoch = null,
           state = case when d.attempt = 0 then 'PENDING' else 'DEFERRED' end
-        where ${isHeld(deliveries)} and d.state = 'CLAIMED'
+        where ${isHeld(scope, deliveries)} and d.state = 'CLAIMED'
       `.execute(this.database.tables());
     });
   }

@@ -81,7 +81,7 @@ export class DeliverySender {
     this.#signal?.();
     await this.#loop.stop();
     clearInterval(this.#renewal);
-    if (this.#unflushed.size > 0) await this.parts.journal.flush();
+    for (const scope of this.#unflushed.scopes) await this.parts.journal.flush(scope);
   }
 
   async #pass(): Promise<void> {
@@ -141,9 +141,10 @@ export class DeliverySender {
       const begun = performance.now();
       const works = await this.parts.source.claim(limit, newId());
       // A claim is waited for, and with it all that was written before.
-      const epoch = works[0]?.delivery.leaseEpoch ?? null;
-      if (epoch !== null) this.#unflushed.flushed(epoch, begun);
-      if (works.length === 0) this.#exhausted = true;
+      const [first] = works;
+      if (first === undefined) this.#exhausted = true;
+      else if (first.delivery.leaseEpoch !== null)
+        this.#unflushed.flushed(first.scope, first.delivery.leaseEpoch, begun);
       const assigned = this.parts.route.assign(works, this.#atHand());
       const prepared = await this.parts.source.prepare(assigned.going);
       const decided = [...assigned.decided, ...prepared.filter((work) => 'outcome' in work)];
@@ -184,7 +185,7 @@ export class DeliverySender {
     const flushed = first.leaseEpoch === null;
     const batch = { outcomes, starting, usagePeriod, flushed };
     const { marked, epoch } = await journal.write(scope, batch, clock.now());
-    this.#writeAgain(this.#unflushed.written(epoch, flushed ? [] : ended, performance.now()));
+    this.#writeAgain(this.#unflushed.written(scope, epoch, flushed ? [] : ended, performance.now()));
     for (const { delivery, state } of outcomes) metrics.count(delivery.kind, state);
     for (const work of mails) if (marked.has(work.delivery.id)) void this.#send(work);
     await this.#release(mails.filter(({ delivery }) => !marked.has(delivery.id)));
@@ -269,11 +270,11 @@ export class DeliverySender {
 
   /** The last outcomes of a campaign have no outcome batch after them that would show it. */
   async #lookForCrash(): Promise<void> {
-    const [work] = this.#unflushed.newest();
-    if (work === undefined) return;
-    const epoch = await this.parts.journal.epoch(work.scope);
-    this.#writeAgain(this.#unflushed.written(epoch, [], performance.now()));
-    this.#unflushed.flushed(epoch, performance.now() - FLUSHED_AFTER_MS);
+    for (const scope of this.#unflushed.scopes) {
+      const epoch = await this.parts.journal.epoch(scope);
+      this.#writeAgain(this.#unflushed.written(scope, epoch, [], performance.now()));
+      this.#unflushed.flushed(scope, epoch, performance.now() - FLUSHED_AFTER_MS);
+    }
   }
 
   #change(): Promise<void> {

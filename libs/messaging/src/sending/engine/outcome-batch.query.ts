@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
-import { present, presentAnd, unleased } from '#platform';
+import type { ProjectScope } from '#kernel';
+import { environmentOf, present, presentAnd, unleased } from '#platform';
 import { bounceClassesIn } from '../../engagement/events/bounce-classes.query.js';
 import { countingSent } from '../../engagement/events/campaign-counters.query.js';
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
@@ -7,7 +8,7 @@ import { isSending } from './delivery-claims.query.js';
 import { LEASE_MS } from './lease.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
 import { isReturnedFor, type ReturnedRow } from './returned-deliveries.service.js';
-import { CURRENT_EPOCH } from './server-epoch.query.js';
+import { epochOf } from './server-epoch.query.js';
 
 /** What one outcome batch writes: how attempts ended, and which deliveries go on the wire next. */
 export interface OutcomeBatch {
@@ -44,6 +45,7 @@ export interface OutcomeBatchRow {
 
 /** One statement: its text is one for a kind of mail and a partition. */
 export function outcomeBatchStatement(
+  scope: ProjectScope,
   { outcomes, starting, usagePeriod }: OutcomeBatch,
   { wanted, settle, tells }: OutcomeBatchParts,
 ): RawBuilder<OutcomeBatchRow> {
@@ -51,21 +53,21 @@ export function outcomeBatchStatement(
     state === 'SENT' && providerMessageId === null ? 'sent' : 'rest',
   );
   const deliveries = [...deliveriesOf(outcomes), ...starting];
-  const queuedOn = deliveries[0]?.queuedOn ?? null;
+  const lies = sql`d.environment_id = ${environmentOf(scope)} and ${liesOn(deliveries[0]?.queuedOn ?? null)}`;
   const kinds = [...new Set(deliveries.map(({ kind }) => kind))].sort();
   const settlement = settle({ period: sql`n.period`, used: sql`n.used`, released: sql`n.released` });
   return sql<OutcomeBatchRow>`
-    with ${writing({ sent, rest }, queuedOn)}, ${countingSent('written')}, settled as (
-      select ${settlement} from (
+    with ${writing({ sent, rest }, lies)}, ${countingSent('written')}, settled as (
+      select (${settlement}) is null from (
         select ${usagePeriod}::timestamptz as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
           count(*) filter (where state in ('FAILED', 'SKIPPED')) as released
         from written
       ) n where n.period is not null and n.used + n.released > 0
-    ), ${marking(starting, queuedOn, mayGo(kinds, wanted))}
+    ), ${marking(starting, lies, mayGo(kinds, wanted))}
     select array_to_string(array(select id from marked), ',') as marked,
       (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'reason', reason)), '[]')
         from written where state = 'FAILED' and reason in (${RETURNED_CLASSES})) as returned,
-      ${tells ? SENT_IDS : sql`''`} as sent, ${CURRENT_EPOCH} as epoch, (select count(*) from settled) as settled
+      ${tells ? SENT_IDS : sql`''`} as sent, ${epochOf(scope)} as epoch, (select count(*) from settled) as settled
   `;
 }
 
@@ -76,14 +78,14 @@ const SENT_IDS = sql`array_to_string(array(select id from written where state = 
 /** What was sent by the installation's relay, which is nearly all, by its keys alone; the rest with what there is to say of each. */
 const writing = (
   { sent, rest }: Readonly<Record<'sent' | 'rest', readonly DeliveryOutcome[]>>,
-  queuedOn: string | null,
+  lies: RawBuilder<unknown>,
 ) => sql`
   sent as (
     update messaging.deliveries d set state = 'SENT', reason = null, last_error = null, attempt = d.attempt + ${lostMark},
       sent_at = ${present}, finished_at = ${present}, ${unleased}, lease_epoch = null
-    where ${isOneOf(deliveriesOf(sent), queuedOn)}
+    where ${isOneOf(deliveriesOf(sent), lies)}
     returning ${WRITTEN}
-  ), ${rest.length === 0 ? sql`` : sql`${writingRest(rest, queuedOn)},`}
+  ), ${rest.length === 0 ? sql`` : sql`${writingRest(rest, lies)},`}
   written as (select * from sent ${rest.length === 0 ? sql`` : sql`union all select * from rest`})
 `;
 
@@ -95,7 +97,7 @@ const deliveriesOf = (outcomes: readonly DeliveryOutcome[]) => outcomes.map(({ d
 const WRITTEN = sql`d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id`;
 
 /** Looks each up by its keys in one value: there is no join that old statistics could lead astray. */
-const writingRest = (outcomes: readonly DeliveryOutcome[], queuedOn: string | null) => {
+const writingRest = (outcomes: readonly DeliveryOutcome[], lies: RawBuilder<unknown>) => {
   const byKeys = Object.fromEntries(
     outcomes.map((outcome) => [
       `${outcome.delivery.id}/${outcome.delivery.leaseToken}`,
@@ -113,7 +115,7 @@ const writingRest = (outcomes: readonly DeliveryOutcome[], queuedOn: string | nu
         from told t cross join lateral jsonb_to_record(t.outcomes -> (d.id || '/' || d.lease_token)) as o(state text, reason text,
           last_error text, next_attempt_at timestamptz, due_since timestamptz, possible_duplicate boolean, provider_message_id text, tried int, uncounted int)
       ), ${unleased}, lease_epoch = null
-      where ${isOneOf(deliveriesOf(outcomes), queuedOn)}
+      where ${isOneOf(deliveriesOf(outcomes), lies)}
       returning ${WRITTEN}
     )
   `;
@@ -136,13 +138,13 @@ function outcomeColumns(outcome: DeliveryOutcome) {
 /** With a whole lease, whatever is left of the claim's: nobody else takes it for abandoned while it is on a wire. */
 const marking = (
   starting: readonly ClaimedDelivery[],
-  queuedOn: string | null,
+  lies: RawBuilder<unknown>,
   condition: RawBuilder<unknown>,
 ) => sql`
   marked as (
     update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1, lease_until = ${presentAnd(LEASE_MS)},
       relay_key = ${relaysOf(starting)}
-    where ${isOneOf(starting, queuedOn)} and d.state = 'CLAIMED' and ${condition}
+    where ${isOneOf(starting, lies)} and d.state = 'CLAIMED' and ${condition}
     returning d.id
   )
 `;
@@ -156,13 +158,13 @@ function relaysOf(starting: readonly ClaimedDelivery[]): RawBuilder<unknown> {
 }
 
 /**
- * Says of a delivery `d` that it is one of these, each by the lease that it was claimed with. They are found by their ids, since
+ * Says of a delivery `d` that it is one of these, which lie there, each by the lease that it was claimed with. They are found by their ids, since
  * a plan may read the whole partition else, and compared with their leases as a set: `not in` is never made a join.
  */
-function isOneOf(deliveries: readonly ClaimedDelivery[], queuedOn: string | null): RawBuilder<unknown> {
+function isOneOf(deliveries: readonly ClaimedDelivery[], lies: RawBuilder<unknown>): RawBuilder<unknown> {
   const ids = uuids(deliveries.map(({ id }) => id));
   const tokens = uuids(deliveries.map(({ leaseToken }) => leaseToken));
-  return sql`d.id = any(${ids}) and ${liesOn(queuedOn)}
+  return sql`d.id = any(${ids}) and ${lies}
     and ((d.id, d.lease_token) not in (select k.id, k.lease_token from unnest(${ids}, ${tokens}) as k(id, lease_token))) is false`;
 }
 
@@ -171,11 +173,12 @@ function mayGo(kinds: readonly DeliveryKind[], wanted: OutcomeBatchParts['wanted
   const conditions = {
     CAMPAIGN: sql`exists (
       select 1 from messaging.campaigns c
-      where c.id = d.source_id and ${isSending} and ${wanted.ofCampaign}
+      where c.id = d.source_id and c.environment_id = d.environment_id and ${isSending} and ${wanted.ofCampaign}
     )`,
     AUTOMATION: sql`exists (
       select 1 from messaging.automation_runs r join messaging.automation_versions v on v.id = r.version_id
-      where r.id = messaging.run_of_step(d.source_id) and ${wanted.ofAutomation}
+        and v.environment_id = r.environment_id
+      where r.id = messaging.run_of_step(d.source_id) and r.environment_id = d.environment_id and ${wanted.ofAutomation}
     )`,
     OPT_IN: sql`true`,
     TEST: sql`true`,
@@ -200,8 +203,8 @@ function liesOn(date: string | null): RawBuilder<unknown> {
  * Says of a delivery `d` that it is one of these, of one partition, and still this sender's. A token is made for each
  * claim, so one that it has from another claim of this sender is as good.
  */
-export function isHeld(deliveries: readonly ClaimedDelivery[]): RawBuilder<unknown> {
+export function isHeld(scope: ProjectScope, deliveries: readonly ClaimedDelivery[]): RawBuilder<unknown> {
   const tokens = [...new Set(deliveries.map(({ leaseToken }) => leaseToken))];
-  return sql`d.id = any(${uuids(deliveries.map(({ id }) => id))}) and d.queued_on = ${deliveries[0]?.queuedOn ?? null}::date
+  return sql`d.id = any(${uuids(deliveries.map(({ id }) => id))}) and d.environment_id = ${environmentOf(scope)} and d.queued_on = ${deliveries[0]?.queuedOn ?? null}::date
     and d.lease_token = any(${tokens}::uuid[])`;
 }

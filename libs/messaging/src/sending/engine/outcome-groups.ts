@@ -1,6 +1,6 @@
 import type { DeliveryWork } from '../delivery-source.js';
 
-/** What is written in one statement: of one environment, one period and one partition. */
+/** What is written in one statement: of one environment, one period and one partition, all of it waited for or nothing. */
 export type WorkGroup<Work extends DeliveryWork> = readonly [Work, ...Work[]];
 
 /**
@@ -20,7 +20,7 @@ export function groupByScope<Work extends DeliveryWork>(works: readonly Work[]):
   const groups = Map.groupBy(
     works,
     ({ scope, usagePeriod, delivery, ambiguousPolicy }) =>
-      `${scope.environmentId}/${usagePeriod?.getTime() ?? ''}/${delivery.queuedOn}/${ambiguousPolicy}`,
+      `${scope.environmentId}/${usagePeriod?.getTime() ?? ''}/${delivery.queuedOn}/${ambiguousPolicy}/${delivery.leaseEpoch === null}`,
   );
   // No group is empty.
   return [...groups.values()] as unknown as WorkGroup<Work>[];

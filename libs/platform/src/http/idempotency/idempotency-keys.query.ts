@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
+import { present, presentAnd } from '../../clock/present.js';
 import type { Database } from '../../database/database.js';
 
 /** Which request a key stands for: the key is good for one API key, method and path. */
@@ -30,10 +31,8 @@ interface StoredRow {
 }
 
 /** A request whose process died is taken over by the first retry after so long. */
-const LOCKED_FOR = '4 seconds';
-const KEPT_FOR = '24 hours';
-/** The database's clock, since processes on several machines must agree; in the milliseconds of a `Date`. */
-const LOCK_END = sql`date_trunc('milliseconds', clock_timestamp() + ${LOCKED_FOR}::interval)`;
+const LOCKED_FOR_MS = 4_000;
+const KEPT_FOR_MS = 24 * 60 * 60_000;
 
 /** The hash of a body that is still arriving. It agrees with every other one. */
 export const UNKNOWN_HASH = Buffer.alloc(0);
@@ -50,12 +49,12 @@ export class IdempotencyKeysQuery {
         insert into platform.idempotency_keys as k
           (environment_id, api_key_id, method, path, key, body_hash, locked_until, created_at, expires_at)
         values (${scope.environmentId}, ${apiKeyId}, ${method}, ${pathDigest}, ${keyDigest}, ${bodyHash},
-          ${LOCK_END}, clock_timestamp(), clock_timestamp() + ${KEPT_FOR}::interval)
+          ${presentAnd(LOCKED_FOR_MS)}, ${present}, ${presentAnd(KEPT_FOR_MS)})
         on conflict (environment_id, api_key_id, method, path, key) do update
           set body_hash = excluded.body_hash, status = null, body = null, locked_until = excluded.locked_until,
             created_at = excluded.created_at, expires_at = excluded.expires_at
-          where k.expires_at <= clock_timestamp()
-            or (k.status is null and k.locked_until <= clock_timestamp()
+          where k.expires_at <= ${present}
+            or (k.status is null and k.locked_until <= ${present}
               and k.body_hash in (excluded.body_hash, ${UNKNOWN_HASH}))
         returning locked_until`.execute(this.database.tables());
       const [lock] = taken.rows;
@@ -75,7 +74,9 @@ export class IdempotencyKeysQuery {
   /** Moves the end of the lock, for a handler that takes long; null when the lock is lost. */
   async renew(lease: Lease): Promise<Lease | null> {
     const { rows } = await this.database.transaction(lease.request.scope, () =>
-      sql<{ readonly lockedUntil: Date }>`update platform.idempotency_keys set locked_until = ${LOCK_END}
+      sql<{
+        readonly lockedUntil: Date;
+      }>`update platform.idempotency_keys set locked_until = ${presentAnd(LOCKED_FOR_MS)}
         where ${this.#isHeld(lease)} returning locked_until`.execute(this.database.tables()),
     );
     const [lock] = rows;
