@@ -1,9 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 
 const CACHED = 10_000;
+
+/**
+ * The scopes of all environments, for statements of the system to join: `tenant_id`, `project_id`, `environment_id` and
+ * `environment`. Each node of a cluster has these tables.
+ */
+export const environmentScopes: RawBuilder<unknown> = sql`(
+  select p.tenant_id, p.id as project_id, e.id as environment_id, e.environment
+  from access.project_environments e join access.projects p on p.id = e.project_id
+)`;
 
 /** Whom an environment belongs to, for work that knows only its id: a signed link, a job's row. */
 @Injectable()

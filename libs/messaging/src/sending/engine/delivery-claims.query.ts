@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import { environmentScopes } from '#access';
 import { ownStreams } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, leasedTo, prepared, present } from '#platform';
@@ -83,7 +84,7 @@ const claim = (
   present as materialized (select ${epochOf(scope)} as epoch),
   due as materialized (
     select due.id, due.queued_on, coalesce(${isInDoubt('due', sql`present.epoch`)}, false) as in_doubt,
-      due.possible_duplicate, present.epoch
+      due.possible_duplicate, present.epoch, ${present} as claimed_at
     from (${candidates}) due cross join present
   ),
   claimed as (
@@ -92,7 +93,7 @@ const claim = (
       possible_duplicate = d.possible_duplicate or due.in_doubt
     from due where d.id = due.id and d.queued_on = due.queued_on and d.environment_id = ${environmentOf(scope)}
     returning d.id, d.queued_on, d.kind, d.source_id, d.subscriber_id, d.address, d.locale, d.message_id, d.lease_token,
-      d.lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, ${present}) as due_since,
+      d.lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, due.claimed_at) as due_since,
       due.in_doubt as interrupted, due.possible_duplicate, d.relay_key
   )
 `;
@@ -120,7 +121,7 @@ export class DeliveryClaimsQuery {
         ) soonest on true left join lateral (
           select true as yes from messaging.deliveries d
           where soonest.next_attempt_at <= ${present} and ${ofCampaign} and ${due} limit 1
-        ) is_due on true cross join lateral access.find_environment(c.environment_id) e
+        ) is_due on true join ${environmentScopes} e on e.environment_id = c.environment_id
         where c.status = 'SENDING' and ${byOwner(owner, sql`c.environment_id`, sql`'CAMPAIGN'`)}
           and (is_due.yes or (soonest.next_attempt_at is null and c.expanded_at is not null and c.retry_from is null))
           and e.environment = ${owner.environment}
@@ -200,7 +201,7 @@ export class DeliveryClaimsQuery {
     const rows = await this.database.statement(
       'system',
       sql<ProjectScope>`
-        select ${SCOPE} from messaging.deliveries d cross join lateral access.find_environment(d.environment_id) e
+        select ${SCOPE} from messaging.deliveries d join ${environmentScopes} e on e.environment_id = d.environment_id
         where ${ofKinds(kinds)} and ${due} and ${byOwner(owner, sql`d.environment_id`, sql`d.kind`)}
           and e.environment = ${owner.environment}
         order by d.next_attempt_at, d.id limit ${limit}
@@ -217,7 +218,7 @@ export class DeliveryClaimsQuery {
       sql<ProjectScope & Pick<OwnStream, 'stream'>>`
         select o.stream, ${SCOPE}
         from (select distinct environment_id, stream from ${ownStreams} own) o
-        cross join lateral access.find_environment(o.environment_id) e
+        join ${environmentScopes} e on e.environment_id = o.environment_id
         where e.environment = 'LIVE' and case o.stream
           when 'CAMPAIGN' then exists (
             select 1 from messaging.campaigns c where c.environment_id = o.environment_id and c.status = 'SENDING'

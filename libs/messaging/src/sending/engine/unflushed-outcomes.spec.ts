@@ -2,9 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
 import { UnflushedOutcomes } from './unflushed-outcomes.js';
 
-const [news, shop] = [1, 2].map(
-  (environmentId): ProjectScope => ({ tenantId: 1, projectId: 1, environmentId, environment: 'LIVE' }),
-) as [ProjectScope, ProjectScope];
+const [news, shop] = [1, 2].map((environmentId): ProjectScope => ({
+  tenantId: 1,
+  projectId: 1,
+  environmentId,
+  environment: 'LIVE',
+})) as [ProjectScope, ProjectScope];
 
 describe('outcomes that were not waited for', () => {
   it('come back when the server has crashed since, each once', () => {

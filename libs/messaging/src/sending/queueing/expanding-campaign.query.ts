@@ -14,6 +14,11 @@ export interface ExpansionProgress {
   readonly isComplete: boolean;
 }
 
+/** Whether a campaign `c` gets no further than PAUSED: its author paused it, or its project's sending is stopped. */
+const isHeld = (environmentId: number) => sql<boolean>`(c.status = 'PAUSED' or exists (
+  select 1 from messaging.sending_stops s where s.environment_id = ${environmentId}::bigint and s.resumed_at is null
+))`;
+
 /** Locks the campaign; undefined when it is expanded, or no longer to be sent. */
 export function lockToExpand(database: Database, { environmentId }: ProjectScope, id: string) {
   return database
@@ -30,6 +35,7 @@ export function lockToExpand(database: Database, { environmentId }: ProjectScope
     ])
     .select(['usagePeriod', 'reservedEmails', 'expandedEmails', PARTITION.as('queuedOn')])
     .select(sql<boolean>`c.audience_at > c.queued_at`.as('isSentAgain'))
+    .select(isHeld(environmentId).as('isHeld'))
     .where('id', '=', id)
     .where('environmentId', '=', environmentId)
     .where('expandedAt', 'is', null)
@@ -39,10 +45,10 @@ export function lockToExpand(database: Database, { environmentId }: ProjectScope
     .executeTakeFirst();
 }
 
-/** Writes the progress of the campaign down. One whose project's sending is stopped gets no further than PAUSED. */
+/** Writes the progress of the campaign down. */
 export async function advance(
   database: Database,
-  { id, environmentId, usagePeriod, reservedEmails }: ExpandingCampaign,
+  { id, environmentId, isHeld, usagePeriod, reservedEmails }: ExpandingCampaign,
   { emails, cursor, isComplete }: ExpansionProgress,
 ): Promise<void> {
   const reserved = isComplete ? emails : Math.max(emails, reservedEmails);
@@ -50,9 +56,7 @@ export async function advance(
     .tables<MessagingTables>()
     .updateTable('messaging.campaigns')
     .set({
-      status: sql`case when status = 'PAUSED' or exists (
-        select 1 from messaging.sending_stops s where s.environment_id = ${environmentId} and s.resumed_at is null
-      ) then 'PAUSED' else 'SENDING' end`,
+      status: isHeld ? 'PAUSED' : 'SENDING',
       updatedAt: present,
       expandedEmails: emails,
       reservedEmails: usagePeriod === null ? 0 : reserved,
@@ -60,12 +64,13 @@ export async function advance(
       ...(isComplete ? { expandedAt: present, estimatedRecipientCount: emails, estimatedAt: present } : {}),
     })
     .where('id', '=', id)
+    .where('environmentId', '=', environmentId)
     .execute();
 }
 
 /** Of a campaign that failed and is sent again, puts back those deliveries to the `page` of recipients that reached nobody. */
 export function reopening(
-  { id, queuedOn, audienceAt, isSentAgain }: ExpandingCampaign,
+  { id, environmentId, queuedOn, audienceAt, isSentAgain }: ExpandingCampaign,
   dueAt: RawBuilder<Date>,
 ): RawBuilder<unknown> {
   if (!isSentAgain) return sql`select where false`;
@@ -74,7 +79,7 @@ export function reopening(
       locale = page.locale,
       created_at = ${audienceAt}, next_attempt_at = ${dueAt}, due_since = null
     from page
-    where d.source_id = ${id} and d.subscriber_id = page.subscriber_id
+    where d.source_id = ${id} and d.environment_id = ${environmentId} and d.subscriber_id = page.subscriber_id
       and (d.state = 'CANCELLED' or (d.state = 'FAILED' and d.reason = 'config'))
       and d.queued_on = ${queuedOn}::date
     returning 1
