@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import { environmentScopes } from '#access';
 import { Triggers } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { Database, neverJoined, present } from '#platform';
@@ -82,7 +83,7 @@ export class WaitingWork {
     return this.database.system(async () => {
       const { rows } = await sql<Found & ProjectScope>`
         select ${found}, e.* from messaging.automations a ${join}
-        cross join lateral access.find_environment(a.environment_id) e where ${condition}
+        join ${environmentScopes} e on e.environment_id = a.environment_id where ${condition}
       `.execute(this.database.tables());
       return rows;
     });

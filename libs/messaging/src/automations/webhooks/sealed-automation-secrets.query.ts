@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { environmentScopes } from '#access';
 import type { ProjectScope } from '#kernel';
 import { Database, type SealedRow, SealedRows, SecretBox } from '#platform';
 import { automationSecret } from './automation-secret.js';
@@ -49,7 +50,7 @@ export class SealedAutomationSecrets extends SealedRows<number> {
         select distinct environment_id from messaging.automations a
         where not exists (select 1 from messaging.automation_secrets s where s.environment_id = a.environment_id)
         limit ${limit}
-      ) a cross join lateral access.find_environment(a.environment_id) e
+      ) a join ${environmentScopes} e on e.environment_id = a.environment_id
     `.execute(this.database.tables());
     for (const owner of rows) await this.secrets.begin(owner);
     return rows.length;
