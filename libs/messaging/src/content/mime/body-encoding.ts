@@ -82,14 +82,16 @@ export function compileBody(template: MergeTemplate): BodySkeleton {
 
 /** What quoted-printable only folds: printable ASCII without `=` and with no dot at its beginning. */
 const PRINTABLE = /^(?!\.)[ -<>-~]*$/;
-const LINES = /.{75}(?=.)/g;
 
 /** The same as `quotedPrintableText`, without a look at each octet where none has to be encoded: names, and our long links. */
 function quotedPrintableSlot(slot: string): string {
   if (!PRINTABLE.test(slot)) return quotedPrintableText(slot);
-  if (slot.length < LINE_LIMIT) return slot;
-  const folded = slot.replaceAll(LINES, `$&${SOFT_BREAK}`);
-  return folded.includes('\n.') ? quotedPrintableText(slot) : folded;
+  let folded = slot.slice(0, LINE_LIMIT - 1);
+  for (let at = folded.length; at < slot.length; at += LINE_LIMIT - 1) {
+    if (slot[at] === '.') return quotedPrintableText(slot);
+    folded += SOFT_BREAK + slot.slice(at, at + LINE_LIMIT - 1);
+  }
+  return folded;
 }
 
 function quotedPrintableText(text: string): string {
