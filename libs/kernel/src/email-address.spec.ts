@@ -83,4 +83,17 @@ describe('hostName', () => {
   ])('reads %s as %s', (input, expected) => {
     expect(hostName(input)).toBe(expected);
   });
+
+  it('reads a name of ASCII as it reads it beside a label that is not', () => {
+    const labels = fc.stringMatching(/^[A-Za-z0-9-]{0,5}\.[A-Za-z0-9.-]{0,8}$/);
+    fc.assert(
+      fc.property(
+        fc.oneof(labels, fc.constantFrom('a.0x7f', 'a.xn--', 'XN--bcher-kva.de', 'a.1b')),
+        (name) => {
+          const alone = hostName(name);
+          expect(hostName(`ü.${name}`)).toBe(alone === null ? null : `xn--tda.${alone}`);
+        },
+      ),
+    );
+  });
 });

@@ -11,6 +11,8 @@ const LOCAL_PART =
 const HOST_LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 /** `domainToASCII` reads the host of a URL: it drops what follows `/`, `?`, `#` or `\\`, and decodes `%`. */
 const NOT_IN_HOST = /[^A-Za-z0-9.\u0080-\u{10ffff}-]/u;
+/** Of these `domainToASCII` says what they are but for case: letters, digits and hyphens, no A-label, no address of a host. */
+const PLAIN_HOST = /^(?!.*xn--)[a-z\d.-]+\.[a-z][a-z\d-]*$/i;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Z}]/u;
 
 /**
@@ -55,7 +57,7 @@ export function parseEmailAddress(input: string): EmailAddressResult {
 /** A fully qualified host name as lower-case A-labels, or null when it is none. */
 export function hostName(input: string): string | null {
   if (NOT_IN_HOST.test(input)) return null;
-  const ascii = domainToASCII(input.normalize('NFC')).toLowerCase();
+  const ascii = (PLAIN_HOST.test(input) ? input : domainToASCII(input.normalize('NFC'))).toLowerCase();
   const labels = ascii.split('.');
   const last = labels.at(-1) ?? '';
   if (labels.length < 2 || ascii.length > 253 || /^\d+$/.test(last)) return null;

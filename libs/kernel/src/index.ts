@@ -40,3 +40,4 @@ export {
   type WallTime,
   wallTime,
 } from './local-time.js';
+export { Mac } from './mac.js';

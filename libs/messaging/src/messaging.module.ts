@@ -33,7 +33,7 @@ import { MailRendering } from './sending/mails/mail-rendering.service.js';
 import { SampleRecipients } from './sending/mails/sample-recipients.service.js';
 import { MailReaders } from './sending/previews/mail-readers.service.js';
 import { MailLinkMaker } from './content/mail/mail-link-maker.service.js';
-import { ContentProcessesModule } from './content/processes/content-processes.service.js';
+import { ContentProcessesModule } from './content/processes/content-processes.module.js';
 import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
 import { TestDeliveriesService } from './sending/queueing/test-deliveries.service.js';
 import { TestMailsService } from './sending/previews/test-mails.service.js';

@@ -1,4 +1,5 @@
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import { Mac } from '#kernel';
 import { base32, bytesOfBase32 } from './base32.js';
 
 /** Whose mail an address belongs to. */
@@ -20,14 +21,14 @@ const TOKEN = /^([a-z])\+([a-z2-7]{36})\.([a-z2-7]{21})$/i;
  * the MAC holds. Each kind of address has a letter and a key of its own.
  */
 abstract class SealedAddresses {
-  readonly #key: KeyObject;
+  readonly #mac: Mac;
 
   constructor(
     secret: string,
     private readonly letter: string,
     purpose: string,
   ) {
-    this.#key = createSecretKey(createHmac('sha256', secret).update(purpose).digest());
+    this.#mac = new Mac(secret, purpose);
   }
 
   /** The address of a mail. */
@@ -65,7 +66,7 @@ abstract class SealedAddresses {
   }
 
   #macOf(claims: Buffer): string {
-    return base32(createHmac('sha256', this.#key).update(claims).digest().subarray(0, MAC_BYTES));
+    return base32(this.#mac.of(claims, MAC_BYTES));
   }
 }
 

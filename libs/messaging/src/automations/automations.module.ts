@@ -3,7 +3,7 @@ import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { SendersModule } from '../campaigns/senders/senders.module.js';
-import { ContentProcessesModule } from '../content/processes/content-processes.service.js';
+import { ContentProcessesModule } from '../content/processes/content-processes.module.js';
 import { AutomationChecks } from './editing/automation-checks.service.js';
 import { AutomationLifecycle } from './editing/automation-lifecycle.service.js';
 import { AutomationPlan } from './editing/automation-plan.service.js';

@@ -4,6 +4,7 @@ import { CampaignAllowance } from '#billing';
 import { Database } from '#platform';
 import { translationFaults } from './campaign-translations.js';
 import { parseContentDocument } from '../content/document/content-document.js';
+import { expectContent } from '../content/processes/content.channel.js';
 import type { Campaign, CampaignDraft } from './campaign.js';
 import { timeFaults } from './campaign-times.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
@@ -34,6 +35,7 @@ export class CampaignsService {
       const now = this.clock.now();
       await this.#refuseFaults(scope, draft, now);
       await this.allowance.admit(scope, now);
+      expectContent(this.database);
       return this.campaigns.add(scope, draft, now);
     });
   }
@@ -43,6 +45,7 @@ export class CampaignsService {
     return this.campaigns.whileLocked(scope, campaignKey, async (campaign, now) => {
       await this.#refuseFaults(scope, changes, now);
       campaign.revise(changes, now);
+      expectContent(this.database);
       return campaign;
     });
   }

@@ -38,8 +38,10 @@ export class MailLinkMaker {
 
   /** The tokens of a mail's pixel and of its `links` tracked links, by the names that its template has for them. */
   tracking(mail: TrackedMail, links: number): Record<string, string> {
-    const tokens = this.trackingTokens.sign(mail, links + 1);
-    return Object.fromEntries(tokens.map((token, place) => [placeName(place), token]));
+    const tokens: Record<string, string> = {};
+    for (const [place, token] of this.trackingTokens.sign(mail, links + 1).entries())
+      tokens[placeName(place)] = token;
+    return tokens;
   }
 
   /**

@@ -74,14 +74,25 @@ export function compileBody(template: MergeTemplate): BodySkeleton {
     build: (values) => {
       const content: Octets[] = texts.slice(0, 1);
       for (const [index, slot] of slots.fill(values).entries())
-        content.push(SELF_EVIDENT.test(slot) ? slot : quotedPrintableText(slot), texts[index + 1] ?? '');
+        content.push(quotedPrintableSlot(slot), texts[index + 1] ?? '');
       return { encoding: 'quoted-printable', content };
     },
   };
 }
 
-/** What quoted-printable leaves as it is: one short line of printable ASCII without `=` and with no dot at its beginning. */
-const SELF_EVIDENT = /^(?!\.)[ -<>-~]{0,75}$/;
+/** What quoted-printable only folds: printable ASCII without `=` and with no dot at its beginning. */
+const PRINTABLE = /^(?!\.)[ -<>-~]*$/;
+
+/** The same as `quotedPrintableText`, without a look at each octet where none has to be encoded: names, and our long links. */
+function quotedPrintableSlot(slot: string): string {
+  if (!PRINTABLE.test(slot)) return quotedPrintableText(slot);
+  let folded = slot.slice(0, LINE_LIMIT - 1);
+  for (let at = folded.length; at < slot.length; at += LINE_LIMIT - 1) {
+    if (slot[at] === '.') return quotedPrintableText(slot);
+    folded += SOFT_BREAK + slot.slice(at, at + LINE_LIMIT - 1);
+  }
+  return folded;
+}
 
 function quotedPrintableText(text: string): string {
   return text === '' ? '' : quotedPrintable(Buffer.from(canonicalLines(text))).toString('latin1');

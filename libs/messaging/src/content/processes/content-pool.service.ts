@@ -31,7 +31,20 @@ export class ContentPool {
   #idle: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(private readonly limits: ProcessLimits) {}
+  /** `use`: what the process is for; one that compiles loads MJML and juice as it starts. */
+  constructor(
+    private readonly limits: ProcessLimits,
+    private readonly use: 'compile' | 'render' = 'render',
+  ) {}
+
+  /** It will probably be needed soon: it starts, or stays. */
+  warm(): void {
+    if (this.#isClosed) return;
+    if (this.#process !== null) return void this.#idle?.refresh();
+    this.#process = this.#start();
+    letGo(this.#process);
+    this.#endWhenIdle();
+  }
 
   /** Never rejects for what the content does. */
   run<Name extends TaskName>(projectId: number, name: Name, input: TaskInput<Name>): Promise<Done<Name>> {
@@ -46,6 +59,7 @@ export class ContentPool {
   async #run<Name extends TaskName>(name: Name, input: TaskInput<Name>): Promise<Done<Name>> {
     if (this.#isClosed) throw new Error('Content is not made into mails any more.');
     clearTimeout(this.#idle);
+    this.#idle = undefined;
     this.#process ??= this.#start();
     const child = this.#process;
     hold(child);
@@ -60,13 +74,13 @@ export class ContentPool {
     } finally {
       clearInterval(watch);
       letGo(child);
-      this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
+      this.#endWhenIdle();
     }
   }
 
   /** It gets nothing of our surroundings: no secret, no address of a database. */
   #start(): ChildProcess {
-    const child = fork(join(projectRoot(), ENTRY), {
+    const child = fork(join(projectRoot(), ENTRY), [this.use], {
       env: {},
       execArgv: [`--max-old-space-size=${this.limits.memoryMb}`],
       serialization: 'advanced',
@@ -76,6 +90,10 @@ export class ContentPool {
       if (this.#process === child) this.#process = null;
     });
     return child;
+  }
+
+  #endWhenIdle(): void {
+    this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
   }
 
   #end(): void {

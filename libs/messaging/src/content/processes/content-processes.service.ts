@@ -1,10 +1,12 @@
-import { Inject, Injectable, Module, type OnApplicationShutdown, Optional } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import type { ReviewedContent } from '#deliverability';
 import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
 import type { Wording } from '#wording';
 import type { MailFooter, MailSources } from '../mail/campaign-template.js';
 import type { Faults } from '../review/mail-faults.js';
 import type { MergeValues } from '../merge/merge-template.js';
+import { expectContent } from './content.channel.js';
 import { ContentPool } from './content-pool.service.js';
 import type { TaskInput, TaskName, TaskValue } from './content-tasks.js';
 import type { Done } from './content-process.js';
@@ -29,7 +31,7 @@ export interface RenderedAhead {
 
 /** The processes that do it, for all projects. */
 export class ContentPools {
-  readonly compiling = new ContentPool(COMPILING);
+  readonly compiling = new ContentPool(COMPILING, 'compile');
   readonly rendering = new ContentPool(RENDERING);
 
   close(): void {
@@ -46,7 +48,16 @@ export class ContentProcesses implements OnApplicationShutdown {
   /** By the content: CPU time of one mail. */
   readonly #paces = new Map<string, number>();
 
-  constructor(@Optional() @Inject(ContentPools) private readonly pools: ContentPools = new ContentPools()) {}
+  /** `database`: tells the other programs what is at hand; none where there are none. */
+  constructor(
+    @Optional() @Inject(ContentPools) private readonly pools: ContentPools = new ContentPools(),
+    @Optional() @Inject(Database) private readonly database: Database | null = null,
+  ) {}
+
+  /** Something is probably compiled soon: what does it starts meanwhile. */
+  warm(): void {
+    this.pools.compiling.warm();
+  }
 
   /**
    * @throws {MergeTemplateError} when a merge tag is not closed
@@ -56,8 +67,9 @@ export class ContentProcesses implements OnApplicationShutdown {
     return valueOf(await this.#compiled(scope, 'compile', input));
   }
 
-  /** The content as the pre-send checks need it. @throws {ContentTooComplexError} */
+  /** The content as the pre-send checks need it: a worker will probably compile it next. @throws {ContentTooComplexError} */
   async review(scope: ProjectScope, input: TaskInput<'review'>): Promise<ReviewedContent> {
+    if (this.database !== null) expectContent(this.database);
     return valueOf(await this.#compiled(scope, 'review', input));
   }
 
@@ -149,9 +161,6 @@ export class ContentProcesses implements OnApplicationShutdown {
     for (const oldest of [...this.#paces.keys()].slice(0, -100)) this.#paces.delete(oldest);
   }
 }
-
-@Module({ providers: [ContentProcesses], exports: [ContentProcesses] })
-export class ContentProcessesModule {}
 
 /** As much of a project, and in the words of a language, as its mails show; nothing else of it has to leave this process. */
 export function footerOf(

@@ -56,12 +56,13 @@ export class CampaignMailsService {
     return this.#compile(scope, campaign, languageFor(campaign, locale), null);
   }
 
-  /** The campaign's own mail, when all of its translations can be compiled, too. */
+  /** A queued campaign's own mail, when all of its translations can be compiled, too: `ofQueued` has them from then on. */
   async compileAll(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
-    const campaign = await this.#find(scope, campaignId);
-    const own = await this.#compile(scope, campaign, languageFor(campaign, null), null);
-    for (const translation of Object.keys(campaign.translations))
-      await this.#compile(scope, campaign, languageFor(campaign, translation), null);
+    const { audienceAt, translations } = await this.#find(scope, campaignId);
+    // As its deliveries are created.
+    const queued = { scope, campaignId, version: audienceAt?.toISOString() ?? '' };
+    const own = await this.ofQueued(queued, null);
+    for (const translation of Object.keys(translations)) await this.ofQueued(queued, translation);
     return own;
   }
 
