@@ -40,4 +40,3 @@ export {
   type WallTime,
   wallTime,
 } from './local-time.js';
-export { Mac } from './mac.js';
