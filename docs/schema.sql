@@ -264,9 +264,13 @@ comment on function platform.new_id() is 'A UUID of version 7 for a row that SQL
 
 CREATE OR REPLACE FUNCTION platform.now()
  RETURNS timestamp with time zone
- LANGUAGE sql
- STABLE PARALLEL SAFE
-RETURN date_trunc('milliseconds'::text, COALESCE((NULLIF(current_setting('mailwright.now'::text, true), ''::text))::timestamp with time zone, statement_timestamp()));
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE COST 5
+AS $function$
+begin
+  return date_trunc('milliseconds',
+    coalesce(nullif(current_setting('mailwright.now', true), '')::timestamptz, statement_timestamp()));
+end $function$;
 -- called by public, mailwright_app, mailwright_system
 comment on function platform.now() is 'The time that all processes share: leases, due times, windows. A test says what time it is by `mailwright.now`.';
 
@@ -2783,7 +2787,7 @@ comment on table messaging.deliveries is 'Mails of every kind, one row per recip
 comment on column messaging.deliveries.source_id is 'What the mail belongs to: the campaign, the confirmation, the automation''s step, the request for test mails.';
 comment on column messaging.deliveries.possible_duplicate is 'A body may have reached the next hop more than once.';
 comment on column messaging.deliveries.locale is 'The recipient''s when the delivery was made: the mail is in the translation that fits it best. Null: not known.';
-comment on column messaging.deliveries.lease_epoch is 'messaging.current_epoch at the claim; null where every mark is waited for, and when nobody holds the row.';
+comment on column messaging.deliveries.lease_epoch is 'messaging.server_epoch at the claim; null where every mark is waited for, and when nobody holds the row.';
 comment on column messaging.deliveries.finished_at is 'Set with the last state.';
 comment on column messaging.deliveries.single_ended_at is 'The same of a mail that is no campaign''s, for its indexes: one that hangs on finished_at would get an entry for each mail of a campaign.';
 comment on column messaging.deliveries.due_since is 'Since when a mail is due that was made to wait: by then its 48 hours of attempts begin. Null: since it was made.';
@@ -2975,14 +2979,18 @@ comment on table messaging.sending_stops is 'Projects whose live sending is stop
 comment on column messaging.sending_stops.resumed_at is 'What was sent before is not held against the project again.';
 
 create unlogged table messaging.server_epoch (
-  only_one boolean not null default true,
+  environment_id bigint not null,
   epoch bigint not null,
-  constraint server_epoch_pkey PRIMARY KEY (only_one),
-  constraint server_epoch_only_one_check CHECK (only_one)
+  constraint server_epoch_pkey PRIMARY KEY (environment_id)
 );
+alter table messaging.server_epoch enable row level security;
+alter table messaging.server_epoch force row level security;
+create policy app_rows on messaging.server_epoch for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.server_epoch for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.server_epoch for all to mailwright_system using (true) with check (true);
 grant insert, select on messaging.server_epoch to mailwright_app;
-grant insert, select on messaging.server_epoch to mailwright_system;
-comment on table messaging.server_epoch is 'The present epoch of this database server, which ends with a crash: recovery empties an unlogged table, and so does a standby that takes over, and those are the cases in which commits can be missing that were not waited for. The marks of the sending engine are such commits. So what was claimed in an epoch that has ended may have been handed over to a mail server, although its row does not say so.';
+grant delete, insert, select, update on messaging.server_epoch to mailwright_system;
+comment on table messaging.server_epoch is 'The present epoch of the database server that has the rows of an environment, which ends with a crash: recovery empties an unlogged table, and so does a standby that takes over, and those are the cases in which commits can be missing that were not waited for. The marks of the sending engine are such commits. So what was claimed in an epoch that has ended may have been handed over to a mail server, although its row does not say so. The next begins with the next claim; until then every mark is waited for.';
 
 create table messaging.settled_figures (
   campaign_id uuid not null,
@@ -3066,25 +3074,6 @@ begin
   return null;
 end $function$;
 -- called by public
-
-CREATE OR REPLACE FUNCTION messaging.current_epoch()
- RETURNS bigint
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog'
-AS $function$
-declare
-  current bigint;
-begin
-  select e.epoch into current from messaging.server_epoch e;
-  if not found then
-    insert into messaging.server_epoch (epoch) values ((extract(epoch from clock_timestamp()) * 1000000)::bigint)
-    on conflict do nothing;
-    select e.epoch into current from messaging.server_epoch e;
-  end if;
-  return current;
-end $function$;
--- called by mailwright_app, mailwright_system
-comment on function messaging.current_epoch() is 'The server''s epoch: messaging.server_epoch.';
 
 CREATE OR REPLACE FUNCTION messaging.new_run_id()
  RETURNS uuid
@@ -3480,23 +3469,6 @@ $function$;
 -- called by mailwright_app
 comment on function deliverability.find_tracking_host(text) is 'Whose a host is that points here or did: of several projects that named it, the one that names it now. A request by that host has no scope yet.';
 
-CREATE OR REPLACE FUNCTION deliverability.is_verified_elsewhere(wanted text)
- RETURNS boolean
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog'
-AS $function$
-begin
-  perform pg_advisory_xact_lock(hashtextextended('sending domain ' || wanted, 0));
-  return exists (
-    select 1 from deliverability.sending_domains d
-    where d.domain_name = wanted and d.tenant_id <> platform.tenant_id()
-      and d.verified_at is not null and d.status <> 'EXPIRED'
-  );
-end $function$;
--- called by mailwright_app
-comment on function deliverability.is_verified_elsewhere(text) is 'Whether a verified domain of another tenant has the name: the app sees only its own environment''s rows. Locks the name until the transaction ends, so that of two tenants who verify it at once the second one sees the first.';
-
 CREATE OR REPLACE FUNCTION deliverability.line_place(start timestamp with time zone, place integer, rate double precision, slow_until timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -3743,14 +3715,3 @@ grant insert, select, update on webhooks.events to mailwright_app;
 grant delete, insert, select, update on webhooks.events to mailwright_system;
 comment on table webhooks.events is 'Events that are posted to endpoints.';
 comment on column webhooks.events.data is 'Null once the person was erased.';
-
-CREATE OR REPLACE FUNCTION webhooks.listeners()
- RETURNS TABLE(environment_id bigint, event_types text[])
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog'
-AS $function$
-  select e.environment_id, e.event_types from webhooks.endpoints e where e.status = 'ENABLED'
-$function$;
--- called by mailwright_app, mailwright_system
-comment on function webhooks.listeners() is 'The environments with enabled endpoints, and the types of events that they ask for: every process keeps them, so as not to ask for each event.';
