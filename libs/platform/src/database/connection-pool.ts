@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { keepPrepared } from './prepared.js';
 import { nameEnvironments } from './planner.js';
-import { sessionPool } from './session.js';
+import { isDistributed, sessionPool } from './session.js';
 
 export interface PoolOptions {
   readonly url: string;
@@ -21,22 +21,6 @@ const CONNECTION_TIMEOUT_MS = 15_000;
  * code at each run.
  */
 export const GENERIC_PLANS = ['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'jit = off'];
-
-/** On Citus, which finds the node of a statement when it plans it for its values. */
-export const CUSTOM_PLANS = ['plan_cache_mode = force_custom_plan'];
-
-/** Whether the database is the coordinator of a Citus cluster. */
-export async function isDistributedOver(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECTION_TIMEOUT_MS });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    const { rowCount } = await client.query(`select 1 from pg_extension where extname = 'citus'`);
-    return rowCount === 1;
-  } finally {
-    await client.end();
-  }
-}
 
 const INT8_OID = 20;
 const DATE_OID = 1082;
@@ -67,7 +51,7 @@ export function poolOf(options: PoolOptions, size: number, settings: readonly st
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
     keepPrepared(client, names);
-    if (settings === CUSTOM_PLANS) nameEnvironments(client);
+    if (isDistributed(client)) nameEnvironments(client);
   });
   return pool;
 }

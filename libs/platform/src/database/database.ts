@@ -6,13 +6,7 @@ import type { Clock, ProjectScope } from '#kernel';
 import { postgresWakeLine } from '../wakes/postgres-wake-line.js';
 import { type Wake, type WakeLine, Wakes } from '../wakes/wakes.js';
 import { AskedTogether } from './asked-together.js';
-import {
-  CUSTOM_PLANS,
-  GENERIC_PLANS,
-  isDistributedOver,
-  poolOf,
-  type PoolOptions,
-} from './connection-pool.js';
+import { GENERIC_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
 import { copyIn } from './copy-in.js';
 import { letIdle, READ_ONLY, readOnlyWithin } from './read-only.js';
 import type { ReadReplica } from './read-replica.js';
@@ -91,9 +85,7 @@ export class Database {
   }
 
   static async connect(options: DatabaseOptions): Promise<Database> {
-    const isDistributed = await isDistributedOver(options.url);
-    const [settings, single] = isDistributed ? [CUSTOM_PLANS, CUSTOM_PLANS] : [[], GENERIC_PLANS];
-    const pool = poolOf(options, options.poolSize, settings);
+    const pool = poolOf(options, options.poolSize);
     const dialect = new ScopedPostgresDialect(pool);
     const orm = await MikroORM.init({
       entities: [...options.entities],
@@ -104,14 +96,11 @@ export class Database {
       ensureDatabase: false,
       allowGlobalContext: false,
     });
-    const statements = (connections: number) =>
-      new SingleStatements(poolOf(options, connections, single), isDistributed);
-    const database = new Database(
-      orm,
-      pool,
-      { lookUps: statements(LOOK_UP_CONNECTIONS), lists: statements(LIST_CONNECTIONS) },
-      options,
-    );
+    const single = {
+      lookUps: new SingleStatements(poolOf(options, LOOK_UP_CONNECTIONS, GENERIC_PLANS)),
+      lists: new SingleStatements(poolOf(options, LIST_CONNECTIONS, GENERIC_PLANS)),
+    };
+    const database = new Database(orm, pool, single, options);
     if (options.readUrl !== undefined) await database.#follow({ ...options, url: options.readUrl });
     return database;
   }

@@ -9,14 +9,20 @@ export class UnsafeSessionError extends Error {}
 interface Session {
   readonly user: string;
   readonly is_secured: boolean;
+  readonly is_distributed: boolean;
   readonly pid: number;
 }
 
 /** The role and what row-level security says of itself; its tables are missing before the first migration. */
 const SESSION = `select current_user as "user", pg_backend_pid() as pid, current_setting('row_security') = 'on'
-  and row_security_active(to_regclass('platform.outbox')) is not false as is_secured`;
+  and row_security_active(to_regclass('platform.outbox')) is not false as is_secured,
+  exists (select 1 from pg_extension where extname = 'citus') as is_distributed`;
+
+/** Citus finds the node of a statement when it plans it for its values. */
+const CUSTOM_PLANS = 'set plan_cache_mode = force_custom_plan';
 
 const serverProcesses = new WeakMap<pg.ClientBase, number>();
+const toCitus = new WeakSet<pg.ClientBase>();
 
 /** A pool whose connections have `role` and `settings` (`name = value`) before anybody gets them. */
 export function sessionPool(
@@ -43,7 +49,13 @@ async function beginSession(
   const session = (results as pg.QueryResult<Session>[]).at(-1)?.rows[0];
   refuseUnsafe(session, role);
   serverProcesses.set(client, session.pid);
+  if (!session.is_distributed) return;
+  toCitus.add(client);
+  await client.query(CUSTOM_PLANS);
 }
+
+/** Whether it leads to the coordinator of a Citus cluster. */
+export const isDistributed = (client: pg.ClientBase): boolean => toCitus.has(client);
 
 /** Looks again, on one connection: throws `UnsafeSessionError` where the role is lost, or a pooler gives sessions away. */
 export async function checkPool(pool: pg.Pool, role: DatabaseRole): Promise<void> {
