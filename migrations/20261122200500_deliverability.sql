@@ -285,22 +285,6 @@ create policy system_rows on deliverability.destination_lines to mailwright_syst
 grant select, delete on deliverability.distrust_reports, deliverability.slowed_destinations, deliverability.destination_budgets,
   deliverability.destination_lines to mailwright_system;
 
-create function deliverability.is_verified_elsewhere(wanted text) returns boolean
-  language plpgsql volatile security definer set search_path = pg_catalog as $$
-begin
-  perform pg_advisory_xact_lock(hashtextextended('sending domain ' || wanted, 0));
-  return exists (
-    select 1 from deliverability.sending_domains d
-    where d.domain_name = wanted and d.tenant_id <> platform.tenant_id()
-      and d.verified_at is not null and d.status <> 'EXPIRED'
-  );
-end $$;
-comment on function deliverability.is_verified_elsewhere is
-  'Whether a verified domain of another tenant has the name: the app sees only its own environment''s rows. Locks the name until '
-  'the transaction ends, so that of two tenants who verify it at once the second one sees the first.';
-revoke all on function deliverability.is_verified_elsewhere from public;
-grant execute on function deliverability.is_verified_elsewhere to mailwright_app;
-
 create function deliverability.find_tracking_host(wanted text)
   returns table (environment_ids bigint[], is_verified boolean)
   language sql stable security definer set search_path = pg_catalog as $$

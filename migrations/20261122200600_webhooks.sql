@@ -84,13 +84,3 @@ call platform.protect('webhooks.deliveries', 'select, insert, update');
 call platform.protect('webhooks.attempts', 'select');
 -- What a receiver answered may repeat whom the event was about: an erasure empties it.
 grant update (error) on webhooks.attempts to mailwright_app;
-
-create function webhooks.listeners() returns table (environment_id bigint, event_types text[])
-  language sql stable security definer set search_path = pg_catalog as $$
-  select e.environment_id, e.event_types from webhooks.endpoints e where e.status = 'ENABLED'
-$$;
-comment on function webhooks.listeners is
-  'The environments with enabled endpoints, and the types of events that they ask for: every process keeps them, so as not to '
-  'ask for each event.';
-revoke all on function webhooks.listeners from public;
-grant execute on function webhooks.listeners to mailwright_app, mailwright_system;

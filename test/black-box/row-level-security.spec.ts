@@ -40,7 +40,6 @@ const DEFINERS: Readonly<Record<string, string>> = {
   'billing.receive_stripe_event': 'adds an event whose signature was checked; says whether it was there',
   'deliverability.find_tracking_host':
     'numbers of environments, for the exact name of a host that points here: whoever calls it finds out as much',
-  'deliverability.is_verified_elsewhere': 'yes or no, for the name of a domain',
   'deliverability.report_distrust':
     'notes that mail to a mailbox provider comes back, whose budgets all projects share',
   'deliverability.slow_destination':
@@ -49,8 +48,6 @@ const DEFINERS: Readonly<Record<string, string>> = {
   'deliverability.take_budgets': 'takes from the budgets of mailbox providers, which all projects share',
   'platform.hit_rate_limits': 'counts up one window by several hits',
   'platform.kept_from': 'a day: up to when old rows were let go',
-  'webhooks.listeners':
-    'numbers of environments and types of events, for a process to know which to write down',
 };
 
 const REFUSED = '42501';

@@ -40,7 +40,7 @@ export class DomainVerdicts {
       if (current.requiredRecords.some(({ id }) => !verdicts.has(id))) return false;
       if ((await this.requests.state(scope, checkId)) !== 'PENDING') return true;
       const { status, domainName } = current;
-      const isAnothers = !isVerified(status) && (await this.domains.isVerifiedElsewhere(domainName));
+      const isAnothers = !isVerified(status) && (await this.domains.isVerifiedElsewhere(scope, domainName));
       current.check(verdicts, isAnothers, this.clock.now());
       if (current.status !== status) await this.#announce(scope, current);
       await this.requests.finish(scope, checkId);

@@ -21,8 +21,9 @@ export class SendingDomainRules {
   }
 
   /** Throws `SendingDomainExistsError` when another tenant has verified the name; until the transaction ends, none does. */
-  async refuseTaken(domainName: string): Promise<void> {
-    if (await this.domains.isVerifiedElsewhere(domainName)) throw new SendingDomainExistsError('taken');
+  async refuseTaken(scope: ProjectScope, domainName: string): Promise<void> {
+    if (await this.domains.isVerifiedElsewhere(scope, domainName))
+      throw new SendingDomainExistsError('taken');
   }
 
   /** Throws `SendingDomainInUseError` while a campaign is sending. */

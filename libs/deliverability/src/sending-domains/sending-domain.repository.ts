@@ -58,12 +58,24 @@ export class SendingDomainRepository {
     this.database.em.remove(domain);
   }
 
-  /** Whether a verified domain of another tenant has the name; the answer holds until the transaction ends. */
-  async isVerifiedElsewhere(domainName: string): Promise<boolean> {
-    const { rows } = await sql<{ taken: boolean }>`
-      select deliverability.is_verified_elsewhere(${domainName}) as taken
-    `.execute(this.database.tables());
-    return rows[0]!.taken;
+  /**
+   * Whether a verified domain of another tenant has the name; the answer holds until the open transaction ends, so that of two
+   * tenants who verify it at once the second one sees the first.
+   */
+  async isVerifiedElsewhere({ tenantId }: ProjectScope, domainName: string): Promise<boolean> {
+    await sql`select pg_advisory_xact_lock(hashtextextended('sending domain ' || ${domainName}::text, 0))`.execute(
+      this.database.tables(),
+    );
+    // The scope shows the domain of one environment.
+    const others = await this.database.statement(
+      'system',
+      sql<{ id: number }>`
+        select d.id from deliverability.sending_domains d
+        where d.domain_name = ${domainName} and d.tenant_id <> ${tenantId}
+          and d.verified_at is not null and d.status <> 'EXPIRED' limit 1
+      `,
+    );
+    return others.length > 0;
   }
 
   #find(scope: ProjectScope, lockMode: LockMode): Promise<SendingDomain | null> {

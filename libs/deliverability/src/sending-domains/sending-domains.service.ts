@@ -29,7 +29,7 @@ export class SendingDomainsService {
     if ((await this.domains.find(scope)) !== null) throw new SendingDomainExistsError('one-each');
     const { returnPathHost, records, keys } = await this.maker.make(scope, name);
     await this.database.transaction(scope, async () => {
-      await this.rules.refuseTaken(name);
+      await this.rules.refuseTaken(scope, name);
       const now = this.clock.now();
       const domain = new SendingDomain(scope, name, returnPathHost, now);
       await this.domains.add(domain);
@@ -52,7 +52,7 @@ export class SendingDomainsService {
     const { returnPathHost, records, keys } = await this.maker.make(scope, name);
     await this.database.transaction(scope, async () => {
       const domain = await this.#lockFree(scope);
-      await this.rules.refuseTaken(name);
+      await this.rules.refuseTaken(scope, name);
       const now = this.clock.now();
       this.domains.removeRecords(domain);
       domain.rename(name, returnPathHost, now);

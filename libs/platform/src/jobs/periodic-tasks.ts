@@ -61,9 +61,13 @@ export class PeriodicTasks {
     const rows = await this.database.statement(
       'system',
       sql`
-        insert into platform.schedule as s (name, last_run_at) values (${task.name}, ${present})
-        on conflict (name) do update set last_run_at = excluded.last_run_at where s.last_run_at <= ${ranBefore}
-        returning name
+        with added as (
+          insert into platform.schedule (name, last_run_at) values (${task.name}, ${present}) on conflict do nothing returning name
+        ), taken as (
+          update platform.schedule set last_run_at = ${present} where name = ${task.name} and last_run_at <= ${ranBefore}
+          returning name
+        )
+        select name from added union all select name from taken
       `,
     );
     return rows.length === 1;

@@ -48,10 +48,12 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
 
   /** Learns who listens now. */
   async refresh(): Promise<void> {
-    // A function by its definer's rights: who listens is known before there is a scope.
-    const { rows } = await sql<{ environmentId: number; eventTypes: string[] }>`
-      select environment_id, event_types from webhooks.listeners()
-    `.execute(this.database.unscopedTables());
+    const rows = await this.database.statement(
+      'system',
+      sql<{ environmentId: number; eventTypes: string[] }>`
+        select environment_id as "environmentId", event_types as "eventTypes" from webhooks.endpoints where status = 'ENABLED'
+      `,
+    );
     const grouped = Map.groupBy(rows, ({ environmentId }) => environmentId);
     this.#failures = 0;
     this.#listeners = new Map(

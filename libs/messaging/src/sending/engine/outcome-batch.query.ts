@@ -183,8 +183,8 @@ function mayGo(kinds: readonly DeliveryKind[], wanted: OutcomeBatchParts['wanted
     OPT_IN: sql`true`,
     TEST: sql`true`,
   };
-  const cases = kinds.map((kind) => sql`when ${sql.lit(kind)} then ${conditions[kind]}`);
-  return cases.length === 0 ? sql`false` : sql`case d.kind ${sql.join(cases, sql` `)} else false end`;
+  const cases = kinds.map((kind) => sql`when d.kind = ${sql.lit(kind)} then ${conditions[kind]}`);
+  return cases.length === 0 ? sql`false` : sql`case ${sql.join(cases, sql` `)} else false end`;
 }
 
 const uuids = (ids: readonly string[]) => sql`${`{${ids.join()}}`}::uuid[]`;

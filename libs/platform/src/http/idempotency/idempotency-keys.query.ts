@@ -53,8 +53,8 @@ export class IdempotencyKeysQuery {
         on conflict (environment_id, api_key_id, method, path, key) do update
           set body_hash = excluded.body_hash, status = null, body = null, locked_until = excluded.locked_until,
             created_at = excluded.created_at, expires_at = excluded.expires_at
-          where k.expires_at <= ${present}
-            or (k.status is null and k.locked_until <= ${present}
+          where k.expires_at <= excluded.created_at
+            or (k.status is null and k.locked_until <= excluded.created_at
               and k.body_hash in (excluded.body_hash, ${UNKNOWN_HASH}))
         returning locked_until`.execute(this.database.tables());
       const [lock] = taken.rows;
