@@ -366,7 +366,8 @@ revoke all on function billing.receive_stripe_event from public;
 grant execute on function billing.receive_stripe_event to mailwright_app, mailwright_system;
 
 create function billing.fold_settlements(tenant bigint, period timestamptz, now_used bigint, now_released bigint)
-  returns void language sql set search_path = pg_catalog as $$
+  returns void language plpgsql set search_path = pg_catalog as $$
+begin
   with waiting as (
     delete from billing.email_settlements s where s.tenant_id = tenant and s.period_start = period
     returning s.used, s.released
@@ -377,8 +378,8 @@ create function billing.fold_settlements(tenant bigint, period timestamptz, now_
   update billing.email_usage u
   set reserved = greatest(0, u.reserved - s.used - s.released), used = u.used + s.used
   from settled s
-  where u.tenant_id = tenant and u.period_start = period and s.used + s.released > 0
-$$;
+  where u.tenant_id = tenant and u.period_start = period and s.used + s.released > 0;
+end $$;
 comment on function billing.fold_settlements is
   'Adds what was settled, waiting rows included, to a row of email_usage that the caller has locked.';
 
@@ -417,13 +418,15 @@ revoke all on function billing.fold_settlements, billing.reserve_emails, billing
 grant execute on function billing.fold_settlements, billing.reserve_emails, billing.settle_emails
   to mailwright_app, mailwright_system;
 
-create function billing.expire_monthly_credits(account billing.credit_accounts, at timestamptz) returns void
-  language sql set search_path = pg_catalog as $$
-  insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, description, created_at)
-  select platform.new_id(), account.tenant_id, 'EXPIRATION', -account.monthly, -account.monthly, 'Monthly credits that were not used', at
-  where account.monthly > 0
-$$;
-comment on function billing.expire_monthly_credits is 'Ends what is left of the account''s monthly credits.';
+create function billing.expire_monthly_credits(tenant bigint, credits bigint, at timestamptz) returns void
+  language plpgsql set search_path = pg_catalog as $$
+begin
+  if credits > 0 then
+    insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, description, created_at)
+    values (platform.new_id(), tenant, 'EXPIRATION', -credits, -credits, 'Monthly credits that were not used', at);
+  end if;
+end $$;
+comment on function billing.expire_monthly_credits is 'Ends what was not used of monthly credits.';
 
 create function billing.lock_credits(tenant bigint, at timestamptz) returns billing.credit_accounts
   language plpgsql set search_path = pg_catalog as $$
@@ -432,7 +435,7 @@ begin
   insert into billing.credit_accounts (tenant_id) values (tenant) on conflict do nothing;
   select * into account from billing.credit_accounts a where a.tenant_id = tenant for update;
   if account.monthly > 0 and account.monthly_until <= at then
-    perform billing.expire_monthly_credits(account, at);
+    perform billing.expire_monthly_credits(tenant, account.monthly, at);
     select * into account from billing.credit_accounts a where a.tenant_id = tenant;
   end if;
   return account;
@@ -450,7 +453,7 @@ begin
     return 0;
   end if;
   if account.month_start is distinct from started then
-    perform billing.expire_monthly_credits(account, at);
+    perform billing.expire_monthly_credits(tenant, account.monthly, at);
     missing := credits;
   else
     missing := greatest(0, credits - account.month_credits);
@@ -515,9 +518,8 @@ begin
     insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, reference_id, description, created_at)
     values (platform.new_id(), tenant, 'REFUND', unused, unused_monthly, held.reference_id, about, at);
   end if;
-  if unused_monthly > 0 and (held.monthly_until is distinct from account.monthly_until or held.monthly_until <= at) then
-    insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, description, created_at)
-    values (platform.new_id(), tenant, 'EXPIRATION', -unused_monthly, -unused_monthly, 'Monthly credits that were not used', at);
+  if held.monthly_until is distinct from account.monthly_until or held.monthly_until <= at then
+    perform billing.expire_monthly_credits(tenant, unused_monthly, at);
   end if;
   update billing.credit_accounts a set depleted_at = at where a.tenant_id = tenant and a.balance = 0 and a.depleted_at is null;
   newly_depleted := found;

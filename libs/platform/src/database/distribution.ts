@@ -33,6 +33,13 @@ const COPYING = `select create_reference_table($1)
 const TELLING = `select citus_add_local_table_to_metadata($1, true)
   where not exists (select 1 from pg_dist_partition where logicalrelid = $1::regclass and not autoconverted)`;
 
+/** The numbers that were given out last; none of a table where nothing was. */
+const IDENTITIES = `
+  select t.name, a.attname as column, s.last
+  from unnest($1::text[]) t(name) join pg_attribute a on a.attrelid = t.name::regclass and a.attidentity <> ''
+  cross join lateral pg_sequence_last_value(pg_get_serial_sequence(t.name, a.attname)) s(last)
+  where s.last is not null`;
+
 /** Tables with billing and access are few and small, and jobs and events are taken across environments. */
 const TABLES = `
   select c.oid::regclass::text as name, coalesce(d.partmethod = 'h', false) as "isDistributed", c.relpersistence = 'u' as "isUnlogged",
@@ -94,9 +101,19 @@ export function distribute(ownerUrl: string): Promise<Distribution> {
       ]);
       first ??= name;
     }
-    for (const { name, isUnlogged } of local) if (!isUnlogged) await client.query(TELLING, [name]);
+    await tell(client, names(local.filter(({ isUnlogged }) => !isUnlogged)));
     return { distributed: names(missing), unchanged: names(before), local: names(local) };
   });
+}
+
+/** Citus makes another table of each, and of those that it refers to, whose identities would begin at 1 again. */
+async function tell(client: pg.Client, tables: readonly string[]): Promise<void> {
+  await client.query('begin');
+  const { rows: identities } = await client.query(IDENTITIES, [tables]);
+  for (const table of tables) await client.query(TELLING, [table]);
+  for (const { name, column, last } of identities)
+    await client.query('select setval(pg_get_serial_sequence($1, $2), $3)', [name, column, last]);
+  await client.query('commit');
 }
 
 const names = (tables: readonly Table[]): readonly string[] => tables.map(({ name }) => name);
