@@ -14,7 +14,7 @@ export function recipientsAmong(
   asOf: Date,
 ): RawBuilder<unknown> {
   return sql`
-    select b.id as subscriber_id, b.email as address, b.email_key as address_key
+    select b.environment_id, b.id as subscriber_id, b.email as address, b.email_key as address_key
     from ${people} b.environment_id = ${scope.environmentId}
       and (b.paused_until is null or b.paused_until <= ${asOf})
       and exists (

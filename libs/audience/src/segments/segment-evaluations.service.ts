@@ -108,7 +108,7 @@ export class SegmentEvaluations {
   async #fill({ environmentId, id }: Segment, predicate: RawBuilder<boolean>, now: Date): Promise<number> {
     const { numAffectedRows = 0n } = await sql`
       insert into audience.segment_members (subscriber_id, segment_id, environment_id, added_at)
-      select b.id, ${id}, ${environmentId}, ${now} from audience.scoped_subscribers b
+      select b.id, ${id}, b.environment_id, ${now} from audience.scoped_subscribers b
       where b.environment_id = ${environmentId} and ${predicate}
     `.execute(this.database.tables());
     return Number(numAffectedRows);
