@@ -1108,6 +1108,7 @@ CREATE INDEX subscribers_of_status ON audience.subscribers USING btree (environm
 CREATE TRIGGER count_deleted AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS rows_before FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
 CREATE TRIGGER count_inserted AFTER INSERT ON audience.subscribers REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
 CREATE TRIGGER count_updated AFTER UPDATE ON audience.subscribers REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
+CREATE TRIGGER depersonalise_ledger AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.depersonalise_ledger();
 CREATE TRIGGER remove_traces AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.remove_traces();
 alter table audience.subscribers enable row level security;
 alter table audience.subscribers force row level security;
@@ -1440,22 +1441,25 @@ CREATE OR REPLACE FUNCTION audience.day_of(at timestamp with time zone)
 RETURN to_char((at AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD'::text);
 -- called by public
 
-CREATE OR REPLACE FUNCTION audience.depersonalise_ledger(erased_subscriber uuid)
- RETURNS void
+CREATE OR REPLACE FUNCTION audience.depersonalise_ledger()
+ RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog'
+ SET enable_seqscan TO 'off'
 AS $function$
+declare
+  gone record;
 begin
-  if exists (select 1 from audience.subscribers b where b.id = erased_subscriber) then
-    raise exception 'The subscriber is not erased.';
-  end if;
-  update audience.consent_ledger l
-  set source_url = null, ip_address = null, user_agent = null, consent_text = null
-  where l.environment_id = platform.environment_id() and l.subscriber_id = erased_subscriber;
+  for gone in select environment_id, array_agg(id) as ids from erased group by environment_id loop
+    update audience.consent_ledger
+    set source_url = null, ip_address = null, user_agent = null, consent_text = null
+    where environment_id = gone.environment_id and subscriber_id = any (gone.ids);
+  end loop;
+  return null;
 end $function$;
--- called by mailwright_app
-comment on function audience.depersonalise_ledger(uuid) is 'The one change of the consent ledger: it removes what tells of a person who was erased. That a consent to a topic was given and taken back, when and how, stays.';
+-- called by public
+comment on function audience.depersonalise_ledger() is 'The one change of the consent ledger: it removes what tells of who is erased. That a consent to a topic was given and taken back, when and how, stays.';
 
 CREATE OR REPLACE FUNCTION audience.describe_consent()
  RETURNS trigger
@@ -1638,6 +1642,13 @@ begin
 end $function$;
 -- called by mailwright_app
 comment on function audience.reserve_subscribers(integer,bigint,bigint) is 'How many of `wanted` new subscribers the caller''s transaction may make, where the tenant may have `most`; others near the limit wait until it ends. Further than `room` from it they are made side by side: their lock is shared, taken before they count, and given back before one waits to have it alone. Each step sees what was committed before it.';
+
+CREATE OR REPLACE FUNCTION audience.utf8(value text)
+ RETURNS bytea
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN convert_to(value, 'UTF8'::name);
+-- called by public
 
 create schema billing;
 grant usage on schema billing to mailwright_app;
@@ -2057,23 +2068,26 @@ end $function$;
 -- called by mailwright_app, mailwright_system
 comment on function billing.book_credits() is 'Numbers a new row of the ledger, says what the balance is after it, and changes the account with it.';
 
-CREATE OR REPLACE FUNCTION billing.expire_monthly_credits(account billing.credit_accounts, at timestamp with time zone)
+CREATE OR REPLACE FUNCTION billing.expire_monthly_credits(tenant bigint, credits bigint, at timestamp with time zone)
  RETURNS void
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO 'pg_catalog'
 AS $function$
-  insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, description, created_at)
-  select platform.new_id(), account.tenant_id, 'EXPIRATION', -account.monthly, -account.monthly, 'Monthly credits that were not used', at
-  where account.monthly > 0
-$function$;
+begin
+  if credits > 0 then
+    insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, description, created_at)
+    values (platform.new_id(), tenant, 'EXPIRATION', -credits, -credits, 'Monthly credits that were not used', at);
+  end if;
+end $function$;
 -- called by mailwright_app, mailwright_system
-comment on function billing.expire_monthly_credits(billing.credit_accounts,timestamp with time zone) is 'Ends what is left of the account''s monthly credits.';
+comment on function billing.expire_monthly_credits(bigint,bigint,timestamp with time zone) is 'Ends what was not used of monthly credits.';
 
 CREATE OR REPLACE FUNCTION billing.fold_settlements(tenant bigint, period timestamp with time zone, now_used bigint, now_released bigint)
  RETURNS void
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO 'pg_catalog'
 AS $function$
+begin
   with waiting as (
     delete from billing.email_settlements s where s.tenant_id = tenant and s.period_start = period
     returning s.used, s.released
@@ -2084,8 +2098,8 @@ AS $function$
   update billing.email_usage u
   set reserved = greatest(0, u.reserved - s.used - s.released), used = u.used + s.used
   from settled s
-  where u.tenant_id = tenant and u.period_start = period and s.used + s.released > 0
-$function$;
+  where u.tenant_id = tenant and u.period_start = period and s.used + s.released > 0;
+end $function$;
 -- called by mailwright_app, mailwright_system
 comment on function billing.fold_settlements(bigint,timestamp with time zone,bigint,bigint) is 'Adds what was settled, waiting rows included, to a row of email_usage that the caller has locked.';
 
@@ -2102,7 +2116,7 @@ begin
     return 0;
   end if;
   if account.month_start is distinct from started then
-    perform billing.expire_monthly_credits(account, at);
+    perform billing.expire_monthly_credits(tenant, account.monthly, at);
     missing := credits;
   else
     missing := greatest(0, credits - account.month_credits);
@@ -2129,7 +2143,7 @@ begin
   insert into billing.credit_accounts (tenant_id) values (tenant) on conflict do nothing;
   select * into account from billing.credit_accounts a where a.tenant_id = tenant for update;
   if account.monthly > 0 and account.monthly_until <= at then
-    perform billing.expire_monthly_credits(account, at);
+    perform billing.expire_monthly_credits(tenant, account.monthly, at);
     select * into account from billing.credit_accounts a where a.tenant_id = tenant;
   end if;
   return account;
@@ -2278,9 +2292,8 @@ begin
     insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, reference_id, description, created_at)
     values (platform.new_id(), tenant, 'REFUND', unused, unused_monthly, held.reference_id, about, at);
   end if;
-  if unused_monthly > 0 and (held.monthly_until is distinct from account.monthly_until or held.monthly_until <= at) then
-    insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, description, created_at)
-    values (platform.new_id(), tenant, 'EXPIRATION', -unused_monthly, -unused_monthly, 'Monthly credits that were not used', at);
+  if held.monthly_until is distinct from account.monthly_until or held.monthly_until <= at then
+    perform billing.expire_monthly_credits(tenant, unused_monthly, at);
   end if;
   update billing.credit_accounts a set depleted_at = at where a.tenant_id = tenant and a.balance = 0 and a.depleted_at is null;
   newly_depleted := found;

@@ -426,8 +426,11 @@ describe('the audience', () => {
       const resend = () => client.post(at(email, `/consents/${topics.double}/resend`));
       await mailTo(email);
       const aMinuteLater = () =>
-        system.database.query(`update audience.confirmations set created_at = created_at - interval '61 s'
-          where subscriber_id = (select id from audience.subscribers where email = '${email}' and environment_id = ${project.test.environmentId})`);
+        system.database.query(
+          `update audience.confirmations set created_at = $1 where environment_id = $2 and subscriber_id = (
+             select id from audience.subscribers where environment_id = $2 and email = $3)`,
+          [new Date(Date.now() - 61_000), project.test.environmentId, email],
+        );
       for (let time = 1; time <= 5; time += 1) {
         const accepted = await resend();
         expect([time, accepted.status, accepted.text]).toEqual([time, 202, '']);

@@ -35,7 +35,7 @@ const DEFINERS: Readonly<Record<string, string>> = {
   'access.next_key': 'the scope’s own sequence',
   'access.next_subscriber_keys': 'the scope’s own sequence',
   'access.projects_of_tenant': 'a count of the scope’s tenant',
-  'audience.depersonalise_ledger': 'empties columns of the scope’s own rows, of people who are erased',
+  'audience.depersonalise_ledger': 'a trigger, which cannot be called',
   'audience.live_subscribers_of_tenant': 'a count of the scope’s tenant',
   'billing.receive_stripe_event': 'adds an event whose signature was checked; says whether it was there',
   'deliverability.find_tracking_host':

@@ -10,7 +10,7 @@ export { Database } from './database/database.js';
 export { databaseFailure } from './database/database-failure.js';
 export { drainEnvironments } from './database/environments-due.js';
 export { countOf, limitOf, ListOrder, NEWEST_FIRST, totalOf } from './database/list-order.js';
-export { environmentOf, neverJoined } from './database/planner.js';
+export { environmentOf, isOf, neverJoined } from './database/planner.js';
 export { prepared } from './database/prepared.js';
 export { excessiveRights, refuseUnfitDatabase } from './database/fit-database.js';
 export { PendingMigrationsError } from './database/migration-records.js';

@@ -21,6 +21,6 @@ export class AddressDigests {
   /** The digest as SQL (bytea) of a text column of address keys, for sets of rows. */
   ofColumn({ environmentId }: ProjectScope, emailKey: RawBuilder<unknown>): RawBuilder<Buffer> {
     const { inner, outer } = new AddressDigest(this.#key, environmentId).pads;
-    return sql<Buffer>`sha256(${outer}::bytea || sha256(${inner}::bytea || convert_to(${emailKey}, 'UTF8')))`;
+    return sql<Buffer>`sha256(${outer}::bytea || sha256(${inner}::bytea || audience.utf8(${emailKey})))`;
   }
 }

@@ -28,7 +28,6 @@ export class ErasureRepository {
     await sql`
       delete from audience.subscribers where environment_id = ${scope.environmentId} and id = ${subscriberId}
     `.execute(tables);
-    await sql`select audience.depersonalise_ledger(${subscriberId})`.execute(tables);
     const addressDigest = this.digests.of(scope, emailKey).toString('hex');
     const event = SubscriberErased({ subscriberId, addressDigest, erasedAt: at.toISOString() });
     await publish(this.database, scope, event);

@@ -220,7 +220,7 @@ describe('erasure', () => {
     const attempts = [
       sql`update audience.consent_ledger set ip_address = null`,
       sql`delete from audience.consent_ledger`,
-      sql`select audience.depersonalise_ledger(${id})`,
+      sql`select audience.depersonalise_ledger()`,
     ];
     for (const attempt of attempts) {
       await expect(

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { environmentOf, neverJoined } from '#platform';
+import { environmentOf, isOf, neverJoined } from '#platform';
 import type { AudienceBreakdown } from './recipient.js';
 
 /** Comes before every id (RFC 9562 §5.9). */
@@ -14,7 +14,7 @@ export function recipientsAmong(
   asOf: Date,
 ): RawBuilder<unknown> {
   return sql`
-    select b.id as subscriber_id, b.email as address, b.email_key as address_key
+    select b.environment_id, b.id as subscriber_id, b.email as address, b.email_key as address_key
     from ${people} b.environment_id = ${scope.environmentId}
       and (b.paused_until is null or b.paused_until <= ${asOf})
       and exists (
@@ -45,7 +45,7 @@ export function recipientsInOrder(
   const environment = environmentOf(scope);
   const isSubscribed = sql`exists (
     select 1 from audience.consents c
-    where (c.environment_id = ${environment}) is true and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${standing(asOf)}
+    where ${isOf(scope, sql`c.environment_id`)} and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${standing(asOf)}
     ${neverJoined}
   )`;
   const isOfOneTopic = chunk.frozen === undefined && topicIds.length === 1;
@@ -53,7 +53,7 @@ export function recipientsInOrder(
     candidates as materialized (${candidates(environment, topicIds, asOf, chunk)} order by 1 limit ${chunk.size}),
     people as materialized (
       select b.id, b.email, b.email_key, b.locale, b.time_zone from audience.subscribers b
-      where (b.environment_id = ${environment}) is true and b.id = any(array(select subscriber_id from candidates))
+      where ${isOf(scope, sql`b.environment_id`)} and b.id = any(array(select subscriber_id from candidates))
         and (b.paused_until is null or b.paused_until <= ${asOf})
     ),
     audience as (

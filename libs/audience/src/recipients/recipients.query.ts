@@ -87,7 +87,7 @@ export class RecipientsQuery {
       const audience = await this.#chosen(scope, chosen, asOf);
       await sql`
         insert into audience.frozen_audience_members (audience_id, subscriber_id, environment_id)
-        select ${id}, a.subscriber_id, ${scope.environmentId} from (${audience}) a
+        select ${id}, a.subscriber_id, a.environment_id from (${audience}) a
       `.execute(this.#db);
       await endSets(this.database);
     });
@@ -178,23 +178,22 @@ export class RecipientsQuery {
     subscriberIds: readonly string[],
     now: Date,
   ): Promise<ReadonlyMap<string, Recipient>> {
-    const environment = environmentOf(scope);
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<Recipient>`
         select b.id as subscriber_id, b.email, b.first_name, b.last_name, b.phone, b.locale, b.time_zone,
-          ${activeValues(environment)} as custom_fields, coalesce(c.names, '{}') as topic_names,
+          ${activeValues(scope)} as custom_fields, coalesce(c.names, '{}') as topic_names,
           case when s.email_key is not null then 'suppressed' when c.names is null then 'unsubscribed'
             when b.paused_until > ${now} then 'paused' end as obstacle
         from unnest(${[...subscriberIds]}::uuid[]) wanted(id)
         cross join lateral (
           select * from audience.subscribers b
-          where b.environment_id = ${environment} and b.id = wanted.id ${neverJoined}
+          where b.environment_id = ${environmentOf(scope)} and b.id = wanted.id ${neverJoined}
         ) b
-        left join audience.suppressions s on s.environment_id = ${environment} and s.email_key = b.email_key
+        left join audience.suppressions s on s.environment_id = ${environmentOf(scope)} and s.email_key = b.email_key
         left join lateral (
           select array_agg(t.name order by t.name, t.id) as names
           from audience.consents c join audience.topics t on t.environment_id = c.environment_id and t.id = c.topic_id
-          where c.environment_id = ${environment} and c.subscriber_id = b.id and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
+          where c.environment_id = ${environmentOf(scope)} and c.subscriber_id = b.id and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
         ) c on true
       `.execute(this.#db);
       const defaults = templateDefaults(await this.fields.definitions(scope));

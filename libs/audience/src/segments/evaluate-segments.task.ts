@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { environmentScopes } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
 import { awaiting, Database, forEachApart, PeriodicTask, publish } from '#platform';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
@@ -56,7 +57,7 @@ export class EvaluateSegments extends PeriodicTask {
     return this.database.system(async () => {
       const { rows } = await sql<StaleSegment>`
         select s.id as segment_id, s.is_due, e.tenant_id, e.project_id, e.environment_id, e.environment
-        from audience.segments s cross join lateral access.find_environment(s.environment_id) e
+        from audience.segments s join ${environmentScopes} e on e.environment_id = s.environment_id
         where s.type = 'DYNAMIC' and (s.is_due or s.evaluated_at <= ${before}) and s.status <> 'ARCHIVED'
           and s.id::text not in (${awaiting(SegmentDue.eventName, SEGMENT_JOB, 'segmentId')})
         order by s.evaluated_at nulls first, s.id

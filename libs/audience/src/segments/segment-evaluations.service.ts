@@ -108,7 +108,7 @@ export class SegmentEvaluations {
   async #fill({ environmentId, id }: Segment, predicate: RawBuilder<boolean>, now: Date): Promise<number> {
     const { numAffectedRows = 0n } = await sql`
       insert into audience.segment_members (subscriber_id, segment_id, environment_id, added_at)
-      select b.id, ${id}, ${environmentId}, ${now} from audience.scoped_subscribers b
+      select b.id, ${id}, b.environment_id, ${now} from audience.scoped_subscribers b
       where b.environment_id = ${environmentId} and ${predicate}
     `.execute(this.database.tables());
     return Number(numAffectedRows);
@@ -116,22 +116,23 @@ export class SegmentEvaluations {
 
   /**
    * A full join is hashed or merged, whatever the planner believes of a segment that has just grown: as two anti joins
-   * the sets were compared row by row. Nobody changes the segment's rows meanwhile, since it is locked, so their places hold.
+   * the sets were compared row by row. Nobody changes the segment's rows meanwhile, since it is locked.
    */
   async #compare({ environmentId, id }: Segment, predicate: RawBuilder<boolean>, now: Date): Promise<number> {
     const { rows } = await sql<{ members: number; hasChanged: boolean }>`
       with current as materialized (
         select b.id from audience.scoped_subscribers b where b.environment_id = ${environmentId} and ${predicate}
       ), difference as materialized (
-        select c.id as comes, m.place as goes
+        select c.id as comes, m.subscriber_id as goes
         from current c full join (
-          select subscriber_id, ctid as place from audience.segment_members
+          select subscriber_id from audience.segment_members
           where environment_id = ${environmentId} and segment_id = ${id}
         ) m on m.subscriber_id = c.id
         where c.id is null or m.subscriber_id is null
       ), gone as (
         delete from audience.segment_members
-        where ctid = any(array(select goes from difference where goes is not null)) and environment_id = ${environmentId}
+        where environment_id = ${environmentId} and segment_id = ${id}
+          and subscriber_id = any(array(select goes from difference where goes is not null))
         returning subscriber_id
       ), come as (
         insert into audience.segment_members (subscriber_id, segment_id, environment_id, added_at)

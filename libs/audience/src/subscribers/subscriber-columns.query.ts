@@ -1,12 +1,23 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { environmentOf } from '#platform';
+
+/** The keys of the project's archived fields: a value of type text[]. */
+export function archivedKeys(scope: ProjectScope): RawBuilder<string[]> {
+  return sql<string[]>`array(
+    select f.key from audience.custom_fields f where f.environment_id = ${environmentOf(scope)} and f.status = 'ARCHIVED'
+  )`;
+}
 
 /** The values of active fields of a table `b`, without those of archived fields, which stay in the row. */
-export const activeValues = (environment: RawBuilder<unknown>) => sql`case when b.custom_fields = '{}' then b.custom_fields else b.custom_fields - array(
-  select f.key from audience.custom_fields f where f.environment_id = ${environment} and f.status = 'ARCHIVED'
-) end`;
+export function activeValues(scope: ProjectScope): RawBuilder<unknown> {
+  return sql`case when b.custom_fields = '{}' then b.custom_fields else b.custom_fields - ${archivedKeys(scope)} end`;
+}
 
 /** The columns of a `SubscriberView`, of a table called `b`. */
-export const subscriberColumns = withCustomFields(activeValues(sql`b.environment_id`));
+export function subscriberColumns(scope: ProjectScope): RawBuilder<unknown> {
+  return withCustomFields(activeValues(scope));
+}
 
 /** The same of one who was made now, whose values are all of active fields. */
 export const newSubscriberColumns = withCustomFields(sql`b.custom_fields`);

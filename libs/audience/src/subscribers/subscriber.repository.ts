@@ -5,6 +5,7 @@ import { Database, environmentOf, prepared } from '#platform';
 import { addressLock } from '../addresses/address-lock.query.js';
 import type { AudienceTables } from '../audience-tables.js';
 import { Subscriber } from './subscriber.js';
+import { archivedKeys } from './subscriber-columns.query.js';
 
 const COLUMNS = [
   'id',
@@ -40,12 +41,7 @@ export class SubscriberRepository {
         .tables<AudienceTables>()
         .selectFrom('audience.subscribers')
         .select(COLUMNS)
-        .select(
-          sql<string[]>`array(
-            select f.key from audience.custom_fields f
-            where f.environment_id = ${environmentOf(scope)} and f.status = 'ARCHIVED'
-          )`.as('archivedKeys'),
-        )
+        .select(archivedKeys(scope).as('archivedKeys'))
         .where('environmentId', '=', environmentOf(scope))
         .where('emailKey', '=', emailKey)
         .forUpdate()

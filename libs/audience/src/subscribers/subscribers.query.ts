@@ -31,7 +31,7 @@ export class SubscribersQuery {
         select n.total, s.* from n
         left join (
           select b.* from p cross join lateral (
-            select ${subscriberColumns}, ${NEWEST_FIRST.place} as place from audience.subscribers b
+            select ${subscriberColumns(scope)}, ${NEWEST_FIRST.place} as place from audience.subscribers b
             where b.environment_id = ${environmentOf(scope)} and b.id = p.id
           ) b
         ) s on true
@@ -48,7 +48,7 @@ export class SubscribersQuery {
     const [subscriber] = await this.database.statement(
       scope,
       sql<SubscriberView>`
-        select ${subscriberColumns} from audience.subscribers b
+        select ${subscriberColumns(scope)} from audience.subscribers b
         where b.environment_id = ${environmentOf(scope)} and b.email_key = ${address.key}
       `,
     );

@@ -12,15 +12,28 @@ export function environmentOf({ environmentId }: Pick<ProjectScope, 'environment
   return sql<number>`(select ${environmentId}::bigint)`;
 }
 
+/** Whether a row is of the environment, as a condition that no index answers: another one must find the row. */
+export function isOf(
+  scope: Pick<ProjectScope, 'environmentId'>,
+  column: RawBuilder<unknown>,
+): RawBuilder<boolean> {
+  return sql<boolean>`(${column} = ${environmentOf(scope)}) is true`;
+}
+
 const HIDDEN_ENVIRONMENT = /\(select (\$?\d+)::bigint\)/g;
+const HIDDEN_COMPARISON = /\((\w+\.environment_id = \$\d+::bigint)\) is true/g;
 
 /** Lets a connection to Citus name each environment outright: its planner must know it, since it chooses the node by it. */
 export function nameEnvironments(client: pg.ClientBase): void {
   const query = client.query.bind(client) as (...parameters: unknown[]) => unknown;
   Object.assign(client, {
     query: (text: unknown, ...rest: unknown[]) =>
-      query(typeof text === 'string' ? text.replace(HIDDEN_ENVIRONMENT, '$1::bigint') : text, ...rest),
+      query(typeof text === 'string' ? withEnvironments(text) : text, ...rest),
   });
+}
+
+function withEnvironments(text: string): string {
+  return text.replace(HIDDEN_ENVIRONMENT, '$1::bigint').replace(HIDDEN_COMPARISON, '$1');
 }
 
 /**
