@@ -158,15 +158,16 @@ export class RecipientsQuery {
     topicIds: RawBuilder<unknown>,
     now: Date,
   ): RawBuilder<unknown> {
+    const environment = environmentOf(scope);
     return sql`exists (
       select 1 from audience.subscribers b
-      where b.id = ${subscriberId} and b.environment_id = ${environmentOf(scope)} and (b.paused_until is null or b.paused_until <= ${now})
+      where b.id = ${subscriberId} and b.environment_id = ${environment} and (b.paused_until is null or b.paused_until <= ${now})
         and exists (
           select 1 from audience.consents k
-          where k.subscriber_id = b.id and k.environment_id = b.environment_id and k.topic_id = any(${topicIds}) and k.status = 'SUBSCRIBED'
+          where k.subscriber_id = b.id and k.environment_id = ${environment} and k.topic_id = any(${topicIds}) and k.status = 'SUBSCRIBED'
         )
         and not exists (
-          select 1 from audience.suppressions s where s.environment_id = b.environment_id and s.email_key = b.email_key
+          select 1 from audience.suppressions s where s.environment_id = ${environment} and s.email_key = b.email_key
         )
     )`;
   }

@@ -63,7 +63,7 @@ export function outcomeBatchStatement(
           count(*) filter (where state in ('FAILED', 'SKIPPED')) as released
         from written
       ) n where n.period is not null and n.used + n.released > 0
-    ), ${marking(starting, lies, mayGo(kinds, wanted))}
+    ), ${marking(starting, lies, mayGo(scope, kinds, wanted))}
     select array_to_string(array(select id from marked), ',') as marked,
       (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'reason', reason)), '[]')
         from written where state = 'FAILED' and reason in (${RETURNED_CLASSES})) as returned,
@@ -169,22 +169,28 @@ function isOneOf(deliveries: readonly ClaimedDelivery[], lies: RawBuilder<unknow
 }
 
 /** Whether a delivery `d` of one of these kinds is still wanted; of another kind it is not. */
-function mayGo(kinds: readonly DeliveryKind[], wanted: OutcomeBatchParts['wanted']): RawBuilder<unknown> {
+function mayGo(
+  scope: ProjectScope,
+  kinds: readonly DeliveryKind[],
+  wanted: OutcomeBatchParts['wanted'],
+): RawBuilder<unknown> {
+  const environment = environmentOf(scope);
   const conditions = {
     CAMPAIGN: sql`exists (
       select 1 from messaging.campaigns c
-      where c.id = d.source_id and c.environment_id = d.environment_id and ${isSending} and ${wanted.ofCampaign}
+      where c.id = d.source_id and c.environment_id = ${environment} and ${isSending} and ${wanted.ofCampaign}
     )`,
     AUTOMATION: sql`exists (
       select 1 from messaging.automation_runs r join messaging.automation_versions v on v.id = r.version_id
         and v.environment_id = r.environment_id
-      where r.id = messaging.run_of_step(d.source_id) and r.environment_id = d.environment_id and ${wanted.ofAutomation}
+      where r.id = messaging.run_of_step(d.source_id) and r.environment_id = ${environment} and ${wanted.ofAutomation}
     )`,
     OPT_IN: sql`true`,
     TEST: sql`true`,
   };
-  const cases = kinds.map((kind) => sql`when d.kind = ${sql.lit(kind)} then ${conditions[kind]}`);
-  return cases.length === 0 ? sql`false` : sql`case ${sql.join(cases, sql` `)} else false end`;
+  const wantedOf = kinds.map((kind) => sql`(d.kind = ${sql.lit(kind)} and ${conditions[kind]})`);
+  // `is true` keeps the look-ups from being made joins.
+  return wantedOf.length === 0 ? sql`false` : sql`(${sql.join(wantedOf, sql` or `)}) is true`;
 }
 
 const uuids = (ids: readonly string[]) => sql`${`{${ids.join()}}`}::uuid[]`;
