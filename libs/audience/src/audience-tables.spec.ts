@@ -5,7 +5,7 @@ import { CustomField } from './custom-fields/custom-field.js';
 import { CustomFieldsService } from './custom-fields/custom-fields.service.js';
 import { Import } from './imports/import.js';
 import { Segment } from './segments/segment.js';
-import { Subscriber } from './subscribers/subscriber.js';
+import { SubscriberRepository } from './subscribers/subscriber.repository.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
 import { SubscribersService } from './subscribers/subscribers.service.js';
 import { Suppression } from './suppressions/suppression.js';
@@ -106,7 +106,7 @@ describe('What is written of the audience is read as it was', () => {
     const fields = audience.get(CustomFieldsService);
     for (const key of ['plan', 'shoe_size'])
       await fields.create(scope, { key, type: 'TEXT', displayName: key, isRequired: false });
-    const { id } = await audience.subscribe(scope, 'Ada@Example.com', await audience.topic(scope));
+    await audience.subscribe(scope, 'Ada@Example.com', await audience.topic(scope));
     const ofAda = address('ada@example.com');
     const subscribers = audience.get(SubscribersService);
     await subscribers.update(scope, ofAda, { customFields: { plan: 'pro', shoe_size: '38' } });
@@ -120,10 +120,10 @@ describe('What is written of the audience is read as it was', () => {
     });
     expect(updated).toMatchObject({ lastName: "O'Hara", customFields: { plan: 'free' } });
     expect(await audience.get(SubscribersQuery).byAddress(scope, ofAda)).toEqual(updated);
-    await audience.database.transaction(scope, async () => {
-      const subscriber = await audience.database.em.findOneOrFail(Subscriber, { id });
+    await audience.get(SubscriberRepository).edit(scope, ofAda.key, (subscriber) => {
       expect(subscriber.toView()).toEqual(updated);
       expect(subscriber.customFields).toEqual({ plan: 'free', shoe_size: '38' });
+      return Promise.resolve();
     });
   });
 });
