@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, isUuid, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, environmentOf } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { type Consent, isUnconfirmed } from '../consents/consent.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
@@ -96,7 +96,7 @@ export class ConfirmationsQuery {
       )
       .select(['f.id as confirmationId', 'f.subscriberId', 'f.topicIds', 'f.createdAt', 'f.expiresAt'])
       .select(['b.email', 'b.emailKey', 'b.firstName', 'b.locale', 's.emailKey as suppressedKey'])
-      .where('f.environmentId', '=', scope.environmentId)
+      .where('f.environmentId', '=', environmentOf(scope))
       .where('f.id', '=', confirmationId)
       .executeTakeFirst();
     return row ?? null;

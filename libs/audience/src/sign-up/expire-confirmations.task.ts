@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock } from '#kernel';
-import { Database, drainEnvironments, PeriodicTask } from '#platform';
+import { Database, drainEnvironments, PeriodicTask, environmentOf } from '#platform';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
 
 const CHUNK = 1_000;
@@ -31,10 +31,11 @@ export class ExpireConfirmations extends PeriodicTask {
 
   /** Returns the number of subscribers whose consents expired. */
   async #expire(environmentId: number, expired: RawBuilder<unknown>, most: number): Promise<number> {
+    const environment = environmentOf({ environmentId });
     const { rows } = await sql<{ id: string }>`
       select b.id from audience.subscribers b
-      where b.environment_id = ${environmentId} and b.id in (
-        select c.subscriber_id from ${expired} and c.environment_id = ${environmentId}
+      where b.environment_id = ${environment} and b.id in (
+        select c.subscriber_id from ${expired} and c.environment_id = ${environment}
       )
       limit ${most} for update skip locked
     `.execute(this.database.tables());

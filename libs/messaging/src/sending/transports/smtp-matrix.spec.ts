@@ -130,6 +130,7 @@ describe('a delivery to a relay', () => {
       delivery.id,
       fixture.clock.now(),
     ]);
+    await fixture.test.query(`update messaging.campaigns set front_at = '-infinity'`);
     return delivery.id;
   }
 
