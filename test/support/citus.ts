@@ -98,9 +98,10 @@ export async function createCitusDatabase(
   }
   const [coordinator = '', ...workers] = servers;
   const url = `${coordinator}/${name}`;
-  const join = (statement: string, server: string) => query(url, statement, [Number(new URL(server).port)]);
-  await join(`select citus_set_coordinator_host('127.0.0.1', $1)`, coordinator);
-  for (const worker of workers) await join(`select citus_add_node('127.0.0.1', $1)`, worker);
+  const introduce = (statement: string, server: string) =>
+    query(url, statement, [Number(new URL(server).port)]);
+  await introduce(`select citus_set_coordinator_host('127.0.0.1', $1)`, coordinator);
+  for (const worker of workers) await introduce(`select citus_add_node('127.0.0.1', $1)`, worker);
   await migrate(url, url.replace(/\/\/[^@]*@/, `//${login}@`));
   await distribute(url);
   return url;

@@ -15,7 +15,7 @@ export interface ExpansionProgress {
 }
 
 /** Whether a campaign `c` gets no further than PAUSED: its author paused it, or its project's sending is stopped. */
-const isHeld = (environmentId: number) => sql<boolean>`(c.status = 'PAUSED' or exists (
+const holds = (environmentId: number) => sql<boolean>`(c.status = 'PAUSED' or exists (
   select 1 from messaging.sending_stops s where s.environment_id = ${environmentId}::bigint and s.resumed_at is null
 ))`;
 
@@ -35,7 +35,7 @@ export function lockToExpand(database: Database, { environmentId }: ProjectScope
     ])
     .select(['usagePeriod', 'reservedEmails', 'expandedEmails', PARTITION.as('queuedOn')])
     .select(sql<boolean>`c.audience_at > c.queued_at`.as('isSentAgain'))
-    .select(isHeld(environmentId).as('isHeld'))
+    .select(holds(environmentId).as('isHeld'))
     .where('id', '=', id)
     .where('environmentId', '=', environmentId)
     .where('expandedAt', 'is', null)
