@@ -87,8 +87,8 @@ export class Listmonk {
     await eventually('listmonk has imported', isOver, DEADLINE_MS);
   }
 
-  /** Sends a campaign to its list; resolves when it says that it is finished. */
-  async send(subject: string, body: string): Promise<void> {
+  /** Sends a campaign to its list; resolves when it says that it is finished. Without a text, its mails are HTML alone. */
+  async send(subject: string, body: string, text: string | null): Promise<void> {
     const { id } = await this.#ask<{ id: number }>('POST', '/campaigns', {
       name: 'Bench',
       subject,
@@ -96,6 +96,7 @@ export class Listmonk {
       lists: [this.#list],
       type: 'regular',
       content_type: 'html',
+      altbody: text,
       messenger: 'email',
       from_email: 'News <news@acme.example>',
     });

@@ -20,10 +20,19 @@ const contentOf = (name: string, field: (key: string) => string, tracked: string
       `<p>${name}, here is <a href="https://example.com/news/${part}${tracked}">part ${part}</a>. ` +
       `${LOREM.repeat(5)}${field(FIELDS[part % FIELDS.length] ?? '')}</p>`,
   ).join('');
+const FIRST_NAME_OF_THEIRS = '{{ .Subscriber.FirstName }}';
+const fieldOfTheirs = (key: string) => `{{ .Subscriber.Attribs.${key} }}`;
 const OURS = contentOf('{{ subscriber.first_name }}', (key) => `{{ custom.${key} }}`, '');
 const THEIRS =
-  contentOf('{{ .Subscriber.FirstName }}', (key) => `{{ .Subscriber.Attribs.${key} }}`, '@TrackLink') +
+  contentOf(FIRST_NAME_OF_THEIRS, fieldOfTheirs, '@TrackLink') +
   '{{ TrackView }}<p><a href="{{ UnsubscribeURL }}">Unsubscribe</a></p>';
+/** Ours makes a text part of the HTML, listmonk sends one where its user writes it: with TEXT_PART=1 both have one. */
+const TEXT_OF_THEIRS =
+  process.env['TEXT_PART'] === '1'
+    ? contentOf(FIRST_NAME_OF_THEIRS, fieldOfTheirs, '')
+        .replaceAll(/<a href="(.*?)">(.*?)<\/a>/g, '$2 <$1>')
+        .replaceAll(/<\/?p>/g, '\n')
+    : null;
 
 export interface BothMailersOptions {
   /** Of 127.0.0.1: where both hand their mail over. */
@@ -131,7 +140,7 @@ export class BothMailers {
 
   /** Resolves when they say that the campaign is sent. */
   sendTheirs(): Promise<void> {
-    return this.listmonk.send('News, {{ .Subscriber.FirstName }}', THEIRS);
+    return this.listmonk.send(`News, ${FIRST_NAME_OF_THEIRS}`, THEIRS, TEXT_OF_THEIRS);
   }
 
   async sendOurs(): Promise<void> {
