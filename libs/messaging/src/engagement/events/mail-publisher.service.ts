@@ -53,11 +53,11 @@ export class MailPublisher {
         sql`
           select d.environment_id, d.subscriber_id,
             ${FACTS} || jsonb_build_object('at', ${timestamp('e.occurred_at')}, 'link', e.link_number) as data
-          from ${batch.rows} join messaging.delivery_events e on e.delivery_id = k.delivery_id
+          from ${batch.rows} join messaging.delivery_events e on e.delivery_id = k.delivery_id and e.environment_id = k.environment_id
             and e.campaign_id is not distinct from k.campaign_id and e.type = k.type and e.occurred_at = k.at
             and e.link_number is not distinct from k.link_number and e.classification = 'human'
-          join messaging.deliveries d on d.id = k.delivery_id and d.queued_on = k.queued_on
-          left join messaging.campaigns c on c.id = d.source_id
+          join messaging.deliveries d on d.id = k.delivery_id and d.queued_on = k.queued_on and d.environment_id = k.environment_id
+          left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id
           where k.type = ${type}
         `,
       );
@@ -77,5 +77,5 @@ const among = ({ ids, queuedOn }: PublishedDeliveries) =>
 
 const told = (facts: RawBuilder<unknown>, which: RawBuilder<unknown>) => sql`
   select d.environment_id, d.subscriber_id, ${FACTS} || ${facts} as data
-  from messaging.deliveries d left join messaging.campaigns c on c.id = d.source_id where ${which}
+  from messaging.deliveries d left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id where ${which}
 `;

@@ -112,7 +112,7 @@ export async function recordEvents(
       select l.*, e.opens is null as is_first, coalesce(e.opens, 0) = 0 as is_new_opener, l.clicks > 0 and coalesce(e.clicks, 0) = 0 as is_new_clicker
       from looks l left join lateral (
         select e.opens, e.clicks from messaging.delivery_engagement e
-        where e.delivery_id = l.delivery_id and e.queued_on = l.queued_on
+        where e.delivery_id = l.delivery_id and e.queued_on = l.queued_on and e.environment_id = l.environment_id
           and e.queued_on between ${first}::date and ${last}::date
       ) e on true
     ), first_seen as (
@@ -124,7 +124,7 @@ export async function recordEvents(
       update messaging.delivery_engagement e set opens = e.opens + a.opens, clicks = e.clicks + a.clicks,
         first_opened_at = least(e.first_opened_at, a.first_opened_at),
         first_clicked_at = least(e.first_clicked_at, a.first_clicked_at)
-      from added a where not a.is_first and e.delivery_id = a.delivery_id and e.queued_on = a.queued_on
+      from added a where not a.is_first and e.delivery_id = a.delivery_id and e.queued_on = a.queued_on and e.environment_id = a.environment_id
         and e.queued_on between ${first}::date and ${last}::date
     ), ${counting(sql`
       select campaign_id, environment_id, sum(opens) as opened, count(*) filter (where is_new_opener) as unique_opens,

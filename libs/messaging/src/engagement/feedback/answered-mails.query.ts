@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
-import { type Database, prepared } from '#platform';
+import { type Database, environmentOf, isOf, prepared } from '#platform';
 import type { DeliveriesTable, MessagingTables } from '../../messaging-tables.js';
 import type { FailedMail } from './address-consequences.service.js';
 
@@ -72,7 +72,7 @@ export interface MailAnswer extends Pick<
  */
 export async function addFeedbackEvents(
   database: Database,
-  { environmentId }: ProjectScope,
+  scope: ProjectScope,
   { type, at, of }: { readonly type: FeedbackType; readonly at: Date; readonly of: readonly MailAnswer[] },
 ): Promise<Set<string>> {
   const add = async (kind: MailAnswer['kind'], isSame: RawBuilder<unknown>): Promise<string[]> => {
@@ -84,14 +84,15 @@ export async function addFeedbackEvents(
     if (events.length === 0) return [];
     const { rows } = await sql<{ deliveryId: string }>`${prepared}
       insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type, bounce_type)
-      select m.id, ${at}, ${environmentId}, ${kind === 'CAMPAIGN' ? sql`m."campaignId"` : null}, m."deliveryId", m."subscriberId",
+      select m.id, ${at}, ${scope.environmentId}, ${kind === 'CAMPAIGN' ? sql`m."campaignId"` : null}, m."deliveryId", m."subscriberId",
         ${type}, m."bounceType"
       from jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as m(id uuid, "deliveryId" uuid, "queuedOn" date,
         "subscriberId" uuid, "campaignId" uuid, "bounceType" text)
       where not exists (
-        select 1 from messaging.delivery_events e where ${isSame} and e.delivery_id = m."deliveryId" and e.type = ${type}
+        select 1 from messaging.delivery_events e where ${isSame} and e.delivery_id = m."deliveryId" and ${isOf(scope, sql`e.environment_id`)} and e.type = ${type}
       ) and not exists (
         select 1 from messaging.delivery_engagement g where g.delivery_id = m."deliveryId" and g.queued_on = m."queuedOn"
+          and g.environment_id = ${environmentOf(scope)}
           and ${KEPT_ANSWERS[type]}
       )
       returning delivery_id as "deliveryId"

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type BounceClass, CONSEQUENCES } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, prepared } from '#platform';
+import { Database, environmentOf, prepared } from '#platform';
 import { addToCounters, addToMinutes } from '../events/campaign-counters.query.js';
 import { MailPublisher } from '../events/mail-publisher.service.js';
 import { AddressConsequences } from './address-consequences.service.js';
@@ -116,7 +116,7 @@ export class DeliveryFeedback {
       update messaging.deliveries d set bounced_at = ${now}, bounce_type = b."bounceType", bounce_class = b."bounceClass"
       from jsonb_to_recordset(${JSON.stringify(mails.map((mail) => ({ ...keyOf(mail), ...typeOf(mail) })))}::jsonb)
         as b("deliveryId" uuid, "queuedOn" date, "bounceType" text, "bounceClass" text)
-      where d.id = b."deliveryId" and d.queued_on = b."queuedOn"
+      where d.id = b."deliveryId" and d.queued_on = b."queuedOn" and d.environment_id = ${environmentOf(scope)}
     `.execute(this.database.tables());
     const answers = mails.map((mail) => ({ ...mail, ...typeOf(mail) }));
     const added = await addFeedbackEvents(this.database, scope, { type: 'BOUNCED', at: now, of: answers });
