@@ -52,11 +52,12 @@ function mailsOf(database: Database, { environmentId }: ProjectScope, deliveryId
 }
 
 /** Of an answer whose event is kept no longer; a bounce is known from its delivery. */
-const KEPT_ANSWERS: Readonly<Record<FeedbackType, RawBuilder<unknown>>> = {
-  UNSUBSCRIBED: sql`g.unsubscribed_at is not null`,
-  COMPLAINED: sql`g.complained_at is not null`,
-  BOUNCED: sql`false`,
-};
+const KEPT_ANSWERS = { UNSUBSCRIBED: sql`g.unsubscribed_at`, COMPLAINED: sql`g.complained_at` };
+
+const isUnanswered = (scope: ProjectScope, answeredAt: RawBuilder<unknown>) => sql`not exists (
+  select 1 from messaging.delivery_engagement g where g.delivery_id = m."deliveryId" and g.queued_on = m."queuedOn"
+    and g.environment_id = ${environmentOf(scope)} and ${answeredAt} is not null
+)`;
 
 /** What was answered by a mail. */
 export interface MailAnswer extends Pick<
@@ -90,11 +91,7 @@ export async function addFeedbackEvents(
         "subscriberId" uuid, "campaignId" uuid, "bounceType" text)
       where not exists (
         select 1 from messaging.delivery_events e where ${isSame} and e.delivery_id = m."deliveryId" and ${isOf(scope, sql`e.environment_id`)} and e.type = ${type}
-      ) and not exists (
-        select 1 from messaging.delivery_engagement g where g.delivery_id = m."deliveryId" and g.queued_on = m."queuedOn"
-          and g.environment_id = ${environmentOf(scope)}
-          and ${KEPT_ANSWERS[type]}
-      )
+      ) ${type === 'BOUNCED' ? sql`` : sql`and ${isUnanswered(scope, KEPT_ANSWERS[type])}`}
       returning delivery_id as "deliveryId"
     `.execute(database.tables());
     return rows.map(({ deliveryId }) => deliveryId);
