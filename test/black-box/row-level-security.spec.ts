@@ -32,11 +32,11 @@ const DEFINERS: Readonly<Record<string, string>> = {
   'access.find_api_key': 'by the SHA-256 of a key alone: who asks has the key',
   'access.find_environment':
     'turns the number in a signed token into tenant and project; shows no row of theirs',
+  'access.live_environments_of_tenant': 'numbers of environments of the scope’s tenant',
   'access.next_key': 'the scope’s own sequence',
   'access.next_subscriber_keys': 'the scope’s own sequence',
   'access.projects_of_tenant': 'a count of the scope’s tenant',
   'audience.depersonalise_ledger': 'a trigger, which cannot be called',
-  'audience.live_subscribers_of_tenant': 'a count of the scope’s tenant',
   'billing.receive_stripe_event': 'adds an event whose signature was checked; says whether it was there',
   'deliverability.find_tracking_host':
     'numbers of environments, for the exact name of a host that points here: whoever calls it finds out as much',
