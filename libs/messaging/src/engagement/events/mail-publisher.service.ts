@@ -27,6 +27,7 @@ export class MailPublisher {
   /** What the next hop has accepted. */
   delivered(deliveries: PublishedDeliveries): Promise<void> {
     return this.publisher.publishRows(
+      deliveries,
       'email.delivered',
       told(sql`jsonb_build_object('sentAt', ${timestamp('d.sent_at')})`, among(deliveries)),
     );
@@ -35,11 +36,15 @@ export class MailPublisher {
   /** What the next hop refused because of the address, and what came back later. `bounceClass`: see docs/bounces.md. */
   bounced(deliveries: PublishedDeliveries, bounceClass: string): Promise<void> {
     const facts = sql`jsonb_build_object('bounceClass', ${bounceClass}::text, 'detail', d.last_error)`;
-    return this.publisher.publishRows('email.bounced', told(facts, among(deliveries)));
+    return this.publisher.publishRows(deliveries, 'email.bounced', told(facts, among(deliveries)));
   }
 
   complained(deliveries: PublishedDeliveries): Promise<void> {
-    return this.publisher.publishRows('email.complained', told(sql`'{}'::jsonb`, among(deliveries)));
+    return this.publisher.publishRows(
+      deliveries,
+      'email.complained',
+      told(sql`'{}'::jsonb`, among(deliveries)),
+    );
   }
 
   /** Opens and clicks of the batch that were recorded as people's. */
@@ -48,11 +53,11 @@ export class MailPublisher {
       ['OPENED', 'email.opened'],
       ['CLICKED', 'email.clicked'],
     ] as const) {
-      if (!this.publisher.hasListeners(batch, event)) continue;
       await this.publisher.publishRows(
+        batch,
         event,
         sql`
-          select d.environment_id, d.subscriber_id,
+          select d.subscriber_id,
             ${FACTS} || jsonb_build_object('at', ${timestamp('e.occurred_at')}, 'link', e.link_number) as data
           from ${batch.rows} join messaging.delivery_events e on e.delivery_id = k.delivery_id and ${isOf(batch, sql`e.environment_id`)}
             and e.campaign_id is not distinct from k.campaign_id and e.type = k.type and e.occurred_at = k.at
@@ -79,6 +84,6 @@ const among = (deliveries: PublishedDeliveries) => sql`
   and d.environment_id = ${environmentOf(deliveries)} and ${MAILINGS}`;
 
 const told = (facts: RawBuilder<unknown>, which: RawBuilder<unknown>) => sql`
-  select d.environment_id, d.subscriber_id, ${FACTS} || ${facts} as data
+  select d.subscriber_id, ${FACTS} || ${facts} as data
   from messaging.deliveries d left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id where ${which}
 `;
