@@ -43,7 +43,8 @@ describe('mail that comes back', () => {
       async () => (await client.get(`/campaigns/${campaignKey}`)).at('status') === 'SENT',
     );
     const deliveries = await system.database.query<{ id: string; address: string }>(
-      `select d.id, d.address from messaging.deliveries d join messaging.campaigns c on c.id = d.source_id
+      `select d.id, d.address from messaging.deliveries d
+       join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id
        where c.campaign_key = $1 and c.environment_id = $2`,
       [campaignKey, project.live.environmentId],
     );
@@ -154,7 +155,8 @@ describe('mail that comes back', () => {
     expect(await statistics(campaignKey)).toMatchObject({ totalUnsubscribed: 1, spamComplaints: 0 });
     expect(await statusOf('jon@example.com')).toBe('ACTIVE');
     const ledger = await system.database.query(
-      `select l.actor, l.ip_address, l.message_id from audience.consent_ledger l join audience.subscribers b on b.id = l.subscriber_id
+      `select l.actor, l.ip_address, l.message_id from audience.consent_ledger l
+       join audience.subscribers b on b.id = l.subscriber_id and b.environment_id = l.environment_id
        where b.email_key = 'ivy@example.com' and l.to_status = 'UNSUBSCRIBED' and b.environment_id = $1`,
       [project.live.environmentId],
     );

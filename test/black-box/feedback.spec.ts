@@ -54,7 +54,8 @@ async function send(names: readonly string[]) {
     async () => (await client.get(`/campaigns/${campaignKey}`)).at('status') === 'SENT',
   );
   const deliveries = await system.database.query<{ id: string; address: string }>(
-    `select d.id, d.address from messaging.deliveries d join messaging.campaigns c on c.id = d.source_id
+    `select d.id, d.address from messaging.deliveries d
+     join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id
      where c.campaign_key = $1 and c.environment_id = $2`,
     [campaignKey, project.live.environmentId],
   );

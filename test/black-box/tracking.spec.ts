@@ -71,8 +71,11 @@ describe('tracking', () => {
   /** Their last state was written when they were sent. */
   async function sentEarlierBy(interval: string): Promise<void> {
     await system.database.query(
-      `update messaging.deliveries set sent_at = finished_at - $2::interval
-        where environment_id = $1 and sent_at is not null`,
+      `with earlier as materialized (
+          select id, finished_at - $2::interval as sent_at from messaging.deliveries where environment_id = $1
+        )
+        update messaging.deliveries d set sent_at = earlier.sent_at from earlier
+        where d.environment_id = $1 and d.id = earlier.id and d.sent_at is not null`,
       [project.test.environmentId, interval],
     );
   }
@@ -296,7 +299,8 @@ describe('tracking', () => {
     await look(mail.links[1]!.replace(system.baseUrl, `http://127.0.0.1:${api.port}`));
     expect(await api.stop()).toBe(0);
     const [row] = await system.database.query<{ n: number }>(
-      `select sum(k.unique_clicks)::int as n from messaging.campaign_counters k join messaging.campaigns c on c.id = k.campaign_id
+      `select sum(k.unique_clicks)::int as n from messaging.campaign_counters k
+       join messaging.campaigns c on c.id = k.campaign_id and c.environment_id = k.environment_id
        where c.campaign_key = $1 and c.environment_id = $2`,
       [campaignKey, project.test.environmentId],
     );

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { query } from '#testing/citus';
+import { createProject } from '#testing/fixtures';
 import { distribute } from '../../libs/platform/src/database/distribution.js';
 import { isolate } from '../../libs/platform/src/database/isolation.js';
 
@@ -84,6 +85,22 @@ describe('tables on a coordinator and two workers of Citus', () => {
       }
     }
     expect(seen).toBe(1);
+  });
+
+  it('let the app change its own project, and delete none', async () => {
+    const { live } = await createProject(test);
+    const inProject = (statement: string) =>
+      as(
+        live.environmentId,
+        test.adminUrl,
+        `set local mailwright.project_id = '${live.projectId}'; set local mailwright.tenant_id = '${live.tenantId}'`,
+        'select id from access.projects for update',
+        statement,
+      );
+    const renamed = `update access.projects set name = 'Renamed' returning name`;
+    expect(await inProject(renamed)).toEqual([{ name: 'Renamed' }]);
+    for (const table of ['access.projects', 'access.tenants'])
+      expect(await inProject(`delete from ${table} returning id`)).toEqual([]);
   });
 
   it('let a large environment have a node to itself, with its rows, and say so when asked again', async () => {

@@ -69,6 +69,8 @@ async function startNode(directory: string): Promise<CitusNode> {
     'citus.shard_count': 4,
     max_prepared_transactions: 200,
     max_connections: 400,
+    // Citus has a process for each database, which takes one.
+    max_worker_processes: 64,
     // What the system holds outlasts a crash of the server; only a power cut would be noticed.
     fsync: 'off',
   };
@@ -103,6 +105,55 @@ export async function createCitusDatabase(
   await introduce(`select citus_set_coordinator_host('127.0.0.1', $1)`, coordinator);
   for (const worker of workers) await introduce(`select citus_add_node('127.0.0.1', $1)`, worker);
   await migrate(url, url.replace(/\/\/[^@]*@/, `//${login}@`));
+  await distribute(url);
+  return url;
+}
+
+/** Makes one that `copyCitusTemplate` copies: nobody connects to it any more, Citus itself neither. */
+export async function createCitusTemplate(
+  servers: readonly string[],
+  name: string,
+  login: string,
+): Promise<void> {
+  const url = await createCitusDatabase(servers, name, login);
+  await giveToOwner(servers, url);
+  for (const server of servers) {
+    await query(`${server}/postgres`, `alter database ${name} allow_connections false`);
+    await query(
+      `${server}/postgres`,
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1',
+      [name],
+    );
+  }
+}
+
+const OURS = `'platform', 'access', 'audience', 'billing', 'messaging', 'deliverability', 'webhooks'`;
+
+/** Only a superuser can migrate a cluster; the tables get the owner that they have elsewhere, on whom row-level security is forced. */
+async function giveToOwner(servers: readonly string[], url: string): Promise<void> {
+  for (const server of servers) await query(`${server}/postgres`, 'create role schema_owner login');
+  const statements = await query<{ text: string }>(
+    url,
+    `select format('grant usage on schema %I to schema_owner', nspname) as text from pg_namespace where nspname in (${OURS})
+     union all select 'grant mailwright_owner to schema_owner'
+     union all select format('alter table %s owner to schema_owner', c.oid::regclass) from pg_class c
+     where c.relnamespace::regnamespace::text in (${OURS}) and c.relkind in ('r', 'p') and not c.relispartition`,
+  );
+  // Each by itself: Citus changes one of two that refer to each other in a transaction.
+  for (const { text } of statements) await query(url, text);
+}
+
+/** Makes a database from the template on each node, in some 1 s: what a node knows of the others stands in the database itself. */
+export async function copyCitusTemplate(
+  servers: readonly string[],
+  template: string,
+  name: string,
+): Promise<string> {
+  await Promise.all(
+    servers.map((server) => query(`${server}/postgres`, `create database ${name} template ${template}`)),
+  );
+  const url = `${servers[0] ?? ''}/${name}`;
+  // Sets again what is a setting of the database, which is not copied.
   await distribute(url);
   return url;
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../../dist/libs/platform/src/database/migrations.js';
 import { startPostgres } from '../../dist/libs/platform/src/embedded-postgres/embedded-postgres.js';
-import { startCitus } from '../../dist/test/support/citus.js';
+import { createCitusTemplate, startCitus } from '../../dist/test/support/citus.js';
 import { openSharedSystem } from '../../dist/test/support/shared-system.js';
 
 /**
@@ -21,8 +21,6 @@ export default async function globalSetup() {
   process.env.NODE_COMPILE_CACHE = join(directory, 'compiled');
   const server = await startPostgres({ directory: join(directory, 'postgres'), ephemeral: true });
   const cluster = process.env.CITUS === undefined ? undefined : await startCitus(directory);
-  if (cluster !== undefined)
-    process.env.MAILWRIGHT_TEST_CITUS = cluster.nodes.map((node) => node.server).join();
   const shared = await openSharedSystem();
   process.env.MAILWRIGHT_TEST_SHARED_SYSTEM = shared.url;
   globalThis.endTestRun = async () => {
@@ -37,6 +35,10 @@ export default async function globalSetup() {
   await addYearsToCome(as('schema_owner', template));
   process.env.MAILWRIGHT_TEST_POSTGRES = server.url('').replace(/\/$/, '');
   process.env.MAILWRIGHT_TEST_LOGIN = 'mailwright:of-the-tests';
+  if (cluster === undefined) return;
+  const nodes = cluster.nodes.map((node) => node.server);
+  await createCitusTemplate(nodes, 'mailwright_template', process.env.MAILWRIGHT_TEST_LOGIN);
+  process.env.MAILWRIGHT_TEST_CITUS = nodes.join();
 }
 
 const MEMORY = '/dev/shm';

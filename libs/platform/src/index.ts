@@ -35,7 +35,7 @@ export {
   snooze,
   TransactionalJob,
 } from './jobs/job.js';
-export { keptFrom, type RetentionKind } from './retention/retention-horizon.js';
+export { keptDay, keptFrom, type RetentionKind } from './retention/retention-horizon.js';
 export { RetiredTables } from './retention/retired-tables.service.js';
 export { drain, forEachApart } from './jobs/drain.js';
 export { leaseDue, leasedTo, unleased } from './jobs/lease.js';

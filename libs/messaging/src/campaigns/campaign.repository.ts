@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type FindOneOptions, LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { Clock, InvalidStateError, newId, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, keptFrom } from '#platform';
+import { Database, keptDay } from '#platform';
 import { PARTITION } from '../deliveries/partition.query.js';
 import { Campaign, type CampaignDraft, isCampaignKey } from './campaign.js';
 
@@ -47,10 +47,11 @@ export class CampaignRepository {
   }
 
   /** `InvalidStateError` for one that went out once, when nobody knows any more whom it reached. */
-  async refuseLetGo({ environmentId }: ProjectScope, { id, status }: Campaign): Promise<void> {
+  async refuseLetGo(scope: ProjectScope, { id, status }: Campaign): Promise<void> {
+    const day = await keptDay(this.database, scope, 'DELIVERIES');
     const { rows } = await sql`
       select 1 from messaging.campaigns c
-      where c.id = ${id} and c.environment_id = ${environmentId} and ${PARTITION} < ${keptFrom('DELIVERIES', environmentId)}
+      where c.id = ${id} and c.environment_id = ${scope.environmentId} and ${PARTITION} < ${day}::date
     `.execute(this.database.tables());
     if (rows.length === 0) return;
     throw new InvalidStateError('The campaign’s deliveries are no longer kept: send a copy.', status, []);

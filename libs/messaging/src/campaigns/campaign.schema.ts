@@ -9,7 +9,7 @@ export const CampaignSchema = defineEntity({
   schema: 'messaging',
   properties: {
     id: p.uuid().primary(),
-    environmentId: p.bigint('number'),
+    environmentId: p.bigint('number').primary(),
     campaignKey: p.text(),
     name: p.text(),
     subject: p.text(),

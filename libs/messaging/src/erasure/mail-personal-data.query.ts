@@ -40,7 +40,7 @@ export class MailPersonalDataQuery {
           select * from messaging.deliveries
           where environment_id = ${environmentId} and kind = 'TEST' and subscriber_id is null and address_key = ${address.key}
         ) d
-        left join messaging.campaigns c on c.id = d.source_id
+        left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id
         order by d.created_at, d.id
       `.execute(tables);
       const deliveryEvents = await sql<Record<string, unknown>>`
@@ -50,8 +50,9 @@ export class MailPersonalDataQuery {
       `.execute(tables);
       const automationRuns = await sql<Record<string, unknown>>`
         select r.id, a.automation_key, r.status, r.entered_at, r.finished_at, d.data
-        from messaging.automation_runs r join messaging.automations a on a.number = r.automation_number
-        left join messaging.automation_run_data d on d.run_id = r.id
+        from messaging.automation_runs r join messaging.automations a 
+          on a.number = r.automation_number and a.environment_id = r.environment_id
+        left join messaging.automation_run_data d on d.run_id = r.id and d.environment_id = r.environment_id
         where r.environment_id = ${environmentId} and r.subscriber_id = ${subscriberId} order by r.entered_at, r.id
       `.execute(tables);
       const testInbox = await sql<Record<string, unknown>>`

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { environmentScopes } from '#access';
 import type { ProjectScope } from '#kernel';
 import { Database, keptFrom } from '#platform';
 import { PARTITION } from '../deliveries/partition.query.js';
@@ -48,7 +49,7 @@ export class Settlement {
       const { rows } = await sql<Omit<SettledCampaign, 'scope'> & ProjectScope>`
         select c.id, c.queued_at, ${PARTITION}::text as queued_on, array(select jsonb_object_keys(c.translations)) as translations,
           ${SCOPE}
-        from messaging.campaigns c cross join lateral access.find_environment(c.environment_id) e
+        from messaging.campaigns c join ${environmentScopes} e on e.environment_id = c.environment_id
         where ${PARTITION} >= ${from}::date and ${PARTITION} < ${day}::date
           and ${within(environmentId, 'c.environment_id')} and (${after}::uuid is null or c.id > ${after}::uuid)
         order by c.id limit ${BATCH}
@@ -63,7 +64,7 @@ export class Settlement {
     return this.database.system(async () => {
       const figures =
         kind === 'EVENTS'
-          ? { links: await linkClicks(this.database, campaign) }
+          ? { links: await linkClicks(this.database, campaign.scope, campaign) }
           : await this.#mails(campaign);
       await this.#write(campaign, figures);
     });
@@ -74,7 +75,7 @@ export class Settlement {
     return {
       providers: await providerFigures(database, campaign.scope, campaign, FEWEST_MAILS_OF_DOMAIN),
       languages: await languageFigures(database, campaign.scope, campaign),
-      domains: await domainFigures(database, campaign),
+      domains: await domainFigures(database, campaign.scope, campaign),
     };
   }
 

@@ -9,7 +9,7 @@ import {
   type Place,
   type ProjectScope,
 } from '#kernel';
-import { countOf, Database, keptFrom } from '#platform';
+import { countOf, Database, environmentOf, isOf, keptDay } from '#platform';
 import { isCampaignKey } from '../campaigns/campaign.js';
 import { lookBehindFront } from '../deliveries/campaign-front.query.js';
 import { PARTITION } from '../deliveries/partition.query.js';
@@ -71,7 +71,7 @@ export class DeliveriesQuery {
       const campaign = await this.#campaign(scope, campaignKey);
       if (campaign.isLetGo) return pageOfRows([], request, 0);
       if (OPEN.includes(status!)) await lookBehindFront(this.database);
-      const rows = await this.#deliveriesOf(campaign, status)
+      const rows = await this.#deliveriesOf(scope, campaign, status)
         .select(['d.id', 'd.subscriberId', 'd.reason', 'd.locale', 'd.messageId', 'd.possibleDuplicate'])
         .select(['d.lastError', 'd.relayKey', 'd.providerMessageId'])
         .select(['d.state as status', 'd.attempt as attempts', 'd.sentAt', 'd.finishedAt'])
@@ -86,16 +86,18 @@ export class DeliveriesQuery {
         .limit(request.size + 1)
         .offset(offsetOf(request))
         .execute();
-      const total = request.after?.totalElements ?? (await this.#total(campaign, status));
+      const total = request.after?.totalElements ?? (await this.#total(scope, campaign, status));
       return pageOfRows(rows, request, total);
     });
   }
 
   async #campaign(scope: ProjectScope, campaignKey: string) {
+    const day = await keptDay(this.database, scope, 'DELIVERIES');
     const { rows } = await sql<ListedCampaign>`
       select c.id, ${PARTITION} as queued_on, case when c.audience_at = c.queued_at then c.expanded_emails end as queued,
-        (select coalesce(sum(k.sent), 0)::bigint from messaging.campaign_counters k where k.campaign_id = c.id) as sent,
-        coalesce(${PARTITION} < ${keptFrom('DELIVERIES', scope.environmentId)}, false) as is_let_go
+        (select coalesce(sum(k.sent), 0)::bigint from messaging.campaign_counters k
+          where k.campaign_id = c.id and k.environment_id = c.environment_id) as sent,
+        coalesce(${PARTITION} < ${day}::date, false) as is_let_go
       from messaging.campaigns c
       where c.environment_id = ${scope.environmentId} and c.campaign_key = ${campaignKey} and c.deleted_at is null
     `.execute(this.database.tables());
@@ -104,30 +106,40 @@ export class DeliveriesQuery {
   }
 
   /** Known of all and of those that were sent, which may be millions; the rest are counted in the indexes that have no others. */
-  async #total(campaign: ListedCampaign, status: DeliveryState | undefined): Promise<number> {
+  async #total(
+    scope: ProjectScope,
+    campaign: ListedCampaign,
+    status: DeliveryState | undefined,
+  ): Promise<number> {
     const { queued, sent } = campaign;
     if (status === 'SENT') return sent;
-    return status === undefined && queued !== null ? queued : countOf(this.#deliveriesOf(campaign, status));
+    return status === undefined && queued !== null
+      ? queued
+      : countOf(this.#deliveriesOf(scope, campaign, status));
   }
 
   /** Says in the indexes' own words what follows from the state, so that a rare one is not searched among all. */
-  #deliveriesOf({ id, queuedOn }: ListedCampaign, status: DeliveryState | undefined) {
+  #deliveriesOf(scope: ProjectScope, { id, queuedOn }: ListedCampaign, status: DeliveryState | undefined) {
     return this.database
       .tables<MessagingTables>()
       .selectFrom('messaging.deliveries as d')
       .where('d.sourceId', '=', id)
       .where('d.queuedOn', '=', queuedOn)
+      .where(isOf(scope, sql`d.environment_id`))
       .$if(status !== undefined, (all) => all.where('d.state', '=', status!))
-      .$if(OPEN.includes(status!), (all) => all.where(isOpen(id)))
+      .$if(OPEN.includes(status!), (all) => all.where(isOpen(scope, id)))
       .$if(EXCEPTIONAL.includes(status!), (all) => all.where('d.reason', 'is not', null));
   }
 }
 
 /** Open, of that campaign: the front is looked up once. */
-const isOpen = (id: string): RawBuilder<boolean> => sql<boolean>`(
-  d.finished_at is null and d.kind = 'CAMPAIGN' and (d.next_attempt_at, d.id) >= (
-    (select c.front_at from messaging.campaigns c where c.id = ${id}), (select c.front_id from messaging.campaigns c where c.id = ${id}))
-)`;
+function isOpen(scope: ProjectScope, id: string): RawBuilder<boolean> {
+  const isIt = sql`c.id = ${id} and c.environment_id = ${environmentOf(scope)}`;
+  return sql<boolean>`(
+    d.finished_at is null and d.kind = 'CAMPAIGN' and (d.next_attempt_at, d.id) >= (
+      (select c.front_at from messaging.campaigns c where ${isIt}), (select c.front_id from messaging.campaigns c where ${isIt}))
+  )`;
+}
 
 /** Those of erased subscribers come first, whose place is by their id alone. */
 function isBehind({ after }: PageRequest): RawBuilder<boolean> {

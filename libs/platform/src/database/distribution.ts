@@ -26,6 +26,8 @@ interface Table {
 const COPIED_TABLES = ['access.tenants', 'access.projects', 'access.project_environments'];
 const COPYING = `select create_reference_table($1)
   where not exists (select 1 from pg_dist_partition where logicalrelid = $1::regclass and repmodel = 't')`;
+/** Citus locks a copied table only for whoever may write to all of its columns. No policy lets the app delete a row of these. */
+const LOCKING = 'grant delete on access.tenants, access.projects to mailwright_app';
 /**
  * Lets Citus know a table that stays on the coordinator: only then a transaction that writes to it and on a node is committed on both
  * or on neither, whichever of them crashes.
@@ -86,6 +88,7 @@ export function distribute(ownerUrl: string): Promise<Distribution> {
     await prepareNodes(client);
     await client.query(COMPARING_POLICIES);
     for (const name of COPIED_TABLES) await client.query(COPYING, [name]);
+    await client.query(LOCKING);
     const { rows: tables } = await client.query<Table>(TABLES);
     const { ofEnvironments = [], local = [] } = Object.groupBy(tables, ({ isOfEnvironments }) =>
       isOfEnvironments ? 'ofEnvironments' : 'local',

@@ -18,23 +18,20 @@ export abstract class Publisher {
   /** Writes the events in the caller's transaction. */
   abstract publish(scope: ProjectScope, ...events: readonly PublishedEvent[]): Promise<void>;
 
-  /** The same as `hasListeners`, in any environment. */
-  abstract hasListenersAnywhere(type: PublishedEventType): boolean;
-
   /**
-   * Publishes many events of any environments in the open transaction: `rows` is a query of `environment_id`,
-   * `subscriber_id` and `data` (jsonb).
+   * Publishes many events of an environment in the open transaction: `rows` is a query of `subscriber_id` and `data` (jsonb)
+   * that names it.
    */
-  abstract publishRows(type: PublishedEventType, rows: RawBuilder<unknown>): Promise<void>;
+  abstract publishRows(
+    scope: Pick<ProjectScope, 'environmentId'>,
+    type: PublishedEventType,
+    rows: RawBuilder<unknown>,
+  ): Promise<void>;
 }
 
 /** Publishes nothing: for commands, and for tests of one context. */
 export class SilentPublisher extends Publisher {
   override hasListeners(): boolean {
-    return false;
-  }
-
-  override hasListenersAnywhere(): boolean {
     return false;
   }
 

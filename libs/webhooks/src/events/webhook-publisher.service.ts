@@ -2,7 +2,15 @@ import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } fro
 import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { type PublishedEventType, Clock, type ProjectScope } from '#kernel';
-import { type PublishedEvent, Publisher, Database, describeError, LOGGER, Loop } from '#platform';
+import {
+  type PublishedEvent,
+  Publisher,
+  Database,
+  describeError,
+  environmentOf,
+  LOGGER,
+  Loop,
+} from '#platform';
 
 const REFRESH_MS = 2_000;
 
@@ -81,42 +89,37 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
       data,
     }));
     const rows = sql`
-      select ${scope.environmentId}::bigint as environment_id, e.type, e.subscriber_id, e.data
+      select e.type, e.subscriber_id, e.data
       from jsonb_to_recordset(${JSON.stringify(recordset)}::jsonb) as e(type text, subscriber_id uuid, data jsonb)
     `;
-    await this.database.transaction(scope, () => this.#write(rows));
+    await this.database.transaction(scope, () => this.#write(scope, rows));
   }
 
-  override hasListenersAnywhere(type: PublishedEventType): boolean {
-    return [...this.#listeners.keys()].some((environmentId) => this.hasListeners({ environmentId }, type));
-  }
-
-  override async publishRows(type: PublishedEventType, rows: RawBuilder<unknown>): Promise<void> {
-    if (!this.hasListenersAnywhere(type)) return;
-    await this.#write(
-      sql`select r.environment_id, ${type}::text as type, r.subscriber_id, r.data from (${rows}) r`,
-    );
+  override async publishRows(
+    scope: Pick<ProjectScope, 'environmentId'>,
+    type: PublishedEventType,
+    rows: RawBuilder<unknown>,
+  ): Promise<void> {
+    if (!this.hasListeners(scope, type)) return;
+    await this.#write(scope, sql`select ${type}::text as type, r.subscriber_id, r.data from (${rows}) r`);
   }
 
   /** Of what nobody listens to, nothing is kept. A template, since the rows are one: SQL of whoever has them. */
-  async #write(rows: RawBuilder<unknown>): Promise<void> {
+  async #write(scope: Pick<ProjectScope, 'environmentId'>, rows: RawBuilder<unknown>): Promise<void> {
     const now = this.clock.now();
+    const listens = sql`p.environment_id = ${environmentOf(scope)} and p.status = 'ENABLED'
+      and (p.event_types = '{}' or e.type = any (p.event_types))`;
     const { rows: written } = await sql<{ deliveries: number }>`
       with told as materialized (
-        select platform.new_id() as id, r.* from (${rows}) r
-        where exists (
-          select 1 from webhooks.endpoints p
-          where p.environment_id = r.environment_id and p.status = 'ENABLED'
-            and (p.event_types = '{}' or r.type = any (p.event_types))
-        )
+        select platform.new_id() as id, e.* from (${rows}) e
+        where exists (select 1 from webhooks.endpoints p where ${listens})
       ), event as (
         insert into webhooks.events (id, environment_id, type, subscriber_id, data, occurred_at)
-        select id, environment_id, type, subscriber_id, data, ${now} from told returning id
+        select id, ${scope.environmentId}, type, subscriber_id, data, ${now} from told returning id
       ), delivery as (
         insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
-        select platform.new_id(), e.environment_id, p.id, e.id, ${now}, ${now}
-        from told e join webhooks.endpoints p on p.environment_id = e.environment_id and p.status = 'ENABLED'
-          and (p.event_types = '{}' or e.type = any (p.event_types))
+        select platform.new_id(), ${scope.environmentId}, p.id, e.id, ${now}, ${now}
+        from told e join webhooks.endpoints p on ${listens}
         returning id
       )
       select count(*) as deliveries from delivery

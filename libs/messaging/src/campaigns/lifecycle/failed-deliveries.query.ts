@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { bounceClassesOf } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { Database, environmentOf, keptFrom } from '#platform';
+import { Database, environmentOf, isOf, keptDay } from '#platform';
 import { movingFrontBack } from '../../deliveries/campaign-front.query.js';
 import type { Campaign } from '../campaign.js';
 
@@ -18,9 +18,10 @@ export class FailedDeliveriesQuery {
 
   count(scope: ProjectScope, campaign: SentCampaign): Promise<number> {
     return this.database.transaction(scope, async () => {
+      const day = await keptDay(this.database, scope, 'DELIVERIES');
       const { rows } = await sql<{ count: number }>`
         select count(*) from messaging.deliveries d
-        where ${temporarilyFailed(campaign)} and d.queued_on >= (select ${keptFrom('DELIVERIES', scope.environmentId)})
+        where ${temporarilyFailed(scope, campaign)} and d.queued_on >= ${day}::date
       `.execute(this.database.tables());
       return rows[0]?.count ?? 0;
     });
@@ -32,7 +33,7 @@ export class FailedDeliveriesQuery {
       const { rows } = await sql<{ count: number }>`
         with failed as materialized (
           select d.id, d.queued_on from messaging.deliveries d
-          where ${temporarilyFailed(campaign)} and d.finished_at <= ${from}
+          where ${temporarilyFailed(scope, campaign)} and d.finished_at <= ${from}
           limit ${CHUNK} for update
         ), opened as (
           update messaging.deliveries d set state = 'PENDING', attempt = 0, reason = null, last_error = null,
@@ -47,7 +48,7 @@ export class FailedDeliveriesQuery {
   }
 }
 
-const temporarilyFailed = ({ id, queuedAt }: SentCampaign): RawBuilder<unknown> => sql`
+const temporarilyFailed = (scope: ProjectScope, { id, queuedAt }: SentCampaign): RawBuilder<unknown> => sql`
   d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = (${queuedAt}::timestamptz at time zone 'UTC')::date
-  and d.state = 'FAILED' and d.reason is not null and d.reason = any(${TEMPORARY}::text[])
+  and ${isOf(scope, sql`d.environment_id`)} and d.state = 'FAILED' and d.reason is not null and d.reason = any(${TEMPORARY}::text[])
 `;

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { environmentScopes } from '#access';
 import type { ProjectScope } from '#kernel';
 import { Database, present } from '#platform';
 
@@ -23,7 +24,7 @@ export class ScheduledCampaignsQuery {
         select c.id, e.* from (
           select id, environment_id, scheduled_at from messaging.campaigns
           where status = 'SCHEDULED' and scheduled_at <= ${present} order by scheduled_at limit ${limit}
-        ) c cross join lateral access.find_environment(c.environment_id) e
+        ) c join ${environmentScopes} e on e.environment_id = c.environment_id
         order by c.scheduled_at
       `.execute(this.database.tables());
       return rows.map(({ id, ...scope }) => ({ id, scope }));

@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Publisher } from '#platform';
+import { environmentOf, isOf, Publisher } from '#platform';
 import type { EventBatch } from './event-batch.query.js';
 
-/** Deliveries of one partition. */
+/** Deliveries of one environment and partition. */
 export interface PublishedDeliveries {
+  readonly environmentId: number;
   readonly ids: readonly string[];
   /** The day of their partition, `YYYY-MM-DD`. */
   readonly queuedOn: string;
@@ -26,6 +27,7 @@ export class MailPublisher {
   /** What the next hop has accepted. */
   delivered(deliveries: PublishedDeliveries): Promise<void> {
     return this.publisher.publishRows(
+      deliveries,
       'email.delivered',
       told(sql`jsonb_build_object('sentAt', ${timestamp('d.sent_at')})`, among(deliveries)),
     );
@@ -34,11 +36,15 @@ export class MailPublisher {
   /** What the next hop refused because of the address, and what came back later. `bounceClass`: see docs/bounces.md. */
   bounced(deliveries: PublishedDeliveries, bounceClass: string): Promise<void> {
     const facts = sql`jsonb_build_object('bounceClass', ${bounceClass}::text, 'detail', d.last_error)`;
-    return this.publisher.publishRows('email.bounced', told(facts, among(deliveries)));
+    return this.publisher.publishRows(deliveries, 'email.bounced', told(facts, among(deliveries)));
   }
 
   complained(deliveries: PublishedDeliveries): Promise<void> {
-    return this.publisher.publishRows('email.complained', told(sql`'{}'::jsonb`, among(deliveries)));
+    return this.publisher.publishRows(
+      deliveries,
+      'email.complained',
+      told(sql`'{}'::jsonb`, among(deliveries)),
+    );
   }
 
   /** Opens and clicks of the batch that were recorded as people's. */
@@ -47,17 +53,18 @@ export class MailPublisher {
       ['OPENED', 'email.opened'],
       ['CLICKED', 'email.clicked'],
     ] as const) {
-      if (!this.publisher.hasListenersAnywhere(event)) continue;
       await this.publisher.publishRows(
+        batch,
         event,
         sql`
-          select d.environment_id, d.subscriber_id,
+          select d.subscriber_id,
             ${FACTS} || jsonb_build_object('at', ${timestamp('e.occurred_at')}, 'link', e.link_number) as data
-          from ${batch.rows} join messaging.delivery_events e on e.delivery_id = k.delivery_id
+          from ${batch.rows} join messaging.delivery_events e on e.delivery_id = k.delivery_id and ${isOf(batch, sql`e.environment_id`)}
             and e.campaign_id is not distinct from k.campaign_id and e.type = k.type and e.occurred_at = k.at
             and e.link_number is not distinct from k.link_number and e.classification = 'human'
           join messaging.deliveries d on d.id = k.delivery_id and d.queued_on = k.queued_on
-          left join messaging.campaigns c on c.id = d.source_id
+            and d.environment_id = ${environmentOf(batch)}
+          left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id
           where k.type = ${type}
         `,
       );
@@ -72,10 +79,11 @@ const timestamp = (column: string) =>
 const FACTS = sql`jsonb_build_object('deliveryId', d.id, 'kind', d.kind, 'email', d.address, 'subscriberId', d.subscriber_id,
   'campaignId', c.id, 'campaignKey', c.campaign_key, 'messageId', d.message_id)`;
 
-const among = ({ ids, queuedOn }: PublishedDeliveries) =>
-  sql`d.id = any(${[...ids]}::uuid[]) and d.queued_on = ${queuedOn}::date and ${MAILINGS}`;
+const among = (deliveries: PublishedDeliveries) => sql`
+  d.id = any(${[...deliveries.ids]}::uuid[]) and d.queued_on = ${deliveries.queuedOn}::date
+  and d.environment_id = ${environmentOf(deliveries)} and ${MAILINGS}`;
 
 const told = (facts: RawBuilder<unknown>, which: RawBuilder<unknown>) => sql`
-  select d.environment_id, d.subscriber_id, ${FACTS} || ${facts} as data
-  from messaging.deliveries d left join messaging.campaigns c on c.id = d.source_id where ${which}
+  select d.subscriber_id, ${FACTS} || ${facts} as data
+  from messaging.deliveries d left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id where ${which}
 `;

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '#platform';
+import { type Database, environmentOf, isOf } from '#platform';
 import { BURST_MS, type Click } from './bursts.js';
 import { COUNTERS_WRITER } from './campaign-counters.query.js';
 import type { EventBatch } from './event-batch.query.js';
@@ -24,8 +24,8 @@ export interface BurstCandidate extends Click {
 const TURNS_LOCK = 7_207_001;
 
 /** Looked up for each event, by an OFFSET behind it: a join may read all deliveries for a few events. */
-const SAME_DELIVERY = sql`
-  d.id = k.delivery_id and d.queued_on = k.queued_on and d.environment_id = k.environment_id
+const sameDelivery = (batch: EventBatch) => sql`
+  d.id = k.delivery_id and d.queued_on = k.queued_on and d.environment_id = ${environmentOf(batch)}
   and case when k.campaign_id is null then d.kind = 'AUTOMATION'
     else d.kind = 'CAMPAIGN' and d.source_id = k.campaign_id end
 `;
@@ -34,9 +34,10 @@ const SAME_DELIVERY = sql`
  * Makes those who write events of the same campaigns, or of the same mails of automations, take turns, until the end of the transaction: of two batches with
  * events of one mail the second sees what the first has written. A lock a delivery would cost as much as its event.
  */
-export async function takeTurns(database: Database, batch: EventBatch): Promise<void> {
+export async function takeTurns(database: Database, batches: readonly EventBatch[]): Promise<void> {
+  const turns = new Set(batches.flatMap((batch) => [...batch.turns]));
   await sql`
-    select pg_advisory_xact_lock(${TURNS_LOCK}, turn) from unnest(${[...batch.turns]}::int[]) turn
+    select pg_advisory_xact_lock(${TURNS_LOCK}, turn) from unnest(${[...turns].sort((a, b) => a - b)}::int[]) turn
   `.execute(database.tables());
 }
 
@@ -47,7 +48,7 @@ export async function burstCandidates(database: Database, batch: EventBatch): Pr
     select e.delivery_id, e.occurred_at, coalesce(e.link_number, 0), null::bigint, e.id, e.classification
     from mails m cross join lateral (
       select e.delivery_id, e.occurred_at, e.link_number, e.id, e.classification from messaging.delivery_events e
-      where ${isTheirs} and e.delivery_id = m.delivery_id and e.type = 'CLICKED'
+      where ${isTheirs} and e.delivery_id = m.delivery_id and ${isOf(batch, sql`e.environment_id`)} and e.type = 'CLICKED'
         and e.occurred_at between m.earliest and m.latest
         and e.occurred_at between ${earliest}::timestamptz and ${latest}::timestamptz
     ) e where ${mails}
@@ -93,14 +94,14 @@ export async function recordEvents(
           when d.sent_at is null then case when d.finished_at is null then 'scanner' else 'human' end
           when k.at - d.sent_at < interval ${TOO_SOON} then 'scanner' else 'human' end) as first_sight
         from messaging.deliveries d
-        where ${SAME_DELIVERY} and d.queued_on between ${first}::date and ${last}::date
+        where ${sameDelivery(batch)} and d.queued_on between ${first}::date and ${last}::date
       ) d
     ), written as (
       insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type,
         link_number, classification, agent, url)
       select platform.new_id(), at, environment_id, campaign_id, delivery_id, subscriber_id, type, link_number,
         classification, agent, url
-      from given
+      from given returning 1
     ), people as materialized (
       select delivery_id, queued_on, campaign_id, environment_id, at, (type = 'CLICKED')::int as click
       from given where classification = 'human' and campaign_id is not null
@@ -112,19 +113,19 @@ export async function recordEvents(
       select l.*, e.opens is null as is_first, coalesce(e.opens, 0) = 0 as is_new_opener, l.clicks > 0 and coalesce(e.clicks, 0) = 0 as is_new_clicker
       from looks l left join lateral (
         select e.opens, e.clicks from messaging.delivery_engagement e
-        where e.delivery_id = l.delivery_id and e.queued_on = l.queued_on
+        where e.delivery_id = l.delivery_id and e.queued_on = l.queued_on and e.environment_id = ${environmentOf(batch)}
           and e.queued_on between ${first}::date and ${last}::date
       ) e on true
     ), first_seen as (
       insert into messaging.delivery_engagement (delivery_id, queued_on, environment_id, campaign_id, opens, clicks,
         first_opened_at, first_clicked_at)
       select delivery_id, queued_on, environment_id, campaign_id, opens, clicks, first_opened_at, first_clicked_at
-      from added where is_first
+      from added where is_first returning 1
     ), seen_again as (
       update messaging.delivery_engagement e set opens = e.opens + a.opens, clicks = e.clicks + a.clicks,
         first_opened_at = least(e.first_opened_at, a.first_opened_at),
         first_clicked_at = least(e.first_clicked_at, a.first_clicked_at)
-      from added a where not a.is_first and e.delivery_id = a.delivery_id and e.queued_on = a.queued_on
+      from added a where not a.is_first and e.delivery_id = a.delivery_id and e.queued_on = a.queued_on and e.environment_id = ${environmentOf(batch)}
         and e.queued_on between ${first}::date and ${last}::date
     ), ${counting(sql`
       select campaign_id, environment_id, sum(opens) as opened, count(*) filter (where is_new_opener) as unique_opens,
@@ -141,13 +142,14 @@ export async function recordEvents(
 /** Says of clicks that were counted as people's that they were a scanner's, and takes them off the counters. */
 export async function disownClicks(
   database: Database,
+  batch: EventBatch,
   clicks: readonly Pick<BurstCandidate, 'id' | 'at'>[],
 ): Promise<void> {
   const keys = JSON.stringify(clicks.map(({ id, at }) => ({ id, at })));
   const { rows } = await sql<{ id: string }>`
     update messaging.delivery_events e set classification = 'scanner'
     from jsonb_to_recordset(${keys}::jsonb) as k(id uuid, at timestamptz)
-    where e.id = k.id and e.occurred_at = k.at and e.classification = 'human'
+    where e.id = k.id and e.occurred_at = k.at and e.environment_id = ${environmentOf(batch)} and e.classification = 'human'
     returning e.id
   `.execute(database.tables());
   if (rows.length === 0) return;
@@ -157,7 +159,7 @@ export async function disownClicks(
       select e.campaign_id, e.delivery_id, e.environment_id, e.occurred_at as at
       from jsonb_to_recordset(${keys}::jsonb) as k(id uuid, at timestamptz)
       join messaging.delivery_events e on e.id = k.id and e.occurred_at = k.at
-      where e.id = any(${disowned}::uuid[]) and e.campaign_id is not null
+      where e.id = any(${disowned}::uuid[]) and e.environment_id = ${environmentOf(batch)} and e.campaign_id is not null
     ), looks as (
       select campaign_id, delivery_id, count(*)::int as clicks, min(at) as first_at from taken group by campaign_id, delivery_id
     ), engaged as (
@@ -166,7 +168,8 @@ export async function disownClicks(
           else (select min(e.occurred_at) from messaging.delivery_events e where ${isLookOf}) end,
         first_clicked_at = case when g.first_clicked_at < l.first_at then g.first_clicked_at
           else (select min(e.occurred_at) from messaging.delivery_events e where ${isLookOf} and e.type = 'CLICKED') end
-      from looks l where g.delivery_id = l.delivery_id and g.campaign_id = l.campaign_id
+      from looks l
+      where g.delivery_id = l.delivery_id and g.campaign_id = l.campaign_id and g.environment_id = ${environmentOf(batch)}
       returning g.campaign_id, g.environment_id, l.clicks, (g.opens = 0)::int as lost_opener, (g.clicks = 0)::int as lost_clicker
     ), ${counting(sql`
       select campaign_id, environment_id, -sum(clicks) as opened, -sum(lost_opener) as unique_opens, -sum(clicks) as clicked,
@@ -181,7 +184,7 @@ export async function disownClicks(
 }
 
 const isLookOf = sql`
-  e.campaign_id = g.campaign_id and e.delivery_id = g.delivery_id and e.type in ('OPENED', 'CLICKED')
+  e.campaign_id = g.campaign_id and e.delivery_id = g.delivery_id and e.environment_id = g.environment_id and e.type in ('OPENED', 'CLICKED')
   and e.classification = 'human'
 `;
 

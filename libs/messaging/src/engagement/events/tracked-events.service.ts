@@ -22,22 +22,29 @@ export class TrackedEvents {
 
   /** Events of deliveries that are neither a campaign's nor an automation's, or are gone, are left out. */
   write(events: readonly TrackedEvent[]): Promise<void> {
-    return this.writeBatch(EventBatch.of(events));
+    const ofEach = Map.groupBy(events, ({ environmentId }) => environmentId);
+    return this.writeBatches(
+      [...ofEach].map(([environmentId, ofOne]) => EventBatch.of(environmentId, ofOne)),
+    );
   }
 
-  /** The same of many that are a batch already. */
-  async writeBatch(batch: EventBatch): Promise<void> {
-    if (batch.length === 0) return;
-    // The environment of each event comes from a signed token: one batch may hold those of many.
+  /** The same of many that are batches already, in one transaction. */
+  async writeBatches(batches: readonly EventBatch[]): Promise<void> {
+    if (batches.length === 0) return;
+    // The environment of each event comes from a signed token.
     await this.database.system(async () => {
-      await takeTurns(this.database, batch);
-      const bursts = await this.#burstsAround(batch);
-      const positions = bursts.flatMap(({ position }) => position ?? []);
-      await recordEvents(this.database, batch, positions);
-      const mistaken = bursts.filter(({ classification }) => classification === 'human');
-      if (mistaken.length > 0) await disownClicks(this.database, mistaken);
-      await this.publisher.engaged(batch);
+      await takeTurns(this.database, batches);
+      for (const batch of batches) await this.#write(batch);
     });
+  }
+
+  async #write(batch: EventBatch): Promise<void> {
+    const bursts = await this.#burstsAround(batch);
+    const positions = bursts.flatMap(({ position }) => position ?? []);
+    await recordEvents(this.database, batch, positions);
+    const mistaken = bursts.filter(({ classification }) => classification === 'human');
+    if (mistaken.length > 0) await disownClicks(this.database, batch, mistaken);
+    await this.publisher.engaged(batch);
   }
 
   async #burstsAround(batch: EventBatch): Promise<BurstCandidate[]> {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
-import { type Database, prepared } from '#platform';
+import { type Database, environmentOf, isOf, prepared } from '#platform';
 import type { DeliveriesTable, MessagingTables } from '../../messaging-tables.js';
 import type { FailedMail } from './address-consequences.service.js';
 
@@ -52,11 +52,12 @@ function mailsOf(database: Database, { environmentId }: ProjectScope, deliveryId
 }
 
 /** Of an answer whose event is kept no longer; a bounce is known from its delivery. */
-const KEPT_ANSWERS: Readonly<Record<FeedbackType, RawBuilder<unknown>>> = {
-  UNSUBSCRIBED: sql`g.unsubscribed_at is not null`,
-  COMPLAINED: sql`g.complained_at is not null`,
-  BOUNCED: sql`false`,
-};
+const KEPT_ANSWERS = { UNSUBSCRIBED: sql`g.unsubscribed_at`, COMPLAINED: sql`g.complained_at` };
+
+const isUnanswered = (scope: ProjectScope, answeredAt: RawBuilder<unknown>) => sql`not exists (
+  select 1 from messaging.delivery_engagement g where g.delivery_id = m."deliveryId" and g.queued_on = m."queuedOn"
+    and g.environment_id = ${environmentOf(scope)} and ${answeredAt} is not null
+)`;
 
 /** What was answered by a mail. */
 export interface MailAnswer extends Pick<
@@ -72,7 +73,7 @@ export interface MailAnswer extends Pick<
  */
 export async function addFeedbackEvents(
   database: Database,
-  { environmentId }: ProjectScope,
+  scope: ProjectScope,
   { type, at, of }: { readonly type: FeedbackType; readonly at: Date; readonly of: readonly MailAnswer[] },
 ): Promise<Set<string>> {
   const add = async (kind: MailAnswer['kind'], isSame: RawBuilder<unknown>): Promise<string[]> => {
@@ -84,16 +85,13 @@ export async function addFeedbackEvents(
     if (events.length === 0) return [];
     const { rows } = await sql<{ deliveryId: string }>`${prepared}
       insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type, bounce_type)
-      select m.id, ${at}, ${environmentId}, ${kind === 'CAMPAIGN' ? sql`m."campaignId"` : null}, m."deliveryId", m."subscriberId",
+      select m.id, ${at}, ${scope.environmentId}, ${kind === 'CAMPAIGN' ? sql`m."campaignId"` : null}, m."deliveryId", m."subscriberId",
         ${type}, m."bounceType"
       from jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as m(id uuid, "deliveryId" uuid, "queuedOn" date,
         "subscriberId" uuid, "campaignId" uuid, "bounceType" text)
       where not exists (
-        select 1 from messaging.delivery_events e where ${isSame} and e.delivery_id = m."deliveryId" and e.type = ${type}
-      ) and not exists (
-        select 1 from messaging.delivery_engagement g where g.delivery_id = m."deliveryId" and g.queued_on = m."queuedOn"
-          and ${KEPT_ANSWERS[type]}
-      )
+        select 1 from messaging.delivery_events e where ${isSame} and e.delivery_id = m."deliveryId" and ${isOf(scope, sql`e.environment_id`)} and e.type = ${type}
+      ) ${type === 'BOUNCED' ? sql`` : sql`and ${isUnanswered(scope, KEPT_ANSWERS[type])}`}
       returning delivery_id as "deliveryId"
     `.execute(database.tables());
     return rows.map(({ deliveryId }) => deliveryId);

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type BounceClass, CONSEQUENCES } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, prepared } from '#platform';
+import { Database, environmentOf, prepared } from '#platform';
 import { addToCounters, addToMinutes } from '../events/campaign-counters.query.js';
 import { MailPublisher } from '../events/mail-publisher.service.js';
 import { AddressConsequences } from './address-consequences.service.js';
@@ -63,7 +63,7 @@ export class DeliveryFeedback {
         scope,
         mails.filter(({ sentAt }) => sentAt !== null),
       );
-      await this.#publishBounces(mails);
+      await this.#publishBounces(scope, mails);
       // Addresses are locked in one order, so that jobs cannot lock each other out.
       for (const mail of mails.toSorted((a, b) => (a.address < b.address ? -1 : 1)))
         await this.addresses.follow(scope, mail, mail.bounceClass);
@@ -77,7 +77,7 @@ export class DeliveryFeedback {
       const mail = await lockMail(this.database, scope, deliveryId);
       if (mail === null) return;
       const isNew = await this.#isNew(scope, mail, 'COMPLAINED');
-      if (isNew) await this.publisher.complained(together([mail]));
+      if (isNew) await this.publisher.complained(together(scope, [mail]));
       if (isNew && mail.kind === 'CAMPAIGN') {
         const now = this.clock.now();
         const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, complained: 1 };
@@ -104,9 +104,10 @@ export class DeliveryFeedback {
     return (await addFeedbackEvents(this.database, scope, event)).size > 0;
   }
 
-  async #publishBounces(mails: readonly BouncedMail[]): Promise<void> {
+  async #publishBounces(scope: ProjectScope, mails: readonly BouncedMail[]): Promise<void> {
     const alike = Map.groupBy(mails, ({ queuedOn, bounceClass }) => `${queuedOn} ${bounceClass}`);
-    for (const group of alike.values()) await this.publisher.bounced(together(group), group[0]!.bounceClass);
+    for (const group of alike.values())
+      await this.publisher.bounced(together(scope, group), group[0]!.bounceClass);
   }
 
   async #countBounces(scope: ProjectScope, mails: readonly BouncedMail[]): Promise<void> {
@@ -116,7 +117,7 @@ export class DeliveryFeedback {
       update messaging.deliveries d set bounced_at = ${now}, bounce_type = b."bounceType", bounce_class = b."bounceClass"
       from jsonb_to_recordset(${JSON.stringify(mails.map((mail) => ({ ...keyOf(mail), ...typeOf(mail) })))}::jsonb)
         as b("deliveryId" uuid, "queuedOn" date, "bounceType" text, "bounceClass" text)
-      where d.id = b."deliveryId" and d.queued_on = b."queuedOn"
+      where d.id = b."deliveryId" and d.queued_on = b."queuedOn" and d.environment_id = ${environmentOf(scope)}
     `.execute(this.database.tables());
     const answers = mails.map((mail) => ({ ...mail, ...typeOf(mail) }));
     const added = await addFeedbackEvents(this.database, scope, { type: 'BOUNCED', at: now, of: answers });
@@ -152,7 +153,8 @@ function typeOf({ bounceClass }: Pick<BouncedDelivery, 'bounceClass'>) {
 
 const keyOf = ({ deliveryId, queuedOn }: AnsweredMail) => ({ deliveryId, queuedOn });
 
-const together = (mails: readonly AnsweredMail[]) => ({
+const together = ({ environmentId }: ProjectScope, mails: readonly AnsweredMail[]) => ({
+  environmentId,
   ids: mails.map(({ deliveryId }) => deliveryId),
   queuedOn: mails[0]!.queuedOn,
 });

@@ -1,11 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { leaseDue, present, presentAnd, type Database } from '#platform';
-
-/** A campaign whose figures by link and provider are to be counted now. */
-export interface DueBreakdown extends ProjectScope {
-  readonly campaignId: string;
-}
+import { type Database, environmentOf, leaseDue, present, presentAnd } from '#platform';
 
 /** When a campaign's figures are counted next: by themselves, and at the earliest when somebody looks. */
 export interface NextCount {
@@ -39,58 +34,78 @@ export async function bringForward(
 /** Writes down when a campaign that was counted is counted next; nothing for one that nobody counts by itself. */
 export async function postpone(
   database: Database,
+  { environmentId }: ProjectScope,
   campaignId: string,
   { dueAt, earliestAt }: NextCount,
 ): Promise<void> {
   await sql`
-    update messaging.breakdowns_due set due_at = ${dueAt}, earliest_at = ${earliestAt} where campaign_id = ${campaignId}
+    update messaging.breakdowns_due set due_at = ${dueAt}, earliest_at = ${earliestAt}
+    where campaign_id = ${campaignId} and environment_id = ${environmentId}
   `.execute(database.tables());
 }
 
 /** For a campaign that is gone. */
-export async function forgetDue(database: Database, campaignId: string): Promise<void> {
-  await sql`delete from messaging.breakdowns_due where campaign_id = ${campaignId}`.execute(
-    database.tables(),
-  );
+export async function forgetDue(
+  database: Database,
+  { environmentId }: ProjectScope,
+  campaignId: string,
+): Promise<void> {
+  await sql`
+    delete from messaging.breakdowns_due where campaign_id = ${campaignId} and environment_id = ${environmentId}
+  `.execute(database.tables());
 }
 
 /** Of a campaign `c` that has just ended and has no time to be counted yet. */
 const isLargeAndEnded = sql`
   c.status = 'SENT' and c.completed_at between ${presentAnd(-MISSED_MS)} and ${present}
-  and c.deleted_at is null and not exists (select 1 from messaging.breakdowns_due b where b.campaign_id = c.id)
-  and (select sum(k.sent) from messaging.campaign_counters k where k.campaign_id = c.id) > ${COUNTED_AT_ONCE}
+  and c.deleted_at is null and not exists (
+    select 1 from messaging.breakdowns_due b where b.campaign_id = c.id and b.environment_id = c.environment_id
+  )
+  and (select sum(k.sent) from messaging.campaign_counters k
+    where k.campaign_id = c.id and k.environment_id = c.environment_id) > ${COUNTED_AT_ONCE}
 `;
 
-/** Whether `takeDue` would find any: a condition for `Database.holds`. */
+const isDue = sql`due_at <= ${present}`;
+
+/** Whether any campaign is to be counted now: a condition for `Database.holds`. */
 export const areDue: RawBuilder<unknown> = sql`
-  exists (select 1 from messaging.breakdowns_due where due_at <= ${present})
+  exists (select 1 from messaging.breakdowns_due where ${isDue})
   or exists (select 1 from messaging.campaigns c where ${isLargeAndEnded})
 `;
 
-const DUE = leaseDue({
-  table: 'messaging.breakdowns_due',
-  key: 'campaign_id',
-  due: 'due_at',
-  limit: AT_ONCE,
-  leaseMs: LEASE_MS,
-  set: sql`, earliest_at = ${presentAnd(LEASE_MS)}`,
-});
+/** The environments that have such campaigns. */
+export async function environmentsDue(database: Database): Promise<number[]> {
+  const { rows } = await sql<{ environmentId: number }>`
+    select environment_id from messaging.breakdowns_due where ${isDue}
+    union select c.environment_id from messaging.campaigns c where ${isLargeAndEnded}
+  `.execute(database.tables());
+  return rows.map(({ environmentId }) => environmentId);
+}
 
-/** Those that are due, and large campaigns that have just ended; each is told again when nobody has counted it. */
-export async function takeDue(database: Database): Promise<DueBreakdown[]> {
+/** The campaigns of an environment that are due, and large ones that have just ended; each is told again when nobody has counted it. */
+export async function takeDue(database: Database, scope: ProjectScope): Promise<string[]> {
+  const { environmentId } = scope;
   const lease = presentAnd(LEASE_MS);
-  const { rows } = await sql<DueBreakdown>`
+  const due = leaseDue({
+    table: 'messaging.breakdowns_due',
+    key: 'campaign_id',
+    environmentId,
+    due: 'due_at',
+    limit: AT_ONCE,
+    leaseMs: LEASE_MS,
+    set: sql`, earliest_at = ${lease}`,
+  });
+  const { rows } = await sql<{ campaignId: string }>`
     with ended as (
       insert into messaging.breakdowns_due (campaign_id, environment_id, due_at, earliest_at)
-      select c.id, c.environment_id, ${lease}, ${lease} from messaging.campaigns c where ${isLargeAndEnded}
+      select c.id, c.environment_id, ${lease}, ${lease} from messaging.campaigns c
+      where c.environment_id = ${environmentOf(scope)} and ${isLargeAndEnded}
       on conflict do nothing
-      returning campaign_id, environment_id
+      returning campaign_id
     ), taken as (
-      ${DUE} returning campaign_id, environment_id
+      ${due} returning campaign_id
     )
-    select a.campaign_id, e.*
-    from (select * from ended union all select * from taken) a
-      cross join lateral access.find_environment(a.environment_id) e
+    select * from ended union all select * from taken
   `.execute(database.tables());
-  return rows;
+  return rows.map(({ campaignId }) => campaignId);
 }

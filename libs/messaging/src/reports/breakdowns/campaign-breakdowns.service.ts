@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, environmentOf } from '#platform';
 import { sentCampaign } from '../../campaigns/campaigns.query.js';
 import { type LinkClicks, linkClicks } from '../statistics/link-clicks.query.js';
 import {
@@ -69,7 +69,7 @@ export class CampaignBreakdowns {
   /** Null when a worker has not counted yet. */
   of(scope: ProjectScope, campaign: ShownCampaign): Promise<CampaignBreakdown | null> {
     return this.database.transaction(scope, async () => {
-      const kept = await this.#kept(campaign.id);
+      const kept = await this.#kept(scope, campaign.id);
       if (kept?.isCurrent === true) return kept;
       if (campaign.totalSent <= COUNTED_AT_ONCE) {
         return kept !== null && this.#isYoung(kept) ? kept : this.#current(scope, campaign);
@@ -83,9 +83,9 @@ export class CampaignBreakdowns {
   count(scope: ProjectScope, campaignId: string): Promise<void> {
     return this.database.transaction(scope, async () => {
       const campaign = await sentCampaign(this.database.tables(), scope, campaignId).executeTakeFirst();
-      if (campaign === undefined) return forgetDue(this.database, campaignId);
+      if (campaign === undefined) return forgetDue(this.database, scope, campaignId);
       const { milliseconds } = await this.#current(scope, campaign);
-      await postpone(this.database, campaign.id, this.#next(campaign, milliseconds));
+      await postpone(this.database, scope, campaign.id, this.#next(campaign, milliseconds));
     });
   }
 
@@ -97,14 +97,15 @@ export class CampaignBreakdowns {
     await sql`select pg_advisory_xact_lock_shared(${ERASURE_LOCK}, ${scope.environmentId}::int)`.execute(
       this.database.tables(),
     );
-    const kept = await this.#kept(campaign.id);
+    const kept = await this.#kept(scope, campaign.id);
     return kept !== null && (kept.isCurrent || this.#isYoung(kept)) ? kept : this.#count(scope, campaign);
   }
 
-  async #kept(campaignId: string): Promise<KeptBreakdown | null> {
+  async #kept(scope: ProjectScope, campaignId: string): Promise<KeptBreakdown | null> {
     const { rows } = await sql<StoredBreakdown & { readonly currentVersion: string }>`
-      select version, links, providers, languages, counted_at, milliseconds, ${versionOf(campaignId)} as current_version
-      from messaging.campaign_breakdowns where campaign_id = ${campaignId}
+      select version, links, providers, languages, counted_at, milliseconds, ${versionOf(scope, campaignId)} as current_version
+      from messaging.campaign_breakdowns
+      where campaign_id = ${campaignId} and environment_id = ${environmentOf(scope)}
     `.execute(this.database.tables());
     const [row] = rows;
     if (row === undefined) return null;
@@ -127,8 +128,8 @@ export class CampaignBreakdowns {
     const [countedAt, began] = [this.clock.now(), performance.now()];
     const { version, links, providers, languages } = await this.database.lateRead(scope, async () => ({
       // Looked up first: what changes while it is counted makes it out of date, at worst without need.
-      version: await this.#versionOf(campaign.id),
-      links: (await linkClicks(this.database, campaign)).slice(0, MOST_LINKS),
+      version: await this.#versionOf(scope, campaign.id),
+      links: (await linkClicks(this.database, scope, campaign)).slice(0, MOST_LINKS),
       providers: await providerFigures(this.database, scope, campaign, FEWEST_MAILS_OF_DOMAIN),
       languages: await languageFigures(this.database, scope, campaign),
     }));
@@ -144,10 +145,10 @@ export class CampaignBreakdowns {
     return { links, providers, languages, countedAt, milliseconds, isCurrent: true };
   }
 
-  async #versionOf(campaignId: string): Promise<string | undefined> {
-    const { rows } = await sql<{ version: string }>`select ${versionOf(campaignId)} as version`.execute(
-      this.database.tables(),
-    );
+  async #versionOf(scope: ProjectScope, campaignId: string): Promise<string | undefined> {
+    const { rows } = await sql<{
+      version: string;
+    }>`select ${versionOf(scope, campaignId)} as version`.execute(this.database.tables());
     return rows[0]?.version;
   }
 }
@@ -166,17 +167,19 @@ export async function forgetBreakdowns(
     with forgotten as (
       delete from messaging.campaign_breakdowns b using messaging.deliveries d
       where d.environment_id = ${environmentId} and d.subscriber_id = ${subscriberId} and d.kind = 'CAMPAIGN'
-        and b.campaign_id = d.source_id
+        and b.campaign_id = d.source_id and b.environment_id = d.environment_id
       returning b.campaign_id
     )
     update messaging.breakdowns_due u set due_at = u.earliest_at from forgotten f
-    where u.campaign_id = f.campaign_id and u.due_at > u.earliest_at
+    where u.campaign_id = f.campaign_id and u.environment_id = ${environmentId} and u.due_at > u.earliest_at
   `.execute(database.tables());
 }
 
 /** Every change of a counter gives its row another xmin (PostgreSQL, 5.6); links come in sets that are only added to. */
-const versionOf = (campaignId: string) => sql`(
+const versionOf = (scope: ProjectScope, campaignId: string) => sql`(
   select coalesce(string_agg(k.writer || ':' || k.xmin::text, ',' order by k.writer), '') || '/'
-    || (select count(*) from messaging.link_sets l where l.campaign_id = ${campaignId})
-  from messaging.campaign_counters k where k.campaign_id = ${campaignId}
+    || (select count(*) from messaging.link_sets l
+      where l.campaign_id = ${campaignId} and l.environment_id = ${environmentOf(scope)})
+  from messaging.campaign_counters k
+  where k.campaign_id = ${campaignId} and k.environment_id = ${environmentOf(scope)}
 )`;

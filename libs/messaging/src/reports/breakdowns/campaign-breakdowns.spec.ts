@@ -77,7 +77,7 @@ describe('a campaign’s figures by link and provider', () => {
     (await fixture.get(CampaignBreakdowns).of(scope, { ...mails, totalSent: READERS }))!;
   const counted = () =>
     fixture.get(Database).transaction(scope, async () => ({
-      links: await linkClicks(fixture.get(Database), mails),
+      links: await linkClicks(fixture.get(Database), scope, mails),
       providers: await providerFigures(fixture.get(Database), scope, mails, FEWEST_MAILS_OF_DOMAIN),
       languages: await languageFigures(fixture.get(Database), scope, mails),
     }));

@@ -79,13 +79,13 @@ export class DeliveriesExportMaker {
         d.attempt as attempts, d.possible_duplicate, d.last_error, d.message_id, d.sent_at, d.bounced_at, d.bounce_type,
         coalesce(g.opens, 0) as opens, g.first_opened_at, coalesce(g.clicks, 0) as clicks, g.first_clicked_at,
         least(g.unsubscribed_at, (select min(e.occurred_at) from messaging.delivery_events e
-         where e.campaign_id = d.source_id and e.delivery_id = d.id and e.type = 'UNSUBSCRIBED')) as unsubscribed_at,
+         where e.campaign_id = d.source_id and e.delivery_id = d.id and e.environment_id = d.environment_id and e.type = 'UNSUBSCRIBED')) as unsubscribed_at,
         least(g.complained_at, (select min(e.occurred_at) from messaging.delivery_events e
-         where e.campaign_id = d.source_id and e.delivery_id = d.id and e.type = 'COMPLAINED')) as complained_at, d.locale
+         where e.campaign_id = d.source_id and e.delivery_id = d.id and e.environment_id = d.environment_id and e.type = 'COMPLAINED')) as complained_at, d.locale
       from messaging.deliveries d
       left join lateral (
         select * from messaging.delivery_engagement g
-        where g.delivery_id = d.id and g.queued_on = ${queuedOn}::date
+        where g.delivery_id = d.id and g.environment_id = d.environment_id and g.queued_on = ${queuedOn}::date
       ) g on true
       where d.source_id = ${id} and d.environment_id = ${environmentId} and d.queued_on = ${queuedOn}::date
         and d.kind = 'CAMPAIGN' and d.address_key > ${cursor}

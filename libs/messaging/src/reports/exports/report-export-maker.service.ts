@@ -24,6 +24,7 @@ export class ReportExportMaker {
       .selectFrom('messaging.campaigns')
       .select('campaignKey')
       .where('id', '=', file.campaignId)
+      .where('environmentId', '=', scope.environmentId)
       .where('deletedAt', 'is', null)
       .executeTakeFirst();
     if (campaign === undefined) return;

@@ -8,7 +8,7 @@ export const ReportExportSchema = defineEntity({
   schema: 'messaging',
   properties: {
     id: p.uuid().primary(),
-    environmentId: p.bigint('number'),
+    environmentId: p.bigint('number').primary(),
     campaignId: p.uuid(),
     kind: p.string().$type<ReportExportKind>(),
     state: p.string().$type<ReportExportState>(),

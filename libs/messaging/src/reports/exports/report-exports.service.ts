@@ -71,6 +71,7 @@ export class ReportExportsService {
       const pending = await tables
         .selectFrom('messaging.exports')
         .select('id')
+        .where('environmentId', '=', scope.environmentId)
         .where('campaignId', '=', campaignId)
         .where('kind', '=', kind)
         .where('state', '=', 'PENDING')
@@ -113,7 +114,9 @@ export class ReportExportsService {
       const progress = await this.database
         .tables<MessagingTables>()
         .selectFrom('messaging.exports as e')
-        .innerJoin('messaging.campaigns as c', 'c.id', 'e.campaignId')
+        .innerJoin('messaging.campaigns as c', (join) =>
+          join.onRef('c.id', '=', 'e.campaignId').onRef('c.environmentId', '=', 'e.environmentId'),
+        )
         .select(['e.state', 'e.parts'])
         .where('e.environmentId', '=', scope.environmentId)
         .where('e.id', '=', id)

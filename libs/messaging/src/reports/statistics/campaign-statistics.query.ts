@@ -46,11 +46,14 @@ const NUMBERS = sql`
 /** Campaigns `c`, each with its numbers `n`. */
 export const COUNTED_CAMPAIGNS = sql`
   messaging.campaigns c
-  cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+  cross join lateral (select ${NUMBERS} from messaging.campaign_counters k
+    where k.campaign_id = c.id and k.environment_id = c.environment_id) n
 `;
 
 /** Whether the mails of the campaign `c` had pixel and tracked links. */
-export const IS_TRACKED = sql`exists (select 1 from messaging.link_sets l where l.campaign_id = c.id)`;
+export const IS_TRACKED = sql`exists (
+  select 1 from messaging.link_sets l where l.campaign_id = c.id and l.environment_id = c.environment_id
+)`;
 
 /** A campaign's numbers, read from its counters. */
 @Injectable()

@@ -26,7 +26,7 @@ export async function languageFigures(
     select locale, sent, sent - bounced as delivered, bounced, opened, clicked
     from (${figuresBy(sql`d.locale`, scope, campaign)}) f(locale, sent, bounced, opened, clicked)
   `.execute(database.tables());
-  const settled = await settledFigures<LanguageFigures[]>(database, campaign.id, 'languages');
+  const settled = await settledFigures<LanguageFigures[]>(database, scope, campaign.id, 'languages');
   if (settled !== null) return settled;
   const sentIn = Map.groupBy(rows, ({ locale }) => matchLocale([locale], campaign.translations));
   return [...sentIn]

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import type { Database } from '#platform';
+import { type Database, environmentOf } from '#platform';
 import { settledFigures } from './settled-figures.query.js';
 
 /** What became of mails. */
@@ -51,13 +51,13 @@ export async function providerFigures(
       sum(bounced)::bigint as bounced, sum(opened)::bigint as opened, sum(clicked)::bigint as clicked
     from ranked group by name order by name is null, sum(ranked.sent) desc, name
   `.execute(database.tables());
-  return (await settledFigures<ProviderFigures[]>(database, campaign.id, 'providers')) ?? rows;
+  return (await settledFigures<ProviderFigures[]>(database, scope, campaign.id, 'providers')) ?? rows;
 }
 
 /** A SELECT of a campaign's mails that were sent, by what `key` says of each delivery `d`: key, sent, bounced, opened, clicked. */
 export function figuresBy(
   key: RawBuilder<unknown>,
-  { environmentId }: ProjectScope,
+  scope: ProjectScope,
   { id, queuedOn }: CampaignMails,
 ): RawBuilder<unknown> {
   return sql`
@@ -65,8 +65,9 @@ export function figuresBy(
       count(*) filter (where g.clicks > 0)
     from messaging.deliveries d
     left join messaging.delivery_engagement g
-      on g.delivery_id = d.id and g.queued_on = ${queuedOn}::date and g.campaign_id = ${id}
-    where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.environment_id = ${environmentId}
+      on g.delivery_id = d.id and g.environment_id = d.environment_id and g.queued_on = ${queuedOn}::date
+        and g.campaign_id = ${id}
+    where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.environment_id = ${environmentOf(scope)}
       and d.kind = 'CAMPAIGN' and d.state = 'SENT'
     group by 1
   `;

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { type Database, keptFrom } from '#platform';
+import type { ProjectScope } from '#kernel';
+import { type Database, environmentOf, keptDay } from '#platform';
 import { PARTITION } from '../../deliveries/partition.query.js';
 
 /** Links are counted from clicks, the others from deliveries. */
@@ -11,14 +12,17 @@ export type SettledFigures = 'links' | 'providers' | 'languages' | 'domains';
  */
 export async function settledFigures<Figures>(
   database: Database,
+  scope: ProjectScope,
   campaignId: string,
   figures: SettledFigures,
 ): Promise<Figures | null> {
   const kind = figures === 'links' ? 'EVENTS' : 'DELIVERIES';
+  const day = await keptDay(database, scope, kind);
   const { rows } = await sql<{ figures: Figures | null }>`
     select f.${sql.ref(figures)} as figures
-    from messaging.settled_figures f join messaging.campaigns c on c.id = f.campaign_id
-    where f.campaign_id = ${campaignId} and ${PARTITION} < ${keptFrom(kind, sql.ref('c.environment_id'))}
+    from messaging.settled_figures f join messaging.campaigns c
+      on c.id = f.campaign_id and c.environment_id = f.environment_id
+    where f.campaign_id = ${campaignId} and f.environment_id = ${environmentOf(scope)} and ${PARTITION} < ${day}::date
   `.execute(database.tables());
   return rows[0]?.figures ?? null;
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database, keptFrom } from '#platform';
+import { Database } from '#platform';
 import { PARTITION } from '../../deliveries/partition.query.js';
 
 /** A number of a campaign that is not what its rows say. */
@@ -27,21 +27,33 @@ export class StatisticsCheckQuery {
    */
   async discrepancies(): Promise<CampaignDiscrepancy[]> {
     return this.database.system(async () => {
+      const horizons = await this.#horizons();
       // One statement, so one snapshot: what is sent and clicked meanwhile is in both or in neither.
       const { rows } = await sql<CampaignDiscrepancy>`
         with counted as (${countedTotals}), actual as (${actualTotals}),
           counted_minutes as (${countedMinutes}), actual_minutes as (${actualMinutes})
         select campaign_id, v.counter, null::timestamptz as minute, v.counted, v.actual
-        from counted c full join actual a using (campaign_id)
-        cross join lateral (values ${pairs(TOTALS)}) v(counter, counted, actual) where v.counted <> v.actual and ${IS_KEPT}
+        from counted c full join actual a using (environment_id, campaign_id)
+        cross join lateral (values ${pairs(TOTALS)}) v(counter, counted, actual) where v.counted <> v.actual and ${isKept(horizons)}
         union all
         select campaign_id, v.counter, minute, v.counted, v.actual
-        from counted_minutes c full join actual_minutes a using (campaign_id, minute)
-        cross join lateral (values ${pairs(MINUTES)}) v(counter, counted, actual) where v.counted <> v.actual and ${IS_KEPT}
+        from counted_minutes c full join actual_minutes a using (environment_id, campaign_id, minute)
+        cross join lateral (values ${pairs(MINUTES)}) v(counter, counted, actual) where v.counted <> v.actual and ${isKept(horizons)}
         order by 1, 2, 3 limit ${AT_MOST}
       `.execute(this.database.tables());
       return rows;
     });
+  }
+
+  /** The days of each kind: of all environments, and of one by its id. */
+  async #horizons(): Promise<string> {
+    const { rows } = await sql<{ horizons: string }>`
+      select coalesce(jsonb_object_agg(kind, days), '{}')::text as horizons from (
+        select kind, jsonb_object_agg(coalesce(environment_id::text, 'all'), kept_from) as days
+        from platform.retention_horizons group by kind
+      ) h
+    `.execute(this.database.tables());
+    return rows[0]!.horizons;
   }
 }
 
@@ -58,12 +70,14 @@ const TOTALS = [
 ];
 const MINUTES = ['sent', 'delivered', 'opened', 'clicked', 'bounced'];
 
-/** Whether all of what `v.counter` of a campaign was counted from is there. */
-const IS_KEPT = sql`not exists (
-  select 1 from messaging.campaigns c where c.id = campaign_id and ${PARTITION} < case
-    when v.counter in ('sent', 'delivered') then ${keptFrom('DELIVERIES', sql.ref('c.environment_id'))}
-    else ${keptFrom('EVENTS', sql.ref('c.environment_id'))} end
-)`;
+/** Whether the rows that a counter counts are all there, by the days from which on they are kept. */
+const isKept = (horizons: string): RawBuilder<boolean> => {
+  const kind = sql`case when v.counter in ('sent', 'delivered') then 'DELIVERIES' else 'EVENTS' end`;
+  const days = sql`${horizons}::jsonb -> ${kind}`;
+  return sql`(
+    c.queued_on < greatest((${days} ->> 'all')::date, (${days} ->> environment_id::text)::date)
+  ) is not true`;
+};
 
 const sums = (columns: readonly string[]): RawBuilder<unknown> =>
   sql.join(columns.map((column) => sql`sum(${sql.ref(column)})::bigint as ${sql.ref(column)}`));
@@ -76,38 +90,44 @@ const pairs = (columns: readonly string[]): RawBuilder<unknown> =>
     ),
   );
 
-const countedTotals = sql`select campaign_id, ${sums(TOTALS)} from messaging.campaign_counters group by campaign_id`;
-
-const countedMinutes = sql`
-  select campaign_id, minute, ${sums(MINUTES)} from messaging.campaign_minutes group by campaign_id, minute
+const counted = (
+  table: string,
+  key: RawBuilder<unknown>,
+  columns: readonly string[],
+): RawBuilder<unknown> => sql`
+  select k.environment_id, ${key}, max(${PARTITION}) as queued_on, ${sums(columns)}
+  from ${sql.table(table)} k left join messaging.campaigns c on c.id = k.campaign_id and c.environment_id = k.environment_id
+  group by k.environment_id, ${key}
 `;
+const countedTotals = counted('messaging.campaign_counters', sql`k.campaign_id`, TOTALS);
 
+const countedMinutes = counted('messaging.campaign_minutes', sql`k.campaign_id, k.minute`, MINUTES);
 const isLook = sql`e.type in ('OPENED', 'CLICKED') and e.classification = 'human'`;
 
 const actualTotals = sql`
-  select campaign_id, ${sums(TOTALS)} from (
-    select d.source_id as campaign_id, count(*) as sent, 0 as hard_bounced, 0 as soft_bounced, 0 as opened, 0 as unique_opens,
+  select environment_id, campaign_id, ${sums(TOTALS)} from (
+    select d.environment_id, d.source_id as campaign_id, count(*) as sent, 0 as hard_bounced, 0 as soft_bounced, 0 as opened, 0 as unique_opens,
       0 as clicked, 0 as unique_clicks, 0 as unsubscribed, 0 as complained
-    from messaging.deliveries d where d.kind = 'CAMPAIGN' and d.state = 'SENT' group by d.source_id
+    from messaging.deliveries d where d.kind = 'CAMPAIGN' and d.state = 'SENT' group by 1, 2
     union all
-    select e.campaign_id, 0, count(*) filter (where e.type = 'BOUNCED' and e.bounce_type = 'HARD'),
+    select e.environment_id, e.campaign_id, 0, count(*) filter (where e.type = 'BOUNCED' and e.bounce_type = 'HARD'),
       count(*) filter (where e.type = 'BOUNCED' and e.bounce_type = 'SOFT'), count(*) filter (where ${isLook}),
       count(distinct e.delivery_id) filter (where ${isLook}),
       count(*) filter (where ${isLook} and e.type = 'CLICKED'),
       count(distinct e.delivery_id) filter (where ${isLook} and e.type = 'CLICKED'),
       count(*) filter (where e.type = 'UNSUBSCRIBED'), count(*) filter (where e.type = 'COMPLAINED')
-    from messaging.delivery_events e where e.campaign_id is not null group by e.campaign_id
-  ) r group by campaign_id
+    from messaging.delivery_events e where e.campaign_id is not null group by 1, 2
+  ) r group by environment_id, campaign_id
 `;
 
 const actualMinutes = sql`
-  select campaign_id, minute, ${sums(MINUTES)} from (
-    select d.source_id as campaign_id, date_trunc('minute', d.sent_at) as minute, count(*) as sent,
+  select environment_id, campaign_id, minute, ${sums(MINUTES)} from (
+    select d.environment_id, d.source_id as campaign_id, date_trunc('minute', d.sent_at) as minute, count(*) as sent,
       count(*) filter (where d.bounced_at is null) as delivered, 0 as opened, 0 as clicked, 0 as bounced
-    from messaging.deliveries d where d.kind = 'CAMPAIGN' and d.state = 'SENT' group by 1, 2
+    from messaging.deliveries d where d.kind = 'CAMPAIGN' and d.state = 'SENT' group by 1, 2, 3
     union all
-    select e.campaign_id, date_trunc('minute', e.occurred_at), 0, 0, count(*) filter (where ${isLook}),
+    select e.environment_id, e.campaign_id, date_trunc('minute', e.occurred_at), 0, 0, count(*) filter (where ${isLook}),
       count(*) filter (where ${isLook} and e.type = 'CLICKED'), count(*) filter (where e.type = 'BOUNCED')
-    from messaging.delivery_events e where e.campaign_id is not null group by 1, 2
-  ) r group by campaign_id, minute
+    from messaging.delivery_events e where e.campaign_id is not null group by 1, 2, 3
+  ) r group by environment_id, campaign_id, minute
 `;

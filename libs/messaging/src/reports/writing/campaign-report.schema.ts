@@ -8,7 +8,7 @@ export const CampaignReportSchema = defineEntity({
   schema: 'messaging',
   properties: {
     id: p.uuid().primary(),
-    environmentId: p.bigint('number'),
+    environmentId: p.bigint('number').primary(),
     campaignId: p.uuid(),
     version: p.integer(),
     locale: p.text(),

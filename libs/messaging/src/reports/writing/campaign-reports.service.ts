@@ -45,10 +45,11 @@ export class CampaignReportsService {
         const message = `A report on the campaign cannot be written while it is ${status}.`;
         throw new InvalidStateError(message, status, ['SENT']);
       }
-      const report = this.#version(scope, id, await this.#nextVersion(id), this.clock.now());
+      const report = this.#version(scope, id, await this.#nextVersion(scope, id), this.clock.now());
       await this.database
         .tables<MessagingTables>()
         .deleteFrom('messaging.campaign_reports')
+        .where('environmentId', '=', scope.environmentId)
         .where('campaignId', '=', id)
         .where('status', '=', 'PENDING')
         .execute();
@@ -59,11 +60,12 @@ export class CampaignReportsService {
   }
 
   /** Version 1 is the one that is made by itself, so the first that is asked for is 2. */
-  async #nextVersion(campaignId: string): Promise<number> {
+  async #nextVersion({ environmentId }: ProjectScope, campaignId: string): Promise<number> {
     const row = await this.database
       .tables<MessagingTables>()
       .selectFrom('messaging.campaign_reports')
       .select('version')
+      .where('environmentId', '=', environmentId)
       .where('campaignId', '=', campaignId)
       .orderBy('version', 'desc')
       .limit(1)

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database, keptFrom } from '#platform';
+import { type Config, CONFIG, Database, environmentOf, isOf, keptDay } from '#platform';
 import { PARTITION } from '../../deliveries/partition.query.js';
 import type { CampaignCounts } from '../statistics/campaign-statistics.js';
 import { COUNTED_CAMPAIGNS, countsOf, IS_TRACKED } from '../statistics/campaign-statistics.query.js';
@@ -47,7 +47,7 @@ export class ReportFactsQuery {
       const campaign = await campaignRow(this.database, scope, campaignId);
       if (campaign === null) return null;
       const isTracked = campaign.isTracked && this.config.TRACKING;
-      const { domains, arrivals } = await domainFigures(this.database, campaign);
+      const { domains, arrivals } = await domainFigures(this.database, scope, campaign);
       const ageMs = this.clock.now().getTime() - (campaign.firstSentAt ?? campaign.queuedAt).getTime();
       const isEarly = ageMs < GROWN_UP_MS;
       const past = await history(this.database, scope, campaign);
@@ -56,8 +56,8 @@ export class ReportFactsQuery {
         isTracked,
         isEarly,
         counts: countsOf(campaign),
-        history: isEarly ? await atAge(this.database, past, ageMs) : past.map(pastCampaign),
-        links: isTracked ? await links(this.database, campaign) : [],
+        history: isEarly ? await atAge(this.database, scope, past, ageMs) : past.map(pastCampaign),
+        links: isTracked ? await links(this.database, scope, campaign) : [],
         clickers: campaign.uniqueClicks,
         hours: isTracked ? await hours(this.database, scope, campaignId) : [],
         domains,
@@ -84,8 +84,9 @@ async function campaignRow(
 
 /** The campaigns that were queued before it, the latest first. */
 async function history(database: Database, scope: ProjectScope, campaign: CampaignRow): Promise<PastRow[]> {
+  const day = await keptDay(database, scope, 'EVENTS');
   const { rows } = await sql<PastRow>`
-    select c.id, c.name, ${IS_TRACKED} as is_tracked, n.*, ${PARTITION} >= ${keptFrom('EVENTS', scope.environmentId)} as is_kept
+    select c.id, c.name, ${IS_TRACKED} as is_tracked, n.*, ${PARTITION} >= ${day}::date as is_kept
     from ${COUNTED_CAMPAIGNS}
     where c.environment_id = ${scope.environmentId} and c.queued_at < ${campaign.queuedAt} and c.id <> ${campaign.id}
       and c.deleted_at is null and n.total_sent > 0
@@ -102,7 +103,12 @@ function pastCampaign(row: PastRow): PastCampaign {
  * The campaigns as they stood `ageMs` after their first mail, counted from their events as the statistics define it: what
  * an hour has brought is not compared with what weeks have. Nobody can say it any more of those whose events were let go.
  */
-async function atAge(database: Database, past: readonly PastRow[], ageMs: number): Promise<PastCampaign[]> {
+async function atAge(
+  database: Database,
+  scope: ProjectScope,
+  past: readonly PastRow[],
+  ageMs: number,
+): Promise<PastCampaign[]> {
   const moments = past.flatMap(({ id, firstSentAt, isKept }) =>
     firstSentAt === null || !isKept
       ? []
@@ -114,7 +120,7 @@ async function atAge(database: Database, past: readonly PastRow[], ageMs: number
     from jsonb_to_recordset(${JSON.stringify(moments)}::jsonb) as p(id uuid, "from" timestamptz, until timestamptz)
     cross join lateral (
       select coalesce(sum(m.sent), 0)::bigint as sent from messaging.campaign_minutes m
-      where m.campaign_id = p.id and m.minute <= p.until
+      where m.campaign_id = p.id and m.environment_id = ${environmentOf(scope)} and m.minute <= p.until
     ) s
     cross join lateral (
       select count(*) filter (where e.type = 'BOUNCED' and e.bounce_type = 'HARD') as hard_bounced,
@@ -126,7 +132,7 @@ async function atAge(database: Database, past: readonly PastRow[], ageMs: number
         count(*) filter (where e.type = 'UNSUBSCRIBED') as total_unsubscribed,
         count(*) filter (where e.type = 'COMPLAINED') as spam_complaints
       from messaging.delivery_events e
-      where e.campaign_id = p.id and e.occurred_at between p."from" and p.until
+      where e.campaign_id = p.id and ${isOf(scope, sql`e.environment_id`)} and e.occurred_at between p."from" and p.until
     ) k
   `.execute(database.tables());
   const counts = new Map(rows.map((row) => [row.id, countsOf(row)]));
@@ -136,8 +142,12 @@ async function atAge(database: Database, past: readonly PastRow[], ageMs: number
   });
 }
 
-async function links(database: Database, campaign: CampaignRow): Promise<readonly LinkClicks[]> {
-  const all = await linkClicks(database, campaign);
+async function links(
+  database: Database,
+  scope: ProjectScope,
+  campaign: CampaignRow,
+): Promise<readonly LinkClicks[]> {
+  const all = await linkClicks(database, scope, campaign);
   return all.length <= MOST_LISTED ? all : [...all.slice(0, MOST_LISTED - 1), ...all.slice(-1)];
 }
 

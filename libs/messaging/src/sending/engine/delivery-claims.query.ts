@@ -135,7 +135,7 @@ export class DeliveryClaimsQuery {
     leaseToken: string,
   ): Promise<ClaimedDelivery[]> {
     const front = (column: string) =>
-      sql`(select c.${sql.ref(column)} from messaging.campaigns c where c.id = ${id})`;
+      sql`(select c.${sql.ref(column)} from messaging.campaigns c where c.id = ${id} and c.environment_id = ${environmentOf(scope)})`;
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
       where d.source_id = ${id} and d.environment_id = ${environmentOf(scope)} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date

@@ -5,7 +5,7 @@ import { EmailQuota } from '#billing';
 import { CONSEQUENCES } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, presentAnd, unleased } from '#platform';
-import { MailPublisher } from '../../engagement/events/mail-publisher.service.js';
+import { MailPublisher, type PublishedDeliveries } from '../../engagement/events/mail-publisher.service.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { isHeld, type OutcomeBatch, outcomeBatchStatement } from './outcome-batch.query.js';
 import { isReturned, ReturnedDeliveries, type ReturnedRow } from './returned-deliveries.service.js';
@@ -128,15 +128,19 @@ export class DeliveryJournal {
       const { rows } = await this.#statementOf(scope, batch, now, tells).execute(this.database.tables());
       const { returned, sent } = rows[0] ?? { returned: [], sent: '' };
       const queuedOn = batch.outcomes[0]?.delivery.queuedOn ?? '';
-      if (sent !== '') await this.publisher.delivered({ ids: sent.split(','), queuedOn });
-      await this.#publishBounces(returned, queuedOn);
+      const { environmentId } = scope;
+      if (sent !== '') await this.publisher.delivered({ environmentId, ids: sent.split(','), queuedOn });
+      await this.#publishBounces(returned, { environmentId, queuedOn });
       await this.returned.take(scope, batch.outcomes, returned, now);
     });
   }
 
-  async #publishBounces(returned: readonly ReturnedRow[], queuedOn: string): Promise<void> {
+  async #publishBounces(
+    returned: readonly ReturnedRow[],
+    where: Omit<PublishedDeliveries, 'ids'>,
+  ): Promise<void> {
     for (const [bounceClass, ofOne] of Map.groupBy(returned, ({ reason }) => reason))
       if (CONSEQUENCES[bounceClass].address !== 'keep')
-        await this.publisher.bounced({ ids: ofOne.map(({ id }) => id), queuedOn }, bounceClass);
+        await this.publisher.bounced({ ...where, ids: ofOne.map(({ id }) => id) }, bounceClass);
   }
 }

@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
+import { environmentScopes } from '#access';
 import { DomainControlService } from '#deliverability';
 import { Clock, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, LOGGER, MailMetrics, PeriodicTask } from '#platform';
+import { Database, environmentOf, LOGGER, MailMetrics, PeriodicTask } from '#platform';
 import { bounceClassesIn } from '../../engagement/events/bounce-classes.query.js';
 import { SCOPE } from '../../deliveries/scope.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -37,8 +38,9 @@ export class GuardSenders extends PeriodicTask {
 
   override async run(): Promise<void> {
     const now = this.clock.now();
-    for (const { figures, ...scope } of await this.database.system(() => this.#refusedLately(now)))
-      await this.#judge(scope, figures, now);
+    const since = new Date(now.getTime() - WINDOW_MS);
+    for (const scope of await this.database.system(() => this.#refusedLately(since)))
+      await this.#judge(scope, await this.database.system(() => this.#figuresOf(scope, now, since)), now);
   }
 
   async #judge(scope: ProjectScope, figures: SenderFigures, now: Date): Promise<void> {
@@ -61,41 +63,46 @@ export class GuardSenders extends PeriodicTask {
   }
 
   /** The live environments of which mail was refused for its sender within the hour. */
-  async #refusedLately(now: Date): Promise<(ProjectScope & { readonly figures: SenderFigures })[]> {
-    const since = new Date(now.getTime() - WINDOW_MS);
-    const { rows } = await sql<ProjectScope & { readonly figures: SenderFigures }>`
-      select ${SCOPE}, jsonb_build_object('mails', of_campaigns.mails + singles.mails,
-        'senderRefusals', of_campaigns.refusals + singles.refusals) as figures
-      from (
+  async #refusedLately(since: Date): Promise<ProjectScope[]> {
+    const { rows } = await sql<ProjectScope>`
+      select ${SCOPE} from (
         select environment_id from messaging.campaign_minutes
         where sender_refused + sender_bounced > 0 and minute > ${since}
         union
         select environment_id from messaging.deliveries
         where kind <> 'CAMPAIGN' and ${IS_SENDERS} and single_ended_at > ${since}
-      ) r
-      cross join lateral access.find_environment(r.environment_id) e
-      cross join lateral (
+      ) r join ${environmentScopes} e on e.environment_id = r.environment_id
+      where e.environment = 'LIVE'
+    `.execute(this.database.tables());
+    return rows;
+  }
+
+  async #figuresOf(scope: ProjectScope, now: Date, since: Date): Promise<SenderFigures> {
+    const environment = environmentOf(scope);
+    const { rows } = await sql<SenderFigures>`
+      select of_campaigns.mails + singles.mails as mails, of_campaigns.refusals + singles.refusals as sender_refusals
+      from (
         select greatest(${since}::timestamptz, (
-          select s.stopped_at from messaging.sender_stops s where s.environment_id = r.environment_id
+          select s.stopped_at from messaging.sender_stops s where s.environment_id = ${environment}
         )) as since
       ) judged
       cross join lateral (
-        select coalesce(sum(m.sent + m.hard_refused + m.sender_refused), 0) as mails,
-          coalesce(sum(m.sender_refused + m.sender_bounced), 0) as refusals
-        from messaging.campaigns c join messaging.campaign_minutes m on m.campaign_id = c.id
-        where c.environment_id = r.environment_id and c.queued_at >= ${new Date(now.getTime() - CAMPAIGN_MS)}
+        select coalesce(sum(m.sent + m.hard_refused + m.sender_refused), 0)::bigint as mails,
+          coalesce(sum(m.sender_refused + m.sender_bounced), 0)::bigint as refusals
+        from messaging.campaigns c
+        join messaging.campaign_minutes m on m.campaign_id = c.id and m.environment_id = c.environment_id
+        where c.environment_id = ${environment} and c.queued_at >= ${new Date(now.getTime() - CAMPAIGN_MS)}
           and m.minute > judged.since
       ) of_campaigns
       cross join lateral (
         -- confirmations, test mails and automations, which are too few to be counted while they are sent
         select count(*) as mails, count(*) filter (where ${IS_SENDERS}) as refusals
-        from messaging.deliveries
-        where environment_id = r.environment_id and kind <> 'CAMPAIGN' and single_ended_at > judged.since
+        from messaging.deliveries d
+        where d.environment_id = ${environment} and kind <> 'CAMPAIGN' and single_ended_at > judged.since
           and (sent_at is not null or reason in (${JUDGED}))
       ) singles
-      where e.environment = 'LIVE'
     `.execute(this.database.tables());
-    return rows;
+    return rows[0]!;
   }
 
   async #stop(environmentId: number, reason: string, now: Date): Promise<void> {

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
+import { environmentScopes } from '#access';
 import { Clock } from '#kernel';
 import { Database, LOGGER, PeriodicTask } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -48,14 +49,15 @@ export class GuardSending extends PeriodicTask {
       select s.environment_id, f.* from (
         select distinct c.environment_id from messaging.campaigns c where c.status = 'SENDING'
       ) s cross join lateral (
-        select coalesce(sum(m.sent + m.hard_refused), 0)::bigint as mails,
-          coalesce(sum(m.hard_bounced + m.hard_refused), 0)::bigint as hard_bounces,
-          coalesce(sum(m.complained), 0)::bigint as complaints
-        from messaging.campaigns c join messaging.campaign_minutes m on m.campaign_id = c.id
+        select sum(m.sent + m.hard_refused)::bigint as mails, sum(m.hard_bounced + m.hard_refused)::bigint as hard_bounces,
+          sum(m.complained)::bigint as complaints
+        from messaging.campaigns c
+        join messaging.campaign_minutes m on m.campaign_id = c.id and m.environment_id = c.environment_id
         where c.environment_id = s.environment_id and c.queued_at >= ${new Date(now.getTime() - CAMPAIGN_MS)}
           and m.minute >= greatest(${new Date(now.getTime() - WINDOW_MS)}::timestamptz,
             (select t.resumed_at from messaging.sending_stops t where t.environment_id = s.environment_id))
-      ) f cross join lateral access.find_environment(s.environment_id) e
+        group by c.environment_id
+      ) f join ${environmentScopes} e on e.environment_id = s.environment_id
       where f.mails > 0 and e.environment = 'LIVE'
     `.execute(this.database.tables());
     return rows;

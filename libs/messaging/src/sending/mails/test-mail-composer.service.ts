@@ -45,7 +45,9 @@ export class TestMailComposer {
       this.database
         .tables<MessagingTables>()
         .selectFrom('messaging.campaign_tests as t')
-        .innerJoin('messaging.campaigns as c', 'c.id', 't.campaignId')
+        .innerJoin('messaging.campaigns as c', (join) =>
+          join.onRef('c.id', '=', 't.campaignId').onRef('c.environmentId', '=', 't.environmentId'),
+        )
         .select('t.campaignId')
         .where('t.id', '=', testId)
         .where('t.environmentId', '=', scope.environmentId)

@@ -22,20 +22,28 @@ export class TrimTestInboxes extends PeriodicTask {
 
   override async run(): Promise<void> {
     const oldest = new Date(this.clock.now().getTime() - KEPT_DAYS * 24 * 60 * 60_000);
-    await this.database.system(async () => {
+    const full = await this.database.system(async () => {
       const tables = this.database.tables<MessagingTables>();
       await tables.deleteFrom('messaging.test_inbox_messages').where('receivedAt', '<', oldest).execute();
-      await sql`
-        delete from messaging.test_inbox_messages m using (
-          select environment_id, count(*) from messaging.test_inbox_messages
-          group by environment_id having count(*) > ${KEPT_MESSAGES}
-        ) full_inbox, lateral (
-          select received_at, id from messaging.test_inbox_messages
-          where environment_id = full_inbox.environment_id
-          order by received_at desc, id desc offset ${KEPT_MESSAGES - 1} limit 1
-        ) last_kept
-        where m.environment_id = full_inbox.environment_id and (m.received_at, m.id) < (last_kept.received_at, last_kept.id)
-      `.execute(tables);
+      return tables
+        .selectFrom('messaging.test_inbox_messages')
+        .select('environmentId')
+        .groupBy('environmentId')
+        .having((eb) => eb.fn.countAll(), '>', KEPT_MESSAGES)
+        .execute();
     });
+    for (const { environmentId } of full) await this.#trim(environmentId);
+  }
+
+  async #trim(environmentId: number): Promise<void> {
+    await this.database.system(() =>
+      sql`
+        delete from messaging.test_inbox_messages
+        where environment_id = ${environmentId} and (received_at, id) < (
+          select received_at, id from messaging.test_inbox_messages where environment_id = ${environmentId}
+          order by received_at desc, id desc offset ${KEPT_MESSAGES - 1} limit 1
+        )
+      `.execute(this.database.tables()),
+    );
   }
 }
