@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { onCoordinator } from './coordinator.js';
+import { COUNTING_EACH_ENVIRONMENT } from './counted-environments.js';
 
 /** What `distribute` made of an installation's tables. */
 export interface Distribution {
@@ -89,6 +90,7 @@ export function distribute(ownerUrl: string): Promise<Distribution> {
     await client.query(COMPARING_POLICIES);
     for (const name of COPIED_TABLES) await client.query(COPYING, [name]);
     await client.query(LOCKING);
+    await client.query(COUNTING_EACH_ENVIRONMENT);
     const { rows: tables } = await client.query<Table>(TABLES);
     const { ofEnvironments = [], local = [] } = Object.groupBy(tables, ({ isOfEnvironments }) =>
       isOfEnvironments ? 'ofEnvironments' : 'local',
