@@ -587,6 +587,19 @@ $function$;
 -- called by mailwright_app, mailwright_system
 comment on function access.find_environment(bigint) is 'The project and tenant of an environment. A signed token carries only the environment''s id.';
 
+CREATE OR REPLACE FUNCTION access.live_environments_of_tenant()
+ RETURNS SETOF bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select e.id from access.projects p
+  join access.project_environments e on e.project_id = p.id and e.environment = 'LIVE'
+  where p.tenant_id = platform.tenant_id()
+$function$;
+-- called by mailwright_app
+comment on function access.live_environments_of_tenant() is 'The live environments of all projects of the scope''s tenant. By definer''s rights: a scope sees only its own project''s row.';
+
 CREATE OR REPLACE FUNCTION access.next_key(kind text)
  RETURNS text
  LANGUAGE plpgsql
@@ -1484,18 +1497,25 @@ comment on function audience.folded(text) is 'What texts are compared by in rule
 
 CREATE OR REPLACE FUNCTION audience.live_subscribers_of_tenant()
  RETURNS bigint
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog'
+ LANGUAGE plpgsql
 AS $function$
-  select coalesce(sum(v.value), 0)::bigint
-  from access.projects p
-  join access.project_environments e on e.project_id = p.id and e.environment = 'LIVE'
-  join audience.counter_values v on v.environment_id = e.id and v.kind = 'SUBSCRIBERS'
-  where p.tenant_id = platform.tenant_id()
-$function$;
+declare
+  own text := current_setting('mailwright.environment_id');
+  environment bigint;
+  counted bigint;
+  total bigint := 0;
+begin
+  for environment in select * from access.live_environments_of_tenant() loop
+    execute format('set local mailwright.environment_id = %L', environment);
+    select coalesce(sum(v.value), 0) into counted
+    from audience.counter_values v where v.environment_id = environment and v.kind = 'SUBSCRIBERS';
+    total := total + counted;
+  end loop;
+  execute format('set local mailwright.environment_id = %L', own);
+  return total;
+end $function$;
 -- called by mailwright_app
-comment on function audience.live_subscribers_of_tenant() is 'How many subscribers the scope''s tenant has in the live environments of all its projects, which a plan counts together. By definer''s rights, since a scope shows the rows of one environment.';
+comment on function audience.live_subscribers_of_tenant() is 'How many subscribers the scope''s tenant has in the live environments of all its projects, which a plan counts together. It looks into one after the other, since a scope shows the rows of one environment, and comes back.';
 
 CREATE OR REPLACE FUNCTION audience.record_events()
  RETURNS trigger

@@ -133,6 +133,17 @@ comment on function access.find_environment is
 revoke all on function access.find_environment from public;
 grant execute on function access.find_environment to mailwright_app, mailwright_system;
 
+create function access.live_environments_of_tenant() returns setof bigint
+  language sql stable security definer set search_path = pg_catalog as $$
+  select e.id from access.projects p
+  join access.project_environments e on e.project_id = p.id and e.environment = 'LIVE'
+  where p.tenant_id = platform.tenant_id()
+$$;
+comment on function access.live_environments_of_tenant is
+  'The live environments of all projects of the scope''s tenant. By definer''s rights: a scope sees only its own project''s row.';
+revoke all on function access.live_environments_of_tenant from public;
+grant execute on function access.live_environments_of_tenant to mailwright_app;
+
 create function access.projects_of_tenant() returns bigint
   language sql stable security definer set search_path = pg_catalog as $$
   select count(*) from access.projects p where p.tenant_id = platform.tenant_id()

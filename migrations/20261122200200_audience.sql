@@ -541,17 +541,26 @@ create view audience.recounted_values with (security_invoker = true) as
 comment on view audience.recounted_values is 'The same by counting all rows: what the counters are checked against.';
 grant select on audience.recounted_values to mailwright_system;
 
-create function audience.live_subscribers_of_tenant() returns bigint
-  language sql stable security definer set search_path = pg_catalog as $$
-  select coalesce(sum(v.value), 0)::bigint
-  from access.projects p
-  join access.project_environments e on e.project_id = p.id and e.environment = 'LIVE'
-  join audience.counter_values v on v.environment_id = e.id and v.kind = 'SUBSCRIBERS'
-  where p.tenant_id = platform.tenant_id()
-$$;
+-- Not by definer's rights: a transaction's role goes with it to the nodes of a cluster, and its environment too.
+create function audience.live_subscribers_of_tenant() returns bigint language plpgsql as $$
+declare
+  own text := current_setting('mailwright.environment_id');
+  environment bigint;
+  counted bigint;
+  total bigint := 0;
+begin
+  for environment in select * from access.live_environments_of_tenant() loop
+    execute format('set local mailwright.environment_id = %L', environment);
+    select coalesce(sum(v.value), 0) into counted
+    from audience.counter_values v where v.environment_id = environment and v.kind = 'SUBSCRIBERS';
+    total := total + counted;
+  end loop;
+  execute format('set local mailwright.environment_id = %L', own);
+  return total;
+end $$;
 comment on function audience.live_subscribers_of_tenant is
   'How many subscribers the scope''s tenant has in the live environments of all its projects, which a plan counts together. '
-  'By definer''s rights, since a scope shows the rows of one environment.';
+  'It looks into one after the other, since a scope shows the rows of one environment, and comes back.';
 revoke all on function audience.live_subscribers_of_tenant from public;
 grant execute on function audience.live_subscribers_of_tenant to mailwright_app;
 

@@ -218,7 +218,8 @@ describe('a campaign in several languages', () => {
       { ...one, locale: 'pt-BR', opened: 0, clicked: 0 },
     ]);
     const events = await system.database.query<{ url: string | null }>(
-      `select e.url from messaging.delivery_events e join messaging.campaigns c on c.id = e.campaign_id
+      `select e.url from messaging.delivery_events e
+       join messaging.campaigns c on c.id = e.campaign_id and c.environment_id = e.environment_id
        where c.campaign_key = $1 and c.environment_id = $2 and e.type = 'CLICKED' order by e.url`,
       [key, project.test.environmentId],
     );

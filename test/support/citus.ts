@@ -115,7 +115,8 @@ export async function createCitusTemplate(
   name: string,
   login: string,
 ): Promise<void> {
-  await createCitusDatabase(servers, name, login);
+  const url = await createCitusDatabase(servers, name, login);
+  await giveToOwner(servers, url);
   for (const server of servers) {
     await query(`${server}/postgres`, `alter database ${name} allow_connections false`);
     await query(
@@ -124,6 +125,22 @@ export async function createCitusTemplate(
       [name],
     );
   }
+}
+
+const OURS = `'platform', 'access', 'audience', 'billing', 'messaging', 'deliverability', 'webhooks'`;
+
+/** Only a superuser can migrate a cluster; the tables get the owner that they have elsewhere, on whom row-level security is forced. */
+async function giveToOwner(servers: readonly string[], url: string): Promise<void> {
+  for (const server of servers) await query(`${server}/postgres`, 'create role schema_owner login');
+  const statements = await query<{ text: string }>(
+    url,
+    `select format('grant usage on schema %I to schema_owner', nspname) as text from pg_namespace where nspname in (${OURS})
+     union all select 'grant mailwright_owner to schema_owner'
+     union all select format('alter table %s owner to schema_owner', c.oid::regclass) from pg_class c
+     where c.relnamespace::regnamespace::text in (${OURS}) and c.relkind in ('r', 'p') and not c.relispartition`,
+  );
+  // Each by itself: Citus changes one of two that refer to each other in a transaction.
+  for (const { text } of statements) await query(url, text);
 }
 
 /** Makes a database from the template on each node, in some 1 s: what a node knows of the others stands in the database itself. */

@@ -40,7 +40,7 @@ const VALUES: Readonly<Record<string, (one: number) => string>> = {
   'timestamp with time zone': () => 'now()',
 };
 
-/** All tables and views that are not PostgreSQL's own. */
+/** All tables and views that are neither PostgreSQL's own nor an extension's. */
 export async function relationsOf(test: TestDatabase): Promise<Relation[]> {
   const rows = await test.query<{
     name: string;
@@ -55,6 +55,9 @@ export async function relationsOf(test: TestDatabase): Promise<Relation[]> {
        array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped) as columns
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+       and not exists (
+         select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e'
+       )
      order by 1`,
   );
   return rows.map(({ name, relkind, relispartition, relrowsecurity, options, columns }) => ({

@@ -81,7 +81,8 @@ export class AutomationsQuery {
         select coalesce(sum(c.entered), 0)::bigint as total_entered,
           coalesce(sum(c.completed), 0)::bigint as total_completed,
           coalesce(sum(c.entered - c.completed - c.ended), 0)::bigint as currently_active
-        from messaging.automation_counters c where c.automation_number = a.number and c.environment_id = ${environmentOf(scope)}
+        from messaging.automation_counters c
+        where c.automation_number = a.number and c.environment_id = ${environmentOf(scope)}
       ) n
       order by a.created_at desc, a.id desc
     `.execute(this.database.tables());
