@@ -134,7 +134,7 @@ async function giveToOwner(servers: readonly string[], url: string): Promise<voi
   for (const server of servers) await query(`${server}/postgres`, 'create role schema_owner login');
   const statements = await query<{ text: string }>(
     url,
-    `select format('grant usage on schema %I to schema_owner', nspname) as text from pg_namespace where nspname in (${OURS})
+    `select format('grant usage, create on schema %I to schema_owner', nspname) as text from pg_namespace where nspname in (${OURS})
      union all select 'grant mailwright_owner to schema_owner'
      union all select format('alter table %s owner to schema_owner', c.oid::regclass) from pg_class c
      where c.relnamespace::regnamespace::text in (${OURS}) and c.relkind in ('r', 'p') and not c.relispartition`,
