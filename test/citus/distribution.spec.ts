@@ -3,8 +3,12 @@ import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { query } from '#testing/citus';
 import { createProject } from '#testing/fixtures';
+import { ManualClock } from '../../libs/kernel/src/index.js';
+import { Database } from '../../libs/platform/src/database/database.js';
 import { distribute } from '../../libs/platform/src/database/distribution.js';
 import { isolate } from '../../libs/platform/src/database/isolation.js';
+import { CreatePartitions } from '../../libs/platform/src/jobs/create-partitions.task.js';
+import { createLogger } from '../../libs/platform/src/logging/logger.js';
 
 const OURS = 1;
 const OTHERS = 2;
@@ -58,6 +62,11 @@ describe('tables on a coordinator and two workers of Citus', () => {
     expect(again.unchanged.length).toBeGreaterThan(50);
   });
 
+  it('let no node keep plans of triggers, which would grow', async () => {
+    for (const url of [test.adminUrl, ...workers])
+      expect(await query(url, 'show plan_cache_mode')).toEqual([{ plan_cache_mode: 'force_custom_plan' }]);
+  });
+
   it('show an environment its own rows and no other, by the coordinator', async () => {
     const url = test.adminUrl;
     for (const environment of [OURS, OTHERS]) await as(environment, url, topicOf(environment));
@@ -101,6 +110,36 @@ describe('tables on a coordinator and two workers of Citus', () => {
     expect(await inProject(renamed)).toEqual([{ name: 'Renamed' }]);
     for (const table of ['access.projects', 'access.tenants'])
       expect(await inProject(`delete from ${table} returning id`)).toEqual([]);
+  });
+
+  it('get the months to come on the nodes of the months before', async () => {
+    const december = `${new Date().getUTCFullYear() + 1}12`;
+    const database = await Database.connect({
+      url: test.url,
+      poolSize: 2,
+      applicationName: 'months-to-come',
+      entities: [],
+    });
+    const clock = new ManualClock(new Date(`${december.slice(0, 4)}-12-15T00:00:00Z`));
+    const logger = createLogger({ LOG_LEVEL: 'silent', LOG_FORMAT: 'json' }, 'spec');
+    await new CreatePartitions(database, clock, logger).run();
+    await database.close();
+    const months = await test.query<{ together: boolean }>(
+      `select coalesce(month.colocationid = whole.colocationid, false) as together
+       from pg_inherits i join pg_class c on c.oid = i.inhrelid
+       join pg_dist_partition whole on whole.logicalrelid = i.inhparent
+       left join pg_dist_partition month on month.logicalrelid = i.inhrelid
+       where c.relname like '%\\_' || $1`,
+      [december],
+    );
+    expect(months).toEqual(Array.from({ length: 6 }, () => ({ together: true })));
+    const step = `insert into messaging.automation_steps (environment_id, at, entered_on, position, run_id, status)
+      values (${OURS}, now(), '${december.slice(0, 4)}-12-24', 0, gen_random_uuid(), 'DONE')`;
+    await as(OURS, test.adminUrl, step);
+    const steps = 'select environment_id::int as of from messaging.automation_steps';
+    expect(await as(OURS, test.adminUrl, steps)).toEqual([{ of: OURS }]);
+    expect(await as(OTHERS, test.adminUrl, steps)).toEqual([]);
+    expect(await test.query(`select 1 as found from messaging.automation_steps_${december}`)).toHaveLength(1);
   });
 
   it('let a large environment have a node to itself, with its rows, and say so when asked again', async () => {

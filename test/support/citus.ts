@@ -134,7 +134,7 @@ async function giveToOwner(servers: readonly string[], url: string): Promise<voi
   for (const server of servers) await query(`${server}/postgres`, 'create role schema_owner login');
   const statements = await query<{ text: string }>(
     url,
-    `select format('grant usage on schema %I to schema_owner', nspname) as text from pg_namespace where nspname in (${OURS})
+    `select format('grant usage, create on schema %I to schema_owner', nspname) as text from pg_namespace where nspname in (${OURS})
      union all select 'grant mailwright_owner to schema_owner'
      union all select format('alter table %s owner to schema_owner', c.oid::regclass) from pg_class c
      where c.relnamespace::regnamespace::text in (${OURS}) and c.relkind in ('r', 'p') and not c.relispartition`,
@@ -149,13 +149,21 @@ export async function copyCitusTemplate(
   template: string,
   name: string,
 ): Promise<string> {
-  await Promise.all(
-    servers.map((server) => query(`${server}/postgres`, `create database ${name} template ${template}`)),
+  await Promise.all(servers.map((server) => copyDatabase(`${server}/postgres`, template, name)));
+  return `${servers[0] ?? ''}/${name}`;
+}
+
+/** With the settings of the database, which PostgreSQL itself leaves behind. */
+async function copyDatabase(url: string, template: string, name: string): Promise<void> {
+  await query(url, `create database ${name} template ${template}`);
+  const settings = await query<{ statement: string }>(
+    url,
+    `select format('alter database ${name} set %s = %L', split_part(setting, '=', 1), split_part(setting, '=', 2)) as statement
+     from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase, unnest(s.setconfig) setting
+     where d.datname = $1 and s.setrole = 0`,
+    [template],
   );
-  const url = `${servers[0] ?? ''}/${name}`;
-  // Sets again what is a setting of the database, which is not copied.
-  await distribute(url);
-  return url;
+  for (const { statement } of settings) await query(url, statement);
 }
 
 /** One of PostgreSQL's own programs, as the user that Debian made for it where this one is root. */

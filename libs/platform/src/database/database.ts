@@ -13,7 +13,7 @@ import type { ReadReplica } from './read-replica.js';
 import { SingleStatements } from './single-statements.js';
 import { clockPreamble, preambleOf } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
-import { checkPool } from './session.js';
+import { checkPool, sessionPool } from './session.js';
 import { camelCaseColumns } from './tables.js';
 
 /** SQL without types: `Database.tables` has them. */
@@ -76,8 +76,9 @@ export class Database {
     orm: MikroORM,
     readonly pool: pg.Pool,
     private readonly single: Readonly<Record<'lookUps' | 'lists', SingleStatements>>,
-    { clock, wakeLine }: Pick<DatabaseOptions, 'clock' | 'wakeLine'>,
+    private readonly options: DatabaseOptions,
   ) {
+    const { clock, wakeLine } = options;
     this.#orm = orm;
     this.#clock = clock;
     const notify = postgresWakeLine((statement) => this.statement('system', statement, { flushed: false }));
@@ -202,6 +203,23 @@ export class Database {
     const settings = `${this.#settingsOf(scope)}; set local synchronous_commit = ${flushed ? 'on' : 'off'}`;
     const { sql, parameters } = this.#compiled(statement);
     return (isList ? this.single.lists : this.single.lookUps).run<Row>(settings, sql, parameters);
+  }
+
+  /**
+   * Runs one statement of the system on a connection of its own that has its role from the beginning. Nodes of a cluster
+   * are told the role of a transaction, so that in one no function changes their tables as its owner.
+   */
+  async onOwnConnection(statement: RawBuilder<unknown>): Promise<void> {
+    const { url, applicationName } = this.options;
+    const connection = { connectionString: url, application_name: applicationName, max: 1 };
+    const pool = sessionPool(connection, 'mailwright_system');
+    pool.on('error', () => undefined);
+    const { sql, parameters } = this.#compiled(statement);
+    try {
+      await pool.query(sql, [...parameters]);
+    } finally {
+      await pool.end();
+    }
   }
 
   /** Whether a condition holds in all projects' rows: conditions that are asked for at the same moment are one statement. */

@@ -44,10 +44,8 @@ export class CreatePartitions extends PeriodicTask {
   /** A table that somebody else has locked is left for the next time: to wait for it would stop who comes later. */
   async #makeMonths(table: string, until: string): Promise<void> {
     try {
-      await this.database.system(() =>
-        sql`select platform.ensure_months(${table}::regclass, ${until}::date)`.execute(
-          this.database.tables(),
-        ),
+      await this.database.onOwnConnection(
+        sql`select platform.ensure_months(${table}::regclass, ${until}::date)`,
       );
     } catch (error) {
       if (sqlStateOf(error) !== SQL_STATE.lockNotAvailable) throw error;
