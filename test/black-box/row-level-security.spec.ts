@@ -264,7 +264,7 @@ describe('row-level security', () => {
         await none(`update ${name} set ${owner.column} = ${owner.column} ${theirs}`);
         await none(`delete from ${name} ${theirs}`);
         const given = await as(own, `update ${name} set ${owner.column} = ${other}`);
-        expect([name, UNMOVED.includes(String(given))]).toEqual([name, true]);
+        expect([name, UNMOVED.some((refusal) => refusal === given)]).toEqual([name, true]);
         changed += 1;
       }
     }
