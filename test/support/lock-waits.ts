@@ -1,9 +1,13 @@
 import type { TestDatabase } from './database.js';
 
+/** On a cluster of Citus a session may wait on any node. */
+const ACTIVITY =
+  process.env['MAILWRIGHT_TEST_CITUS'] === undefined ? 'pg_stat_activity' : 'citus_stat_activity';
+
 /** Whether a session of the database waits for a lock that another one has. */
 export async function isWaitingForLock(database: Pick<TestDatabase, 'query'>): Promise<boolean> {
   const rows = await database.query(
-    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    `select from ${ACTIVITY} where datname = current_database() and wait_event_type = 'Lock'`,
   );
   return rows.length > 0;
 }

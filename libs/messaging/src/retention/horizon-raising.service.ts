@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { Database, keptFrom, LOGGER } from '#platform';
 import { PARTITION } from '../deliveries/partition.query.js';
-import { type Horizon, within } from './horizon.query.js';
+import { environmentsOf, type Horizon, within } from './horizon.query.js';
 import { Settlement } from './settlement.service.js';
 
 /** The day of the oldest that is not finished, of those before `day`. */
@@ -19,7 +19,8 @@ const UNFINISHED: Readonly<Record<'mails' | 'runs', (horizon: Horizon) => RawBui
     where ${PARTITION} < ${day}::date and ${within(environmentId, 'c.environment_id')} and (
       c.status in ('SCHEDULED', 'QUEUED_FOR_SENDING', 'SENDING', 'PAUSED') or c.closing_since is not null
       or c.retry_from is not null or exists (
-        select 1 from messaging.exports e where e.campaign_id = c.id and e.kind = 'DELIVERIES' and e.state = 'PENDING'
+        select 1 from messaging.exports e
+        where e.campaign_id = c.id and e.environment_id = c.environment_id and e.kind = 'DELIVERIES' and e.state = 'PENDING'
       ))`,
   runs: ({ day }) => sql`
     select min((r.entered_at at time zone 'UTC')::date) as day from messaging.automation_runs r
@@ -74,12 +75,12 @@ export class HorizonRaising {
     const { kind, day, environmentId } = horizon;
     const tables = this.database.tables();
     if (kind !== 'STEPS') {
-      await sql`
-        select 1 from messaging.campaigns c
-        where c.status in ('SENT', 'FAILED') and ${PARTITION} >= ${from}::date and ${PARTITION} < ${day}::date
-          and ${within(environmentId, 'c.environment_id')}
-        order by c.id for update
-      `.execute(tables);
+      const ended = sql`messaging.campaigns c
+        where c.status in ('SENT', 'FAILED') and ${PARTITION} >= ${from}::date and ${PARTITION} < ${day}::date`;
+      for (const id of await environmentsOf(this.database, ended, 'c', environmentId))
+        await sql`select 1 from ${ended} and c.environment_id = ${id} order by c.id for update`.execute(
+          tables,
+        );
       if ((await this.#reachable(horizon)) < day) return;
     }
     await sql`

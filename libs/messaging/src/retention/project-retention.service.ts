@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database, drain, keptFrom } from '#platform';
+import { Database, drain, isOf, keptDay } from '#platform';
 import { PARTITION } from '../deliveries/partition.query.js';
 
 /** For how many days a project's rows are kept; null: as long as the installation's. */
@@ -58,7 +58,7 @@ export class ProjectRetention {
 
   /** Removes an environment's rows of before its horizon, a batch a transaction. */
   async remove(kind: ProjectKind, environmentId: number, signal: AbortSignal): Promise<void> {
-    const day = keptFrom(kind, environmentId);
+    const day = await this.database.system(() => keptDay(this.database, { environmentId }, kind));
     const statements =
       kind === 'EVENTS' ? oldEvents(environmentId, day) : await this.#oldMails(environmentId, day);
     for (const statement of statements)
@@ -73,48 +73,62 @@ export class ProjectRetention {
   }
 
   /** Campaign by campaign, as their index is. */
-  #oldMails(environmentId: number, day: RawBuilder<unknown>): Promise<RawBuilder<unknown>[]> {
+  #oldMails(environmentId: number, day: string): Promise<RawBuilder<unknown>[]> {
     return this.database.system(async () => {
       const { rows } = await sql<{ id: string; queuedOn: string }>`
         select c.id, ${PARTITION} as queued_on from messaging.campaigns c
-        where c.environment_id = ${environmentId} and ${PARTITION} < (select ${day})
+        where c.environment_id = ${environmentId} and ${PARTITION} < ${day}::date
       `.execute(this.database.tables());
       const ofCampaigns = rows.map(({ id, queuedOn }) =>
-        removal(sql`d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.finished_at is not null`),
+        removal(
+          environmentId,
+          sql`d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.finished_at is not null
+            and ${isOf({ environmentId }, sql`d.environment_id`)}`,
+        ),
       );
       return [
         ...ofCampaigns,
-        removal(sql`d.environment_id = ${environmentId} and d.kind <> 'CAMPAIGN' and d.single_ended_at < (select ${day})
-          and d.queued_on < (select ${day})`),
+        removal(
+          environmentId,
+          sql`d.environment_id = ${environmentId} and d.kind <> 'CAMPAIGN' and d.single_ended_at < ${day}::date
+            and d.queued_on < ${day}::date`,
+        ),
       ];
     });
   }
 }
 
 /** Mails with what people did with them. */
-const removal = (which: RawBuilder<unknown>) => sql`
+const removal = (environmentId: number, which: RawBuilder<unknown>) => sql`
   with old as materialized (
     select d.id, d.queued_on from messaging.deliveries d where ${which} limit ${BATCH}
   ), engagement as (
     delete from messaging.delivery_engagement g using old where g.delivery_id = old.id and g.queued_on = old.queued_on
+      and ${isOf({ environmentId }, sql`g.environment_id`)}
   )
   delete from messaging.deliveries d using old where d.id = old.id and d.queued_on = old.queued_on
+    and ${isOf({ environmentId }, sql`d.environment_id`)}
 `;
 
 /** Each as an index has them. */
-function oldEvents(environmentId: number, day: RawBuilder<unknown>): RawBuilder<unknown>[] {
-  const isOld = sql`e.environment_id = ${environmentId} and e.occurred_at < (select ${day})`;
+function oldEvents(environmentId: number, day: string): RawBuilder<unknown>[] {
+  const isOld = sql`e.environment_id = ${environmentId} and e.occurred_at < ${day}::date`;
   const types = sql`e.type in ('OPENED', 'CLICKED', 'UNSUBSCRIBED', 'COMPLAINED', 'BOUNCED')`;
   return [
-    eventRemoval('messaging.delivery_events', sql`${isOld} and ${types} and e.classification = 'human'`),
-    eventRemoval('messaging.delivery_events', sql`${isOld} and e.classification <> 'human'`),
-    eventRemoval('audience.subscriber_events', isOld),
+    eventRemoval(
+      environmentId,
+      'messaging.delivery_events',
+      sql`${isOld} and ${types} and e.classification = 'human'`,
+    ),
+    eventRemoval(environmentId, 'messaging.delivery_events', sql`${isOld} and e.classification <> 'human'`),
+    eventRemoval(environmentId, 'audience.subscriber_events', isOld),
   ];
 }
 
-const eventRemoval = (table: string, which: RawBuilder<unknown>) => sql`
+const eventRemoval = (environmentId: number, table: string, which: RawBuilder<unknown>) => sql`
   with old as materialized (
     select e.id, e.occurred_at from ${sql.table(table)} e where ${which} limit ${BATCH}
   )
   delete from ${sql.table(table)} e using old where e.id = old.id and e.occurred_at = old.occurred_at
+    and ${isOf({ environmentId }, sql`e.environment_id`)}
 `;

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { environmentScopes } from '#access';
 import type { ProjectScope } from '#kernel';
-import { Database, keptFrom } from '#platform';
+import { Database, isOf, keptDay } from '#platform';
 import { PARTITION } from '../deliveries/partition.query.js';
 import { SCOPE } from '../deliveries/scope.query.js';
 import { domainFigures } from '../reports/statistics/domain-figures.query.js';
@@ -11,7 +11,7 @@ import { linkClicks } from '../reports/statistics/link-clicks.query.js';
 import { providerFigures } from '../reports/statistics/provider-figures.query.js';
 import { FEWEST_MAILS_OF_DOMAIN } from '../reports/statistics/report-facts.js';
 import type { SettledFigures } from '../reports/statistics/settled-figures.query.js';
-import { type Horizon, within } from './horizon.query.js';
+import { environmentsOf, type Horizon, within } from './horizon.query.js';
 
 interface SettledCampaign extends TranslatedMails {
   readonly queuedAt: Date;
@@ -92,22 +92,29 @@ export class Settlement {
   }
 
   /** Unsubscriptions and complaints by mails that are kept: each counts once, however late it comes again. */
-  #keepAnswers({ day, environmentId }: Horizon, from: string): Promise<unknown> {
-    return this.database.system(() =>
-      sql`
-        insert into messaging.delivery_engagement as g (delivery_id, queued_on, environment_id, campaign_id, unsubscribed_at,
-          complained_at)
-        select e.delivery_id, d.queued_on, e.environment_id, e.campaign_id,
-          min(e.occurred_at) filter (where e.type = 'UNSUBSCRIBED'), min(e.occurred_at) filter (where e.type = 'COMPLAINED')
-        from messaging.delivery_events e join messaging.deliveries d on d.id = e.delivery_id
-        where e.type in ('UNSUBSCRIBED', 'COMPLAINED') and e.campaign_id is not null
-          and e.occurred_at >= ${from}::date and e.occurred_at < ${day}::date and ${within(environmentId, 'e.environment_id')}
-          and d.queued_on >= ${keptFrom('DELIVERIES', sql.ref('e.environment_id'))}
-        group by e.delivery_id, d.queued_on, e.environment_id, e.campaign_id
-        on conflict (delivery_id, queued_on, environment_id) do update set
-          unsubscribed_at = least(g.unsubscribed_at, excluded.unsubscribed_at),
-          complained_at = least(g.complained_at, excluded.complained_at)
-      `.execute(this.database.tables()),
-    );
+  async #keepAnswers({ day, environmentId }: Horizon, from: string): Promise<void> {
+    const { database } = this;
+    const answers = sql`messaging.delivery_events e where e.type in ('UNSUBSCRIBED', 'COMPLAINED') and e.classification = 'human'
+      and e.campaign_id is not null and e.occurred_at >= ${from}::date and e.occurred_at < ${day}::date`;
+    const environments = await database.system(() => environmentsOf(database, answers, 'e', environmentId));
+    for (const id of environments) await database.system(() => this.#keepAnswersOf(id, answers));
+  }
+
+  async #keepAnswersOf(environmentId: number, answers: RawBuilder<unknown>): Promise<void> {
+    const scope = { environmentId };
+    const kept = await keptDay(this.database, scope, 'DELIVERIES');
+    await sql`
+      insert into messaging.delivery_engagement as g (delivery_id, queued_on, environment_id, campaign_id, unsubscribed_at,
+        complained_at)
+      select e.delivery_id, d.queued_on, e.environment_id, e.campaign_id,
+        min(e.occurred_at) filter (where e.type = 'UNSUBSCRIBED'), min(e.occurred_at) filter (where e.type = 'COMPLAINED')
+      from (select * from ${answers} and e.environment_id = ${environmentId}) e
+      join messaging.deliveries d on d.id = e.delivery_id and ${isOf(scope, sql`d.environment_id`)}
+      where d.queued_on >= ${kept}::date
+      group by e.delivery_id, d.queued_on, e.environment_id, e.campaign_id
+      on conflict (delivery_id, queued_on, environment_id) do update set
+        unsubscribed_at = least(g.unsubscribed_at, excluded.unsubscribed_at),
+        complained_at = least(g.complained_at, excluded.complained_at)
+    `.execute(this.database.tables());
   }
 }

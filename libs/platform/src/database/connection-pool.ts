@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { keepPrepared } from './prepared.js';
 import { nameEnvironments } from './planner.js';
-import { isDistributed, sessionPool } from './session.js';
+import { type DatabaseRole, isDistributed, sessionPool } from './session.js';
 
 export interface PoolOptions {
   readonly url: string;
@@ -25,8 +25,13 @@ export const GENERIC_PLANS = ['plan_cache_mode = force_generic_plan', 'enable_se
 const INT8_OID = 20;
 const DATE_OID = 1082;
 
-/** Connections of the application role, times and dates as ISO 8601; `settings` are PostgreSQL’s, as `name = value`. */
-export function poolOf(options: PoolOptions, size: number, settings: readonly string[] = []): pg.Pool {
+/** Connections with times and dates as ISO 8601; `settings` are PostgreSQL’s, as `name = value`. */
+export function poolOf(
+  options: PoolOptions,
+  size: number,
+  settings: readonly string[] = [],
+  role: DatabaseRole = 'mailwright_app',
+): pg.Pool {
   const all = [
     "timezone = 'UTC'",
     "datestyle = 'ISO'",
@@ -42,7 +47,7 @@ export function poolOf(options: PoolOptions, size: number, settings: readonly st
       connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
       types: { getTypeParser: typeParser },
     },
-    'mailwright_app',
+    role,
     all,
   );
   // An idle client whose server went away emits 'error'; the pool has dropped it already.

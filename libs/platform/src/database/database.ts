@@ -13,7 +13,7 @@ import type { ReadReplica } from './read-replica.js';
 import { SingleStatements } from './single-statements.js';
 import { clockPreamble, preambleOf } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
-import { checkPool, sessionPool } from './session.js';
+import { checkPool } from './session.js';
 import { camelCaseColumns } from './tables.js';
 
 /** SQL without types: `Database.tables` has them. */
@@ -206,18 +206,21 @@ export class Database {
   }
 
   /**
-   * Runs one statement of the system on a connection of its own that has its role from the beginning. Nodes of a cluster
-   * are told the role of a transaction, so that in one no function changes their tables as its owner.
+   * Runs `work` of the system on a connection of its own that has its role from the beginning. Nodes of a cluster are told
+   * the role of a transaction, so that in one no function changes their tables as its owner. When this resolves, the
+   * connection is closed and holds no lock.
    */
-  async onOwnConnection(statement: RawBuilder<unknown>): Promise<void> {
-    const { url, applicationName } = this.options;
-    const connection = { connectionString: url, application_name: applicationName, max: 1 };
-    const pool = sessionPool(connection, 'mailwright_system');
-    pool.on('error', () => undefined);
-    const { sql, parameters } = this.#compiled(statement);
+  async onOwnConnection<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    const pool = poolOf(this.options, 1, [], 'mailwright_system');
+    const client = await pool.connect();
+    const closed = new Promise<void>((resolve) => {
+      client.once('end', resolve);
+    });
     try {
-      await pool.query(sql, [...parameters]);
+      return await work(client);
     } finally {
+      client.release(true);
+      await closed;
       await pool.end();
     }
   }

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
 import { PeriodicTask } from './periodic-tasks.js';
@@ -44,8 +43,8 @@ export class CreatePartitions extends PeriodicTask {
   /** A table that somebody else has locked is left for the next time: to wait for it would stop who comes later. */
   async #makeMonths(table: string, until: string): Promise<void> {
     try {
-      await this.database.onOwnConnection(
-        sql`select platform.ensure_months(${table}::regclass, ${until}::date)`,
+      await this.database.onOwnConnection((client) =>
+        client.query('select platform.ensure_months($1::regclass, $2::date)', [table, until]),
       );
     } catch (error) {
       if (sqlStateOf(error) !== SQL_STATE.lockNotAvailable) throw error;

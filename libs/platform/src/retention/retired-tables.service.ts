@@ -6,7 +6,6 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { copyOut } from '../database/copy-out.js';
 import { Database } from '../database/database.js';
-import { preambleOf } from '../database/scope-settings.js';
 import { SQL_STATE, sqlStateOf } from '../database/sql-state.js';
 import { CONFIG, LOGGER } from '../platform.module.js';
 
@@ -58,10 +57,11 @@ export class RetiredTables {
 
   async #retireOldest(table: string): Promise<boolean> {
     const retired = await this.#unlessLocked(table, () =>
-      this.database.system(async () => {
-        const { rows } = await sql<{ retired: boolean }>`
-          select platform.retire_oldest(${table}::regclass) as retired
-        `.execute(this.database.tables());
+      this.database.onOwnConnection(async (client) => {
+        const { rows } = await client.query<{ retired: boolean }>(
+          'select platform.retire_oldest($1::regclass) as retired',
+          [table],
+        );
         return rows[0]?.retired;
       }),
     );
@@ -88,23 +88,14 @@ export class RetiredTables {
     });
   }
 
-  /** In one transaction: the table is dropped when the file is on the disk, and not before. */
-  async #archive(table: RetiredTable, signal: AbortSignal): Promise<void> {
-    const client = await this.database.pool.connect();
-    try {
-      await client.query(`begin; ${preambleOf('system')}; set local idle_in_transaction_session_timeout = 0`);
-      if (await isMine(client, table)) {
-        const rows = await this.#write(client, table, signal);
-        await client.query('select platform.drop_retired($1)', [table.name]);
-        this.logger.info({ table: table.name, rows }, 'a month of old rows is let go');
-      }
-      await client.query('commit');
-      client.release();
-    } catch (error) {
-      // The connection may be in the middle of the data: it is not used again.
-      client.release(true);
-      throw error;
-    }
+  /** The table is dropped when the file is on the disk, and not before. Nobody writes to it. */
+  #archive(table: RetiredTable, signal: AbortSignal): Promise<void> {
+    return this.database.onOwnConnection(async (client) => {
+      if (!(await isMine(client, table))) return;
+      const rows = await this.#write(client, table, signal);
+      await client.query('select platform.drop_retired($1)', [table.name]);
+      this.logger.info({ table: table.name, rows }, 'a month of old rows is let go');
+    });
   }
 
   /** How many rows; null without an archive. */
@@ -134,10 +125,10 @@ export class RetiredTables {
   }
 }
 
-/** False when another worker has it, or had. */
+/** Until the connection is closed. False when another worker has it, or had. */
 async function isMine(client: ClientBase, { name }: RetiredTable): Promise<boolean> {
   const lock = await client.query<{ mine: boolean }>(
-    'select pg_try_advisory_xact_lock($1, hashtext($2)) as mine',
+    'select pg_try_advisory_lock($1, hashtext($2)) as mine',
     [ARCHIVE_LOCK, name],
   );
   if (lock.rows[0]?.mine !== true) return false;
