@@ -1,9 +1,9 @@
 import everyday from './jest.config.js';
 
-/** The black-box suite and what belongs to it, on a coordinator and two workers: docs/internals/testing.md. @type {import('jest').Config} */
+/** The black-box suite, what changes partitions, and what belongs to both, on a coordinator and two workers: docs/internals/testing.md. @type {import('jest').Config} */
 export default {
   ...everyday,
-  roots: ['<rootDir>/test/black-box', '<rootDir>/test/citus'],
+  roots: ['<rootDir>/test/black-box', '<rootDir>/test/citus', '<rootDir>/libs/messaging/src/retention'],
   testPathIgnorePatterns: ['/node_modules/'],
   maxWorkers: 2,
 };
