@@ -14,7 +14,6 @@ export const COUNTED_AT_ONCE = 50_000;
 const MISSED_MS = 600_000;
 /** A worker that has not counted by then is taken for dead. */
 const LEASE_MS = 600_000;
-const AT_ONCE = 20;
 
 /** Has a campaign counted as soon as possible. */
 export async function bringForward(
@@ -73,17 +72,20 @@ export const areDue: RawBuilder<unknown> = sql`
   or exists (select 1 from messaging.campaigns c where ${isLargeAndEnded})
 `;
 
-/** The environments that have such campaigns. */
-export async function environmentsDue(database: Database): Promise<number[]> {
-  const { rows } = await sql<{ environmentId: number }>`
+/** Such campaigns, for `drainEnvironments`: so many in one transaction. */
+export const DUE_BREAKDOWNS = {
+  rows: sql`(
     select environment_id from messaging.breakdowns_due where ${isDue}
-    union select c.environment_id from messaging.campaigns c where ${isLargeAndEnded}
-  `.execute(database.tables());
-  return rows.map(({ environmentId }) => environmentId);
-}
+    union all select c.environment_id from messaging.campaigns c where ${isLargeAndEnded}
+  ) due`,
+  batch: 20,
+};
 
-/** The campaigns of an environment that are due, and large ones that have just ended; each is told again when nobody has counted it. */
-export async function takeDue(database: Database, scope: ProjectScope): Promise<string[]> {
+/**
+ * So many campaigns of an environment that are due, and those large ones that have just ended; each is told again when nobody has
+ * counted it.
+ */
+export async function takeDue(database: Database, scope: ProjectScope, most: number): Promise<string[]> {
   const { environmentId } = scope;
   const lease = presentAnd(LEASE_MS);
   const due = leaseDue({
@@ -91,7 +93,7 @@ export async function takeDue(database: Database, scope: ProjectScope): Promise<
     key: 'campaign_id',
     environmentId,
     due: 'due_at',
-    limit: AT_ONCE,
+    limit: most,
     leaseMs: LEASE_MS,
     set: sql`, earliest_at = ${lease}`,
   });

@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { EnvironmentsQuery } from '#access';
-import { Database, PeriodicTask, publish } from '#platform';
+import type { ProjectScope } from '#kernel';
+import { Database, drainEnvironments, PeriodicTask, publish } from '#platform';
 import { CampaignBreakdownDue } from '../writing/campaign-report.events.js';
-import { areDue, environmentsDue, takeDue } from './breakdowns-due.query.js';
+import { areDue, DUE_BREAKDOWNS, takeDue } from './breakdowns-due.query.js';
 
 /** Has the figures of large campaigns by link and provider counted when it is time. */
 @Injectable()
@@ -19,16 +20,15 @@ export class RequestDueBreakdowns extends PeriodicTask {
 
   override async run(): Promise<void> {
     if (!(await this.database.holds(areDue))) return;
-    for (const environmentId of await this.database.system(() => environmentsDue(this.database)))
-      await this.#request(environmentId);
+    await drainEnvironments(this.database, DUE_BREAKDOWNS, async (environmentId, most) => {
+      const scope = await this.environments.find(environmentId);
+      return scope === null ? 0 : this.#request(scope, most);
+    });
   }
 
-  async #request(environmentId: number): Promise<void> {
-    const scope = await this.environments.find(environmentId);
-    if (scope === null) return;
-    await this.database.system(async () => {
-      for (const campaignId of await takeDue(this.database, scope))
-        await publish(this.database, scope, CampaignBreakdownDue({ campaignId }));
-    });
+  async #request(scope: ProjectScope, most: number): Promise<number> {
+    const due = await takeDue(this.database, scope, most);
+    for (const campaignId of due) await publish(this.database, scope, CampaignBreakdownDue({ campaignId }));
+    return due.length;
   }
 }
