@@ -9,6 +9,7 @@ import { AskedTogether } from './asked-together.js';
 import { GENERIC_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
 import { copyIn } from './copy-in.js';
 import { letIdle, READ_ONLY, readOnlyWithin } from './read-only.js';
+import { onOwnConnection } from './own-connection.js';
 import type { ReadReplica } from './read-replica.js';
 import { SingleStatements } from './single-statements.js';
 import { clockPreamble, preambleOf } from './scope-settings.js';
@@ -205,24 +206,9 @@ export class Database {
     return (isList ? this.single.lists : this.single.lookUps).run<Row>(settings, sql, parameters);
   }
 
-  /**
-   * Runs `work` of the system on a connection of its own that has its role from the beginning. Nodes of a cluster are told
-   * the role of a transaction, so that in one no function changes their tables as its owner. When this resolves, the
-   * connection is closed and holds no lock.
-   */
-  async onOwnConnection<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
-    const pool = poolOf(this.options, 1, [], 'mailwright_system');
-    const client = await pool.connect();
-    const closed = new Promise<void>((resolve) => {
-      client.once('end', resolve);
-    });
-    try {
-      return await work(client);
-    } finally {
-      client.release(true);
-      await closed;
-      await pool.end();
-    }
+  /** See `onOwnConnection`. */
+  onOwnConnection<T>(work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+    return onOwnConnection(this.options, work);
   }
 
   /** Whether a condition holds in all projects' rows: conditions that are asked for at the same moment are one statement. */
