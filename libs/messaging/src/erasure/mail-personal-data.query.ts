@@ -50,7 +50,7 @@ export class MailPersonalDataQuery {
       `.execute(tables);
       const automationRuns = await sql<Record<string, unknown>>`
         select r.id, a.automation_key, r.status, r.entered_at, r.finished_at, d.data
-        from messaging.automation_runs r join messaging.automations a 
+        from messaging.automation_runs r join messaging.automations a
           on a.number = r.automation_number and a.environment_id = r.environment_id
         left join messaging.automation_run_data d on d.run_id = r.id and d.environment_id = r.environment_id
         where r.environment_id = ${environmentId} and r.subscriber_id = ${subscriberId} order by r.entered_at, r.id
