@@ -36,9 +36,9 @@ describe('the reference tables are complete and hold nothing else', () => {
     expect(await run(['--help'], terminal)).toBe(0);
     const commands = [...help.matchAll(/^ {2}([a-z:-]+) .*$/gm)].map(([, name = '']) => name);
     expect(commands.length).toBeGreaterThan(0);
-    expect(firstColumn('docs/operations.md', /^(?:migrate|distribute|isolate|[a-z-]+:[a-z-]+)$/)).toEqual(
-      commands.sort(),
-    );
+    expect(
+      firstColumn('docs/operations.md', /^(?:help|migrate|distribute|isolate|[a-z-]+:[a-z-]+)$/),
+    ).toEqual(commands.sort());
   });
 
   it('of scopes, in docs/api.md', () => {

@@ -21,7 +21,6 @@ import {
   loadConfig,
   PendingMigrationsError,
   PlatformModule,
-  type PlatformOptions,
   refuseUnfitDatabase,
   UnfitDatabaseError,
 } from '#platform';
@@ -50,17 +49,15 @@ export interface OperatorServices {
 class OperatorModule {}
 
 /**
- * Runs `work` with the services of the access and billing contexts and of the contexts in `more`. Commands pass
- * `entities` of messaging only when they need them, because messaging takes long to import. Throws an `OperatorError`
- * when the configuration is not valid or the database has another version.
+ * Runs `work` with the services of the access and billing contexts and of the contexts in `more`. Throws an
+ * `OperatorError` when the configuration is not valid or the database has another version.
  */
 export async function withServices<T>(
   env: Variables,
   work: (services: OperatorServices) => Promise<T>,
   more: readonly ContextModule[] = [],
-  entities: PlatformOptions['entities'] = [],
 ): Promise<T> {
-  const context = await start(env, more, entities);
+  const context = await start(env, more);
   try {
     await requireSchema(context.get(Database));
     return await work({
@@ -90,12 +87,10 @@ export function configuration(env: Variables): ReturnType<typeof loadConfig> {
   }
 }
 
-function start(
-  env: Variables,
-  more: readonly ContextModule[],
-  entities: PlatformOptions['entities'],
-): Promise<INestApplicationContext> {
+async function start(env: Variables, more: readonly ContextModule[]): Promise<INestApplicationContext> {
   const config = configuration(env);
+  // Takes as long to import as a fifth of the rest: only for commands that need more than access and billing.
+  const { messagingEntities } = more.length === 0 ? { messagingEntities: [] } : await import('#messaging');
   const logger = pino({ level: 'warn' }, pino.destination(2));
   const platform = PlatformModule.register({
     config,
@@ -106,7 +101,7 @@ function start(
       ...billingEntities,
       ...deliverabilityEntities,
       ...webhookEntities,
-      ...entities,
+      ...messagingEntities,
     ],
     applicationName: 'mailwright-cli',
     publisher: WebhookPublisher,

@@ -26,15 +26,15 @@ import { addMasterKeyRotate } from './commands/master-key-rotate.command.js';
 import { addMigrate } from './commands/migrate.command.js';
 import { addProjectResumeSending } from './commands/project-resume-sending.command.js';
 import { addPlanList } from './commands/plan-list.command.js';
-import { addProjectCreate } from './commands/project-create.command.js';
 import { addProjectRetention } from './commands/project-retention.command.js';
 import { addProjectSet } from './commands/project-set.command.js';
+import { addProjectCreate, addProjectList } from './commands/projects.command.js';
 import { addReportLink } from './commands/report-link.command.js';
 import { addSubscriberErase } from './commands/subscriber-erase.command.js';
 import { addSubscriberExport } from './commands/subscriber-export.command.js';
 import { addSubscriptionSet } from './commands/subscription-set.command.js';
 import { addSubscriptionShow } from './commands/subscription-show.command.js';
-import { addTenantCreate } from './commands/tenant-create.command.js';
+import { addTenantCreate, addTenantList } from './commands/tenants.command.js';
 import { addWebhookCreate } from './commands/webhook-create.command.js';
 import { addWebhookList } from './commands/webhook-list.command.js';
 import { addWebhookLog, addWebhookReplay } from './commands/webhook-log.command.js';
@@ -47,7 +47,9 @@ const COMMANDS = [
   addDistribute,
   addIsolate,
   addTenantCreate,
+  addTenantList,
   addProjectCreate,
+  addProjectList,
   addProjectResumeSending,
   addProjectRetention,
   addDomainShow,
@@ -111,7 +113,7 @@ function createProgram(cli: CliContext): Command {
     .description(
       'Operate Mailwright: its schema, tenants, projects, API keys, billing, sending domains, webhooks and subscribers’ data. DATABASE_URL says where; without it, the installation of `npm start` in this directory.',
     )
-    .helpCommand(false)
+    .helpCommand('help [command]', 'show this, or the options of a command')
     .configureHelp({
       optionDescription: (option) =>
         `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,

@@ -63,9 +63,10 @@ async function listed() {
 }
 
 async function install(cli: CliContext, options: Omit<Options, 'json'>): Promise<InstalledAutomation> {
-  const [{ withServices }, { AutomationInstaller, AutomationsModule, messagingEntities }] = await Promise.all(
-    [import('../operator-services.js'), import('#messaging')],
-  );
+  const [{ withServices }, { AutomationInstaller, AutomationsModule }] = await Promise.all([
+    import('../operator-services.js'),
+    import('#messaging'),
+  ]);
   const { template, topic: topicKey, segment: segmentKey = null } = options;
   return withServices(
     cli.env,
@@ -76,7 +77,6 @@ async function install(cli: CliContext, options: Omit<Options, 'json'>): Promise
       );
     },
     [AutomationsModule],
-    messagingEntities,
   );
 }
 

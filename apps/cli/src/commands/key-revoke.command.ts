@@ -1,15 +1,18 @@
 import type { Command } from 'commander';
 import { NotFoundError } from '#kernel';
 import { type CliContext, printResult } from '../cli-context.js';
-import { OperatorError } from '../failures.js';
+import { OperatorError, UsageError } from '../failures.js';
 
 export function addKeyRevoke(program: Command, cli: CliContext): void {
   program
     .command('key:revoke')
     .description('revoke an API key for good; it is refused within five seconds')
-    .argument('<id>', 'the id that key:list shows')
+    .argument('[id]', 'the same as --id')
+    .option('--id <id>', 'the id that key:list shows')
     .option('--json', 'print one line of JSON')
-    .action(async (id: string, { json }: { json?: true }) => {
+    .action(async (argument: string | undefined, options: { readonly id?: string; readonly json?: true }) => {
+      const { id = argument, json } = options;
+      if (id === undefined) throw new UsageError("required option '--id <id>' not specified");
       const { withServices } = await import('../operator-services.js');
       const revokedAt = await withServices(cli.env, ({ apiKeys }) => apiKeys.revoke(id)).catch(
         sayUnknown(id),

@@ -4,6 +4,7 @@ import type { PlanTier } from '../plans/plan.js';
 import type { AccountState } from './account-state.js';
 import type { BillingInterval } from './billing-period.js';
 import { subscribed } from './subscribed.query.js';
+import type { SubscriptionStatus } from './subscription-status.js';
 import type { PaymentProviderName } from './subscription.js';
 
 /** What the operator wants to know of a subscription. */
@@ -59,6 +60,16 @@ export class SubscriptionReportQuery {
         .where('s.tenantId', '=', tenantId)
         .executeTakeFirst();
       return report ?? null;
+    });
+  }
+
+  /** Plan and status of every subscription by its tenant’s id. */
+  all(): Promise<ReadonlyMap<number, { readonly planTier: PlanTier; readonly status: SubscriptionStatus }>> {
+    return this.database.system(async () => {
+      const rows = await subscribed(this.database.tables())
+        .select(['s.tenantId', 's.planTier', 's.status'])
+        .execute();
+      return new Map(rows.map(({ tenantId, ...plan }) => [tenantId, plan]));
     });
   }
 }

@@ -3,6 +3,7 @@ import { type CliContext, printResult } from '../cli-context.js';
 import { namingOptions } from '../failures.js';
 import { projectName } from '../find-project.js';
 import { findTenant } from '../find-tenant.js';
+import { table } from '../table.js';
 
 interface Options {
   readonly tenant: string;
@@ -71,4 +72,43 @@ function newProject({ key, name, description, senderName, postalAddress, from }:
     description: description ?? null,
     defaultFromEmail: from ?? null,
   };
+}
+
+export function addProjectList(program: Command, cli: CliContext): void {
+  program
+    .command('project:list')
+    .description('list projects by tenant and key')
+    .option('--tenant <key>', 'only projects of this tenant')
+    .option('--json', 'print one line of JSON')
+    .action(async ({ tenant, json }: { readonly tenant?: string; readonly json?: true }) => {
+      const { withServices } = await import('../operator-services.js');
+      const projects = await withServices(cli.env, async ({ tenants, projectList }) => {
+        const all = await projectList.list();
+        if (tenant === undefined) return all;
+        const { id } = findTenant(await tenants.list(), tenant);
+        return all.filter(({ tenantId }) => tenantId === id);
+      });
+      const result = projects.map(({ id, tenantKey, projectKey, name, live, test }) => ({
+        id,
+        tenantKey,
+        projectKey,
+        name,
+        liveEnvironmentId: live.environmentId,
+        testEnvironmentId: test.environmentId,
+      }));
+      printResult(cli, json, result, () =>
+        result.length === 0
+          ? 'There are no projects. Make one with `mailwright project:create`.'
+          : table(
+              ['ID', 'PROJECT', 'NAME', 'LIVE ENVIRONMENT', 'TEST ENVIRONMENT'],
+              result.map((project) => [
+                String(project.id),
+                projectName(project),
+                project.name,
+                String(project.liveEnvironmentId),
+                String(project.testEnvironmentId),
+              ]),
+            ),
+      );
+    });
 }

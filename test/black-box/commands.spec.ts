@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { type CliOutcome, runCli, runCliProgram } from '#testing/operator-cli';
+import { type RunningSystem, startSystem } from '#testing/system';
+
+/** In the full run each command is a process of its own, which costs a second of CPU each. */
+const runProgram = process.env['FULL'] === undefined ? runCli : runCliProgram;
+const PROJECT = ['--project', 'ACME/NEWS'];
+const LIVE = [...PROJECT, '--env', 'live'];
+const TEST = [...PROJECT, '--env', 'test'];
+
+type Json = Readonly<Record<string, unknown>>;
+
+describe('every command of the operator', () => {
+  let system: RunningSystem;
+  const ran = new Set<string>();
+
+  beforeAll(async () => {
+    system = await startSystem({ OUTGOING_PRIVATE_ADDRESSES: 'true' });
+    await run('tenant:create', '--key', 'ACME', '--name', 'Acme Ltd');
+    const project = ['--tenant', 'ACME', '--key', 'NEWS', '--name', 'News', '--sender-name', 'Acme'];
+    await run('project:create', ...project, '--postal-address', '1 Main Street');
+  });
+  afterAll(() => system?.stop());
+
+  function outcome(command: string, ...options: readonly string[]): Promise<CliOutcome> {
+    ran.add(command);
+    const environment = { ...system.variables, DATABASE_OWNER_URL: system.database.adminUrl };
+    return runProgram(environment, [command, ...options]);
+  }
+
+  async function run<T = Json>(command: string, ...options: readonly string[]): Promise<T> {
+    const { exitCode, stdout, stderr } = await outcome(command, ...options, '--json');
+    expect({ command, exitCode, stderr }).toEqual({ command, exitCode: 0, stderr: '' });
+    return JSON.parse(stdout) as T;
+  }
+
+  async function client(environment: 'live' | 'test'): Promise<ApiClient> {
+    const options = ['--name', 'Spec', '--scopes', 'all', '--rate-limit', '100000', '--expires-in-days', '1'];
+    const { key } = await run('key:create', ...(environment === 'live' ? LIVE : TEST), ...options);
+    return new ApiClient(system.baseUrl, String(key));
+  }
+
+  it('keeps tenants, projects and keys, which are listed with the ids that other commands take', async () => {
+    const { tenantKey, planTier } = (await run<readonly Json[]>('tenant:list'))[0] ?? {};
+    expect([tenantKey, planTier]).toEqual(['ACME', 'FREE']);
+    const [project] = await run<readonly Json[]>('project:list', '--tenant', 'ACME');
+    expect(project).toMatchObject({ tenantKey: 'ACME', projectKey: 'NEWS', name: 'News' });
+    expect((await outcome('project:list')).stdout).toMatch(/^ID +PROJECT +NAME .*\n\d+ +ACME\/NEWS +News /);
+    await run('project:set', ...PROJECT, '--reply-to', 'hello@acme.example', '--color', '#1a73e8');
+    expect(await run('project:retention', ...PROJECT, '--deliveries', '90')).toMatchObject({
+      deliveriesDays: 90,
+    });
+    await client('test');
+    const [key] = await run<readonly Json[]>('key:list', ...PROJECT);
+    expect(await run('key:revoke', '--id', String(key?.['id']))).toMatchObject({ id: key?.['id'] });
+    expect((await outcome('key:revoke')).stderr).toContain("'--id <id>' not specified");
+  });
+
+  it('shows the options of a command by help', async () => {
+    expect((await outcome('help', 'key:revoke')).stdout).toContain('--id <id>');
+    expect((await outcome('help')).stdout).toContain('tenant:list');
+  });
+
+  it('archives a campaign, links its report and compares counters with what they count', async () => {
+    const api = await client('test');
+    const topic = await api.post('/topics', { name: 'News', doubleOptInEnabled: false });
+    const [topicKey, topicId] = [String(topic.at('topicKey')), topic.at('id')];
+    const consent = { source: 'form' };
+    for (const name of ['ada', 'bob'])
+      await api.post('/subscribers', { email: `${name}@example.com`, topicKeys: [topicKey], consent });
+    const draft = { name: 'May', subject: 'May', contentText: 'Hello', topicIds: [topicId] };
+    const campaign = String((await api.post('/campaigns', draft)).at('campaignKey'));
+    expect(await outcome('campaign:archive', ...TEST, '--campaign', campaign)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('DRAFT'),
+    });
+    await api.post(`/campaigns/${campaign}/send`);
+    const status = async () => (await api.get(`/campaigns/${campaign}`)).at('status');
+    await eventually('the campaign is sent', async () => (await status()) === 'SENT');
+    expect(await run('campaign:archive', ...TEST, '--campaign', campaign)).toEqual({
+      campaignKey: campaign,
+      status: 'ARCHIVED',
+    });
+    expect(await status()).toBe('ARCHIVED');
+    const { url } = await run('report:link', ...TEST, '--campaign', campaign);
+    expect((await fetch(String(url))).status).toBe(200);
+    for (const check of ['counters', 'statistics', 'credits', 'automations'])
+      expect((await outcome(`check:${check}`)).exitCode).toBe(0);
+    const ada = [...TEST, '--email', 'ada@example.com'];
+    expect(await run('subscriber:export', ...ada)).toMatchObject({
+      subscriber: { email: 'ada@example.com' },
+    });
+    await run('subscriber:erase', ...ada, '--yes');
+    expect((await api.get('/subscribers/ada@example.com')).status).toBe(404);
+    const { templates } = await run<{ templates: readonly Json[] }>('automation:templates');
+    const template = ['--template', String(templates[0]?.['template']), '--topic', topicKey];
+    expect(await run('automation:install', ...TEST, ...template)).toHaveProperty('automationKey');
+    expect(await run('automation:secret', ...TEST)).toMatchObject({
+      secret: expect.stringMatching(/^whsec_/),
+    });
+  });
+
+  it('lets a stopped project send again', async () => {
+    expect((await outcome('project:resume-sending', ...PROJECT)).stderr).toContain('is not stopped');
+    const [project] = await run<readonly Json[]>('project:list');
+    await system.database.query(
+      `insert into messaging.sending_stops (environment_id, reason, stopped_at) values ($1, 'too many bounces', now())`,
+      [project?.['liveEnvironmentId']],
+    );
+    expect(await run('project:resume-sending', ...PROJECT)).toEqual({ resumed: true });
+  });
+
+  it('suspends, resumes and gives new keys to a sending domain', async () => {
+    await (await client('live')).post('/sending-domain', { domainName: 'acme.example' });
+    expect(await run('domain:show', ...LIVE)).toMatchObject({ domainName: 'acme.example' });
+    await run('domain:suspend', ...LIVE, '--reason', 'Complaints');
+    expect(await run('domain:show', ...LIVE)).toMatchObject({ status: 'SUSPENDED' });
+    await run('domain:resume', ...LIVE);
+    expect((await outcome('domain:rotate-key', ...LIVE)).stderr).toContain('Only a verified domain');
+    await system.database.query(
+      `update deliverability.sending_domains set status = 'ACTIVE', sending_allowed = true, verified_at = now()`,
+    );
+    await run('domain:rotate-key', ...LIVE);
+    expect(await run('master-key:rotate')).toHaveProperty('encryptedAgain');
+  });
+
+  it('keeps a subscription, its invoices and credits', async () => {
+    const tenant = ['--tenant', 'ACME'];
+    await run('plan:list');
+    await run('subscription:set', ...tenant, '--plan', 'standard', '--currency', 'eur');
+    await run('subscription:set', ...tenant, '--plan', 'pro', '--credits', '5000');
+    expect(await run('subscription:show', ...tenant)).toMatchObject({ planTier: 'PRO', openInvoices: 2 });
+    const [second, first] = await run<readonly Json[]>('invoice:list', ...tenant);
+    await run('invoice:pay', '--invoice', String(first?.['invoiceNumber']));
+    await run('invoice:void', '--invoice', String(second?.['invoiceNumber']));
+    const statuses = (await run<readonly Json[]>('invoice:list', ...tenant)).map(({ status }) => status);
+    expect(statuses).toEqual(['VOID', 'PAID']);
+    const granted = await run('credits:grant', ...tenant, '--credits', '100');
+    const adjusted = ['--credits', '-20', '--description', 'Given by mistake'];
+    expect(await run('credits:adjust', ...tenant, ...adjusted)).toMatchObject({
+      balanceAfter: Number(granted['balanceAfter']) - 20,
+    });
+  });
+
+  it('keeps the webhook endpoints of a project', async () => {
+    const created = await run('webhook:create', ...TEST, '--url', 'http://127.0.0.1:9/hooks');
+    const endpoint = [...TEST, '--id', String(created['id'])];
+    await run('webhook:set', ...endpoint, '--status', 'disabled');
+    expect(await run('webhook:list', ...TEST)).toMatchObject([{ status: 'DISABLED' }]);
+    expect(await run('webhook:rotate-secret', ...endpoint)).toHaveProperty('secret');
+    await run('webhook:set', ...endpoint, '--status', 'enabled', '--url', 'http://127.0.0.1:9/other');
+    await (await client('test')).post('/topics', { name: 'Told' });
+    expect(Array.isArray(await run('webhook:log', ...endpoint))).toBe(true);
+    const since = ['--since', '2026-01-01T00:00:00Z', '--all'];
+    expect(await run('webhook:replay', ...endpoint, ...since)).toHaveProperty('replayed');
+    await run('webhook:delete', ...endpoint);
+    expect(await run('webhook:list', ...TEST)).toEqual([]);
+  });
+
+  it('brings the schema up to date and makes the demo project', async () => {
+    await run('migrate');
+    expect(await run('demo:seed')).toBeDefined();
+    // Their success needs several servers: test/citus.
+    for (const [command, options] of [
+      ['distribute', []],
+      ['isolate', LIVE],
+    ] as const) {
+      const { exitCode, stderr } = await outcome(command, ...options);
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Citus')]);
+    }
+  });
+
+  it('ran above', async () => {
+    const { stdout } = await outcome('help');
+    const known = [...stdout.matchAll(/^ {2}([a-z][a-z:-]+) \[/gm)].map(([, name]) => name);
+    expect(known.length).toBeGreaterThan(40);
+    expect(ran).toEqual(new Set(known));
+  });
+});
