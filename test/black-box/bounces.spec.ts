@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ReturnPaths, UnsubscribeAddresses } from '../../libs/deliverability/src/bounces/return-path.js';
@@ -6,6 +7,7 @@ import { projectRoot } from '../../libs/platform/src/project-root.js';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { runCli, runCliForJson } from '#testing/operator-cli';
+import { freePort, takenPort } from '#testing/ports';
 import { startProgram } from '#testing/program';
 import { allowLiveMail } from '#testing/sending-domain';
 import { SmtpClient } from '#testing/smtp-client';
@@ -227,10 +229,30 @@ describe('mail that comes back', () => {
   });
 
   it('cannot be taken when another program has the port: the worker ends and says so', async () => {
-    const BOUNCE_PORT = String(system.bouncePort);
-    const second = startProgram('worker', { ...system.variables, BOUNCE_PORT });
-    await expect(second).rejects.toThrow(
+    const other = createServer((socket) => socket.end('220 mail.example ESMTP Postfix\r\n'));
+    const BOUNCE_PORT = String(await takenPort(other));
+    const worker = startProgram('worker', { ...system.variables, BOUNCE_PORT });
+    await expect(worker).rejects.toThrow(
       /ended with 1:[^]*cannot listen on 127\.0\.0\.1:\d+ \(BOUNCE_PORT\)/,
     );
+    other.close();
+  });
+
+  it('is taken by one of two workers on a machine, and by the other when that one ends', async () => {
+    const BOUNCE_PORT = String(await freePort());
+    const variables = { ...system.variables, BOUNCE_PORT, LOG_LEVEL: 'info' };
+    const first = await startProgram('worker', variables);
+    const second = await startProgram('worker', variables);
+    try {
+      expect([first.bouncePort, second.bouncePort]).toEqual([Number(BOUNCE_PORT), null]);
+      expect(second.output()).toContain('another worker has the bounce server');
+      await first.stop();
+      await eventually('the second one takes over', () =>
+        second.output().includes('the bounce server listens'),
+      );
+      (await SmtpClient.open(Number(BOUNCE_PORT))).close();
+    } finally {
+      await Promise.all([first.stop(), second.stop()]);
+    }
   });
 });

@@ -1,5 +1,7 @@
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import {
@@ -22,6 +24,8 @@ const MAX_MAIL_BYTES = 1_048_576;
 const MAX_CLIENTS = 200;
 const MAX_RECIPIENTS = 10;
 const IDLE_MS = 60_000;
+const TAKE_OVER_MS = 2_000;
+const GREETING_MS = 5_000;
 
 /**
  * Receives bounces (the MX of return paths). Accepts mail for our own addresses only, relays nothing, and answers 250
@@ -30,7 +34,10 @@ const IDLE_MS = 60_000;
 @Injectable()
 export class BounceServer implements WorkerPart {
   readonly #limits: ClientLimits;
+  /** Tells other workers whether they would accept the same mail; says nothing of the secret. */
+  readonly #banner: string;
   #server: SMTPServer | undefined;
+  #standBy: NodeJS.Timeout | undefined;
 
   constructor(
     @Inject(ReturnedMail) private readonly returned: ReturnedMail,
@@ -39,24 +46,63 @@ export class BounceServer implements WorkerPart {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#limits = new ClientLimits(() => clock.now());
+    const mark = createHmac('sha256', config.TOKEN_SECRET).update('bounce server').digest('hex').slice(0, 16);
+    this.#banner = `Mailwright ${mark}`;
   }
 
-  /** Listens on `BOUNCE_PORT`; without one, there is no bounce server. Throws `WorkerStartError` when it cannot. */
+  /**
+   * Listens on `BOUNCE_PORT`; without one, there is no bounce server. Where another worker of this installation has the port,
+   * stands by until that one ends. Throws `WorkerStartError` when it cannot listen for any other reason.
+   */
   async start(): Promise<void> {
     const { BOUNCE_PORT: port, HOST: host } = this.config;
     if (port === undefined) return;
+    const refusal = await this.#listen(port, host);
+    if (refusal === null) return;
+    if (refusal.code !== 'EADDRINUSE' || !(await this.#isOfThisInstallation(port, host))) {
+      throw new WorkerStartError(
+        `The bounce server cannot listen on ${host}:${port} (BOUNCE_PORT): ${describeError(refusal)}`,
+      );
+    }
+    this.logger.info(
+      { host, port },
+      'another worker has the bounce server; this one takes over when it ends',
+    );
+    this.#standBy = setInterval(() => void this.#takeOver(port, host), TAKE_OVER_MS);
+  }
+
+  async #takeOver(port: number, host: string): Promise<void> {
+    if ((await this.#listen(port, host)) === null) clearInterval(this.#standBy);
+  }
+
+  /** Null when it listens, else the error of the system. */
+  async #listen(port: number, host: string): Promise<NodeJS.ErrnoException | null> {
     const server = new SMTPServer({ ...(await this.#options()), ...this.#handlers() });
     answerHalfClosed(server);
     // Clients disconnect; without a listener their errors would end the process.
     server.on('error', (error) => this.logger.debug({ error: describeError(error) }, 'bounce connection'));
-    const listener = server.listen(port, host);
-    await once(listener, 'listening').catch((error: unknown) => {
-      throw new WorkerStartError(
-        `The bounce server cannot listen on ${host}:${port} (BOUNCE_PORT): ${describeError(error)}`,
-      );
-    });
+    try {
+      await once(server.listen(port, host), 'listening');
+    } catch (error) {
+      return error as NodeJS.ErrnoException;
+    }
     this.#server = server;
     this.logger.info({ host, port: this.port }, 'the bounce server listens');
+    return null;
+  }
+
+  /** Whether the greeting on the port is that of a bounce server with the same secrets, which accepts the same addresses. */
+  async #isOfThisInstallation(port: number, host: string): Promise<boolean> {
+    const socket = connect({ port, host, timeout: GREETING_MS });
+    socket.on('timeout', () => socket.destroy(new Error('no greeting')));
+    try {
+      const [greeting] = (await once(socket, 'data')) as [Buffer];
+      return greeting.toString().includes(this.#banner);
+    } catch {
+      return false;
+    } finally {
+      socket.destroy();
+    }
   }
 
   /** The port that it listens on; null when there is no bounce server. */
@@ -66,6 +112,7 @@ export class BounceServer implements WorkerPart {
   }
 
   async stop(): Promise<void> {
+    clearInterval(this.#standBy);
     const server = this.#server;
     this.#server = undefined;
     if (server !== undefined) await new Promise<void>((resolve) => server.close(() => resolve()));
@@ -77,6 +124,7 @@ export class BounceServer implements WorkerPart {
       ...certificate,
       ...HALF_OPEN,
       name: this.config.SMTP_EHLO_NAME,
+      banner: this.#banner,
       size: MAX_MAIL_BYTES,
       maxClients: MAX_CLIENTS,
       maxRecipients: MAX_RECIPIENTS,
