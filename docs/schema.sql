@@ -3212,6 +3212,7 @@ create table deliverability.dns_records (
   failures integer not null default 0,
   failing_since timestamp with time zone,
   last_checked_at timestamp with time zone,
+  previous_value text,
   constraint dns_records_pkey PRIMARY KEY (id, environment_id),
   constraint dns_records_purpose_check CHECK ((purpose = ANY (ARRAY['OWNERSHIP'::text, 'DKIM'::text, 'SPF'::text, 'MX'::text, 'DMARC'::text]))),
   constraint dns_records_record_type_check CHECK ((record_type = ANY (ARRAY['TXT'::text, 'CNAME'::text, 'MX'::text]))),
@@ -3230,6 +3231,7 @@ grant delete, insert, select, update on deliverability.dns_records to mailwright
 comment on table deliverability.dns_records is 'What a customer''s DNS must say, and what it said.';
 comment on column deliverability.dns_records.note is 'What could be better about a record that is right.';
 comment on column deliverability.dns_records.failures is 'Definite failures without a success between them; failing_since is when the first of them was.';
+comment on column deliverability.dns_records.previous_value is 'Expected before BOUNCE_HOST or SPF_INCLUDE changed; null once the new value was found.';
 
 create table deliverability.domain_checks (
   id uuid not null,

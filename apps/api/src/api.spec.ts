@@ -183,6 +183,8 @@ describe('The api', () => {
       TOKEN_SECRET: 'a secret of the tests, long enough for it',
       MASTER_KEY: 'another secret of the tests, long enough',
       PUBLIC_URL: 'https://mail.example',
+      BOUNCE_HOST: 'bounces.mail.example',
+      SPF_INCLUDE: 'spf.mail.example',
       LOG_LEVEL: 'silent',
     };
     for (const variables of [production, { ...production, METRICS_PORT }, { METRICS_PORT }]) {

@@ -16,6 +16,7 @@ export const DnsRecordSchema = defineEntity({
     recordType: p.string().$type<DnsRecordType>(),
     host: p.text(),
     expectedValue: p.text(),
+    previousValue: p.text().nullable(),
     actualValue: p.text().nullable(),
     status: p.string().$type<DnsRecordStatus>(),
     failureReason: p.text().nullable(),

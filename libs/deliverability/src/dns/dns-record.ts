@@ -18,6 +18,9 @@ export interface NewDnsRecord {
   readonly expectedValue: string;
 }
 
+/** Values that follow from the installation's settings, by purpose. */
+export type SettingsValues = Readonly<Record<'SPF' | 'MX', string>>;
+
 const FAILURES_UNTIL_BROKEN = 3;
 const BROKEN_AFTER_MS = 72 * 60 * 60_000;
 
@@ -29,7 +32,9 @@ export class DnsRecord implements NewDnsRecord {
   readonly purpose!: RecordPurpose;
   readonly recordType!: DnsRecordType;
   readonly host!: string;
-  readonly expectedValue!: string;
+  expectedValue!: string;
+  /** Expected before the installation's settings changed; null once the new value was found. */
+  previousValue: string | null = null;
   actualValue: string | null = null;
   status: DnsRecordStatus = 'PENDING';
   /** Begins with a `FailureCode`. */
@@ -55,7 +60,8 @@ export class DnsRecord implements NewDnsRecord {
   /** Notes what a look at it found. What could not be found out changes neither status nor count. */
   see(verdict: RecordVerdict, now: Date): void {
     this.lastCheckedAt = now;
-    this.failureReason = verdict.status === 'FAILED' ? `${verdict.code}: ${verdict.reason}` : null;
+    this.failureReason =
+      verdict.status === 'FAILED' ? `${verdict.code}: ${verdict.reason}${this.changeNotice}` : null;
     if (verdict.status === 'FAILED' && verdict.code === 'DNS_ERROR') {
       if (this.status === 'PENDING') this.status = 'FAILED';
       return;
@@ -66,6 +72,20 @@ export class DnsRecord implements NewDnsRecord {
     this.note = isRight ? verdict.note : null;
     this.failures = isRight ? 0 : this.failures + 1;
     this.failingSince = isRight ? null : (this.failingSince ?? now);
+    if (isRight) this.previousValue = null;
+  }
+
+  /** Asks for another value from now on; the one that was found before counts no more. */
+  replace(expectedValue: string): void {
+    this.previousValue = this.expectedValue;
+    this.expectedValue = expectedValue;
+    this.forget();
+  }
+
+  private get changeNotice(): string {
+    return this.previousValue === null
+      ? ''
+      : `. Replace ${this.previousValue}: the mail server’s host has changed`;
   }
 
   /** What was seen of it counts no more: it is looked at again as if it were new. */

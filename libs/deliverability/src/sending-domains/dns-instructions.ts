@@ -53,7 +53,7 @@ export function instructionsText(domain: SendingDomain, now: Date): string {
 }
 
 function step(
-  { purpose, recordType, host, expectedValue, key }: DnsRecord,
+  { purpose, recordType, host, expectedValue, previousValue, key }: DnsRecord,
   number: number,
   domainName: string,
 ): string {
@@ -64,6 +64,9 @@ function step(
     `   Type:  ${recordType}`,
     `   Host:  ${label}   (in full: ${host})`,
     `   Value: ${expectedValue}`,
+    ...(previousValue === null
+      ? []
+      : [`   Instead of ${previousValue}: the host of our mail server has changed.`]),
   ];
   const advice = ADVICE[purpose];
   return [...lines, ...(advice === undefined ? [] : [advice])].join('\n');

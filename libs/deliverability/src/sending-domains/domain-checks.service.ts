@@ -1,8 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { ProjectScope } from '#kernel';
+import type { Logger } from 'pino';
+import { Clock, type ProjectScope } from '#kernel';
+import { type Config, CONFIG, Database, LOGGER } from '#platform';
 import { RecordChecks } from '../dns/record-checks.service.js';
 import { DomainCheckRequests } from './domain-check-requests.query.js';
+import { recordsOfSettings } from './domain-records-maker.service.js';
 import { type DomainLook, DomainVerdicts } from './domain-verdicts.service.js';
+import type { SendingDomain } from './sending-domain.js';
 import { SendingDomainRepository } from './sending-domain.repository.js';
 
 /** Looks at the DNS of domains. Runs in the worker. */
@@ -13,6 +17,10 @@ export class DomainChecksService {
     @Inject(DomainCheckRequests) private readonly requests: DomainCheckRequests,
     @Inject(RecordChecks) private readonly checks: RecordChecks,
     @Inject(DomainVerdicts) private readonly verdicts: DomainVerdicts,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   /** Does what was asked for, once; nothing when it is done or the domain is gone. Stops between looks when aborted. */
@@ -25,11 +33,26 @@ export class DomainChecksService {
   }
 
   async #look(scope: ProjectScope): Promise<DomainLook | null> {
-    const domain = await this.domains.find(scope);
+    const domain = await this.#find(scope);
     if (domain === null) return null;
     const verdicts = await Promise.all(
       domain.requiredRecords.map(async (record) => [record.id, await this.checks.check(record)] as const),
     );
     return { domain, verdicts: new Map(verdicts) };
+  }
+
+  /** The domain, whose records ask for what BOUNCE_HOST and SPF_INCLUDE say now. */
+  #find(scope: ProjectScope): Promise<SendingDomain | null> {
+    return this.database.transaction(scope, async () => {
+      const domain = await this.domains.lock(scope);
+      if (domain?.follow(recordsOfSettings(this.config), this.clock.now()) === true) {
+        const { projectId, environment } = scope;
+        this.logger.warn(
+          { domainId: domain.id, projectId, environment },
+          'records of a domain follow the settings',
+        );
+      }
+      return domain;
+    });
   }
 }

@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG } from '#platform';
 import { DkimKeyMaker } from '../dkim/dkim-key-maker.service.js';
 import type { NewDkimKey } from '../dkim/dkim-key-pair.js';
-import type { NewDnsRecord, RecordPurpose } from '../dns/dns-record.js';
+import type { NewDnsRecord, RecordPurpose, SettingsValues } from '../dns/dns-record.js';
 
 const TOKEN_BYTES = 20;
 
@@ -26,18 +26,25 @@ export class DomainRecordsMaker {
   ) {}
 
   async make(scope: ProjectScope, domainName: string): Promise<PublishedByOwner> {
-    const { BOUNCE_HOST, RETURN_PATH_LABEL, SPF_INCLUDE } = this.config;
+    const { RETURN_PATH_LABEL } = this.config;
+    const { SPF, MX } = recordsOfSettings(this.config);
     const token = randomBytes(TOKEN_BYTES).toString('hex');
     const returnPathHost = `${RETURN_PATH_LABEL}.${domainName}`;
     const records: NewDnsRecord[] = [
       txt('OWNERSHIP', `_mailwright.${domainName}`, `mailwright-verification=${token}`),
-      txt('SPF', returnPathHost, `v=spf1 include:${SPF_INCLUDE} ~all`),
-      { purpose: 'MX', recordType: 'MX', host: returnPathHost, expectedValue: `10 ${BOUNCE_HOST}` },
+      txt('SPF', returnPathHost, SPF),
+      { purpose: 'MX', recordType: 'MX', host: returnPathHost, expectedValue: MX },
       txt('DMARC', `_dmarc.${domainName}`, 'v=DMARC1; p=none'),
     ];
     return { returnPathHost, records, keys: await this.keys.make(scope) };
   }
 }
+
+/** Values of the records that name hosts of the installation. */
+export const recordsOfSettings = ({ BOUNCE_HOST, SPF_INCLUDE }: Config): SettingsValues => ({
+  SPF: `v=spf1 include:${SPF_INCLUDE} ~all`,
+  MX: `10 ${BOUNCE_HOST}`,
+});
 
 const txt = (purpose: RecordPurpose, host: string, expectedValue: string): NewDnsRecord => ({
   purpose,

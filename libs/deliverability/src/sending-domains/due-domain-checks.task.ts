@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { EnvironmentsQuery } from '#access';
-import { Database, drain, PeriodicTask, present, presentAnd } from '#platform';
+import { type Config, CONFIG, Database, drain, PeriodicTask, present, presentAnd } from '#platform';
 import type { DeliverabilityTables } from '../deliverability-tables.js';
+import { recordsOfSettings } from './domain-records-maker.service.js';
 import { DomainCheckRequests } from './domain-check-requests.query.js';
 
 /** A check that was asked for and never came about is asked for again after this long. */
@@ -13,17 +14,51 @@ const BATCH = 100;
 export class DueDomainChecks extends PeriodicTask {
   override readonly name = 'due-domain-checks';
   override readonly everyMs = 10_000;
+  #hasSeenSettings = false;
 
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
     @Inject(DomainCheckRequests) private readonly requests: DomainCheckRequests,
+    @Inject(CONFIG) private readonly config: Config,
   ) {
     super();
   }
 
   override async run(): Promise<void> {
+    if (!this.#hasSeenSettings) await this.#bringForward();
+    this.#hasSeenSettings = true;
     await drain(BATCH, () => this.#askForBatch());
+  }
+
+  /** Makes the checks due whose domains ask for hosts that the settings name no more: a check brings their records up to date. */
+  async #bringForward(): Promise<void> {
+    const { SPF, MX } = recordsOfSettings(this.config);
+    const outdated = await this.database.system(() =>
+      this.database
+        .tables<DeliverabilityTables>()
+        .selectFrom('deliverability.dns_records')
+        .select('environmentId')
+        .distinct()
+        .where((eb) =>
+          eb.or([
+            eb.and([eb('purpose', '=', 'SPF'), eb('expectedValue', '<>', SPF)]),
+            eb.and([eb('purpose', '=', 'MX'), eb('expectedValue', '<>', MX)]),
+          ]),
+        )
+        .execute(),
+    );
+    for (const { environmentId } of outdated) {
+      await this.database.system(() =>
+        this.database
+          .tables<DeliverabilityTables>()
+          .updateTable('deliverability.sending_domains')
+          .set({ nextCheckAt: present })
+          .where('environmentId', '=', environmentId)
+          .where('nextCheckAt', '>', present)
+          .execute(),
+      );
+    }
   }
 
   async #askForBatch(): Promise<number> {

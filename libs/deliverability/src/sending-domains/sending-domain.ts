@@ -1,6 +1,12 @@
 import { InvalidStateError, type ProjectScope } from '#kernel';
 import type { NewDkimKey } from '../dkim/dkim-key-pair.js';
-import { DnsRecord, type NewDnsRecord, RECORD_PURPOSES, type RecordPurpose } from '../dns/dns-record.js';
+import {
+  DnsRecord,
+  type NewDnsRecord,
+  RECORD_PURPOSES,
+  type RecordPurpose,
+  type SettingsValues,
+} from '../dns/dns-record.js';
 import { asAnothers } from '../dns/ownership-check.js';
 import type { RecordVerdict } from '../dns/record-verdict.js';
 import { DAILY_MS, nextEarlyCheck, VERIFICATION_PERIOD_MS } from './check-schedule.js';
@@ -27,7 +33,7 @@ export class SendingDomain {
   readonly domainType: SendingDomainType = 'CUSTOM';
   /** The host below the name that undeliverable mail returns to. */
   returnPathHost!: string;
-  /** Grows with each change of the name. */
+  /** Grows with each change of the name or of what the records have to say. */
   revision = 0;
   status!: SendingDomainStatus;
   sendingAllowed!: boolean;
@@ -80,6 +86,19 @@ export class SendingDomain {
   publish(records: readonly NewDnsRecord[], keys: readonly NewDkimKey[], now: Date): void {
     const others = records.map((record) => new DnsRecord(this, record));
     this.records = [...others, ...recordsOfKeys(this, keys, 'ACTIVE', now)];
+  }
+
+  /** Asks for the values that the installation's settings ask for by now. False when it did already. */
+  follow(values: SettingsValues, now: Date): boolean {
+    const outdated = this.records.filter(
+      ({ purpose, expectedValue }) =>
+        (purpose === 'SPF' || purpose === 'MX') && values[purpose] !== expectedValue,
+    );
+    for (const record of outdated) record.replace(values[record.purpose as keyof SettingsValues]);
+    if (outdated.length === 0) return false;
+    this.revision += 1;
+    this.updatedAt = now;
+    return true;
   }
 
   /** Adds keys, which sign once their records have been found in DNS. Throws `InvalidStateError`. */

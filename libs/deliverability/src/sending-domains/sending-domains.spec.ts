@@ -467,6 +467,37 @@ describe('A sending domain', () => {
     ).toEqual(Array(5).fill('FAILED MISSING'));
   });
 
+  it('asks for the hosts that the settings name by now, says what they replace, and sends meanwhile', async () => {
+    const { live } = await fixture.project();
+    await fixture.verified(live, 'moving.example');
+    await fixture.restart({ SPF_INCLUDE: 'spf.new.example', BOUNCE_HOST: 'bounces.new.example' });
+    try {
+      await fixture.database.query(
+        `update deliverability.sending_domains set next_check_at = now() + interval '1 day'`,
+      );
+      expect(await fixture.runDueChecks()).toBeGreaterThan(0);
+      const moved = await fixture.view(live);
+      expect([moved.status, moved.sendingAllowed]).toEqual(['ACTIVE', true]);
+      const spf = moved.dnsRecords.find(({ expectedValue }) => expectedValue?.startsWith('v=spf1'));
+      expect(spf).toMatchObject({
+        expectedValue: 'v=spf1 include:spf.new.example ~all',
+        status: 'FAILED',
+        failureReason: expect.stringMatching(
+          /Replace v=spf1 include:spf\.mailwright\.test ~all/,
+        ),
+      });
+      const { instructionsText } = await fixture.get(SendingDomainsQuery).instructions(live);
+      expect(instructionsText).toContain('Instead of 10 bounces.mailwright.test');
+      await fixture.publish(live);
+      const { dnsRecords, allVerified } = await fixture.check(live);
+      expect(dnsRecords.map(({ failureReason }) => failureReason)).toEqual(dnsRecords.map(() => null));
+      expect(allVerified).toBe(true);
+      expect(await fixture.runDueChecks()).toBe(0);
+    } finally {
+      await fixture.restart({});
+    }
+  });
+
   it('explains each record to someone who has the form of a registrar open', async () => {
     const { test } = await fixture.project();
     await create(test, 'news.acme.co.uk');

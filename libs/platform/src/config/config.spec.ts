@@ -69,6 +69,24 @@ describe('The configuration', () => {
     expect(problemsOf({ [name]: value })).toEqual([problem]);
   });
 
+  it('refuses in production the hosts of a trial, which customers would publish to no effect', () => {
+    const production = {
+      NODE_ENV: 'production',
+      TOKEN_SECRET: 'a secret of the tests, long enough for it',
+      MASTER_KEY: 'another secret of the tests, long enough',
+      PUBLIC_URL: 'https://mail.example',
+    };
+    const hosts = { BOUNCE_HOST: 'bounces.mail.example', SPF_INCLUDE: 'spf.mail.example' };
+    expect(problemsOf({ ...production, ...hosts })).toEqual([]);
+    expect(problemsOf(production)).toEqual([
+      'BOUNCE_HOST is required when NODE_ENV=production',
+      'SPF_INCLUDE is required when NODE_ENV=production',
+    ]);
+    expect(problemsOf({ ...production, ...hosts, SPF_INCLUDE: 'spf.mailwright.test' })).toEqual([
+      'SPF_INCLUDE is below .test, which leads nowhere: refused when NODE_ENV=production',
+    ]);
+  });
+
   it('refuses a Node that lacks what the programs use, rather than let requests fail', () => {
     expect(() => loadConfig({ DATABASE_URL }, '20.20.2')).toThrow(
       'Node 24 or newer is needed, this is 20.20.2',

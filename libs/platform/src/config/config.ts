@@ -18,6 +18,9 @@ export class ConfigurationError extends Error {
   }
 }
 
+/** Hosts that customers publish in their DNS: with the defaults mail could neither be proved nor come back (RFC 6761 §6.2). */
+const PUBLISHED_HOSTS = ['BOUNCE_HOST', 'SPF_INCLUDE'] as const;
+
 /** Older ones start, and fail where they lack something: what `npm ci` brings is new enough. */
 const OLDEST_NODE = 24;
 
@@ -70,8 +73,11 @@ function masterKeyProblems(given: Readonly<Record<string, string | undefined>>):
 
 function productionProblems(given: Readonly<Record<string, string | undefined>>): string[] {
   const problems: string[] = [];
-  for (const name of ['TOKEN_SECRET', 'MASTER_KEY', 'PUBLIC_URL']) {
+  for (const name of ['TOKEN_SECRET', 'MASTER_KEY', 'PUBLIC_URL', ...PUBLISHED_HOSTS]) {
     if (given[name] === undefined) problems.push(`${name} is required when NODE_ENV=production`);
+  }
+  for (const name of PUBLISHED_HOSTS.filter((host) => given[host]?.endsWith('.test'))) {
+    problems.push(`${name} is below .test, which leads nowhere: refused when NODE_ENV=production`);
   }
   if (given['REQUIRE_VERIFIED_DOMAIN'] === 'false') {
     problems.push('REQUIRE_VERIFIED_DOMAIN=false is refused when NODE_ENV=production');
