@@ -482,9 +482,7 @@ describe('A sending domain', () => {
       expect(spf).toMatchObject({
         expectedValue: 'v=spf1 include:spf.new.example ~all',
         status: 'FAILED',
-        failureReason: expect.stringMatching(
-          /Replace v=spf1 include:spf\.mailwright\.test ~all/,
-        ),
+        failureReason: expect.stringMatching(/Replace v=spf1 include:spf\.mailwright\.test ~all/),
       });
       const { instructionsText } = await fixture.get(SendingDomainsQuery).instructions(live);
       expect(instructionsText).toContain('Instead of 10 bounces.mailwright.test');
