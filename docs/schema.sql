@@ -2666,7 +2666,7 @@ create table messaging.campaigns (
   environment_id bigint not null,
   campaign_key text not null,
   name text not null,
-  subject text not null,
+  subject text,
   preview_text text,
   from_name text,
   from_email text,
@@ -2723,6 +2723,7 @@ create policy system_rows on messaging.campaigns for all to mailwright_system us
 grant delete, insert, select, update on messaging.campaigns to mailwright_app;
 grant delete, insert, select, update on messaging.campaigns to mailwright_system;
 comment on table messaging.campaigns is 'One mail to all subscribers of topics and segments.';
+comment on column messaging.campaigns.subject is 'Null: none yet, with which nothing is sent.';
 comment on column messaging.campaigns.translations is 'By locale: subject, preview_text, content_json, content_text. Readers with another language get the campaign''s own.';
 comment on column messaging.campaigns.ambiguous_policy is 'What to do when a body was handed over and no reply came: send once more with the same Message-ID, or hold.';
 comment on column messaging.campaigns.estimated_at is 'As of when estimated_recipient_count was counted.';

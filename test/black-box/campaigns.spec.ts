@@ -282,12 +282,25 @@ describe('campaigns', () => {
       expect(
         Object.keys(errorsOf(await client.patch(path, { name: null, subject: '' }), 400)).sort(),
       ).toEqual(['name', 'subject']);
-      // Every campaign has a subject: there is nothing to clear.
-      expect((await client.patch(path, { subject: null })).at('subject')).toBe(before.at('subject'));
       expect(
         Object.keys(errorsOf(await client.patch(path, { scheduledAt: '2020-01-01T00:00:00Z' }), 422)),
       ).toEqual(['scheduledAt']);
       expect((await client.get(path)).body).toEqual(patched.body);
+    });
+
+    it('by taking the subject away, without which nothing is sent', async () => {
+      const path = `/campaigns/${await make()}`;
+      expect((await client.patch(path, { subject: null })).at('subject')).toBeNull();
+      expect((await client.get(path)).at('subject')).toBeNull();
+      const rejected = await client.post(`${path}/send`);
+      expect(rejected.status).toBe(409);
+      expect(rejected.at('checks')).toContainEqual({
+        code: 'content-empty',
+        severity: 'CRITICAL',
+        result: 'FAIL',
+        message: 'The campaign has no subject.',
+      });
+      expect((await client.get(`${path}/preview`)).at('subject')).toBe('');
     });
 
     it('only as drafts, scheduled or failed', async () => {

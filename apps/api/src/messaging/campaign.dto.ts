@@ -90,7 +90,7 @@ export type CreateCampaignBody = z.output<typeof createCampaignBody>;
 /** JSON merge-patch (RFC 7396): absent fields stay. */
 export const patchCampaignBody = strictBody({
   ...z.object(fields).partial().shape,
-  subject: leftOut(fields.subject),
+  subject: fields.subject.nullish(),
 }).refine(hasOneTime, TWO_TIMES);
 export type PatchCampaignBody = z.output<typeof patchCampaignBody>;
 

@@ -75,6 +75,7 @@ export interface DomainFacts {
 export interface ContentFacts {
   /** Without its merge tags. */
   readonly subject: string;
+  readonly hasSubject: boolean;
   /** As written; null or blank when there is none. */
   readonly previewText: string | null;
   readonly empty: boolean;

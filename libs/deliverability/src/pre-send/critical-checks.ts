@@ -107,9 +107,11 @@ function contentChecks({
   return [
     check(
       'content-empty',
-      !content.empty,
+      content.hasSubject && !content.empty,
       'There is content.',
-      'The campaign has no content: set contentJson or contentText.',
+      content.hasSubject
+        ? 'The campaign has no content: set contentJson or contentText.'
+        : 'The campaign has no subject.',
     ),
     check(
       'unsubscribe-link',

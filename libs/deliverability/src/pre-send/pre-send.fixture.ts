@@ -9,6 +9,7 @@ const LONG_AGO = new Date('2026-01-01T00:00:00Z');
 const content: ContentFacts = {
   subject: 'News of the week',
   previewText: 'What is new',
+  hasSubject: true,
   empty: false,
   hasUnsubscribeLink: true,
   hasPostalAddress: true,

@@ -8,7 +8,8 @@ export type PreSendStatus = 'PENDING' | 'PASSED' | 'WARNING' | 'FAILED';
 /** What the author writes: content, sender, audience, intention. */
 export interface CampaignDraft {
   readonly name: string;
-  readonly subject: string;
+  /** Null: none yet, with which nothing can be sent. */
+  readonly subject: string | null;
   readonly previewText: string | null;
   readonly contentJson: string | null;
   readonly contentText: string | null;

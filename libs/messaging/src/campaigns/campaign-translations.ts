@@ -6,7 +6,11 @@ import type { CampaignContent } from '../content/mail/campaign-template.js';
 export type CampaignTranslations = Readonly<Record<string, CampaignContent>>;
 
 /** A campaign's own content, and what it has in other languages. */
-export type TranslatedContent = CampaignContent & { readonly translations: CampaignTranslations };
+export interface TranslatedContent extends Omit<CampaignContent, 'subject'> {
+  /** Null: none yet. */
+  readonly subject: string | null;
+  readonly translations: CampaignTranslations;
+}
 
 /** The locale of the translation for a reader with this language; null where the campaign's own content is for them. */
 export function translationFor(
@@ -22,7 +26,7 @@ export function translationFor(
  */
 export function contentIn(campaign: TranslatedContent, translation: string | null): CampaignContent {
   const { subject, previewText, contentJson, contentText, translations } = campaign;
-  const own = { subject, previewText, contentJson, contentText };
+  const own = { subject: subject ?? '', previewText, contentJson, contentText };
   const other = translation === null ? undefined : translations[translation];
   if (other === undefined) return own;
   if (other.contentJson !== null || other.contentText !== null) return other;

@@ -12,7 +12,7 @@ export const CampaignSchema = defineEntity({
     environmentId: p.bigint('number').primary(),
     campaignKey: p.text(),
     name: p.text(),
-    subject: p.text(),
+    subject: p.text().nullable(),
     previewText: p.text().nullable(),
     contentJson: p.text().nullable(),
     contentText: p.text().nullable(),

@@ -41,7 +41,7 @@ export class Campaign {
   readonly environmentId: number;
   readonly campaignKey: string;
   name: string;
-  subject: string;
+  subject: string | null;
   previewText: string | null;
   contentJson: string | null;
   contentText: string | null;

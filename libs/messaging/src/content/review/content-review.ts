@@ -56,6 +56,7 @@ function contentFacts(
   const ownText = campaign.contentText ?? '';
   return {
     subject: withoutMergeTags(campaign.subject),
+    hasSubject: campaign.subject.trim() !== '',
     previewText: campaign.previewText,
     empty: (campaign.contentJson === null && campaign.contentText === null) || isEmptyContent(html, text),
     hasUnsubscribeLink: hasUnsubscribeLink(html),

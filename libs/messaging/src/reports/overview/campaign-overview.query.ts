@@ -34,7 +34,16 @@ export class CampaignOverviewQuery {
       this.#lastWritten(scope, campaign.id),
     ]);
     const isTracked = statistics.status !== 'PARTIAL';
-    return { name, subject, queuedAt, isTracked, statistics, timeline, ...brokenDown(counted), report };
+    return {
+      name,
+      subject: subject ?? '',
+      queuedAt,
+      isTracked,
+      statistics,
+      timeline,
+      ...brokenDown(counted),
+      report,
+    };
   }
 
   /** The latest version that came to its end, though a newer one may be in the making. */
