@@ -2137,10 +2137,7 @@ export interface components {
        * @default UPSERT
        */
       onConflict?: ('UPSERT' | 'SKIP') | null;
-      /**
-       * @description Column name → field name; null leaves the column out.
-       * @default {}
-       */
+      /** @description Column name → field name; null leaves the column out. */
       mapping?: {
         [key: string]: string | null;
       } | null;

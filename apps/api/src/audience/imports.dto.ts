@@ -15,11 +15,12 @@ const options = {
     'UPSERT',
     'What to do with a row whose address already belongs to a subscriber: UPSERT changes the fields in the row, SKIP ignores the row.',
   ),
-  mapping: defaulted(
-    z.record(z.string(), z.string().nullable()),
-    {},
-    'Column name → field name; null leaves the column out.',
-  ),
+  // Not a default of the document: generators of clients refuse an object as the default of what may be null.
+  mapping: z
+    .record(z.string(), z.string().nullable())
+    .nullish()
+    .transform((value) => value ?? {})
+    .meta({ description: 'Column name → field name; null leaves the column out.' }),
 };
 
 const row = z.looseObject({ customFields: leftOut(z.record(z.string(), z.unknown())) }).meta({
