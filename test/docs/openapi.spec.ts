@@ -54,6 +54,10 @@ describe('docs/openapi.json', () => {
     expect(JSON.parse(readFileSync(FILE, 'utf8'))).toEqual(served);
   });
 
+  it('gives no object as a default, for which generators of clients leave an operation out', () => {
+    expect(JSON.stringify(served)).not.toMatch(/"default":[{[]/);
+  });
+
   it('has an example that fits for every JSON body and answer', () => {
     const faults = operations.flatMap(({ operationId, requestBody, responses }) =>
       [requestBody, ...Object.values(responses)].flatMap((place) => {

@@ -9,7 +9,7 @@ import { withLocalInstallation } from './local-installation.js';
 
 const FILES = {
   'postgres/superuser.password': 'pass\n',
-  'ports.json': '{"postgres":5437,"publicUrl":"http://localhost:3005"}\n',
+  'ports.json': '{"postgres":5437,"publicUrl":"http://localhost:3005","privateAddresses":true}\n',
   'secrets.json': '{"tokenSecret":"token","masterKey":"master"}\n',
 };
 const FOUND = {
@@ -18,6 +18,7 @@ const FOUND = {
   TOKEN_SECRET: 'token',
   MASTER_KEY: 'master',
   PUBLIC_URL: 'http://localhost:3005',
+  OUTGOING_PRIVATE_ADDRESSES: 'true',
 };
 
 let directory: string;

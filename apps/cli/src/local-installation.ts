@@ -2,7 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-const ports = z.object({ postgres: z.number(), publicUrl: z.string().optional() });
+const ports = z.object({
+  postgres: z.number(),
+  publicUrl: z.string().optional(),
+  privateAddresses: z.boolean().optional(),
+});
 const secrets = z.object({ tokenSecret: z.string(), masterKey: z.string() });
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -22,7 +26,7 @@ export async function withLocalInstallation(env: Variables, directory: string): 
 async function readInstallation(directory: string): Promise<Record<string, string>> {
   const read = (name: string) => readFile(join(directory, name), 'utf8');
   const password = (await read('postgres/superuser.password')).trim();
-  const { postgres, publicUrl } = ports.parse(JSON.parse(await read('ports.json')));
+  const { postgres, publicUrl, privateAddresses } = ports.parse(JSON.parse(await read('ports.json')));
   const { tokenSecret, masterKey } = secrets.parse(JSON.parse(await read('secrets.json')));
   // Loaded here only: most commands do not need it.
   const { runtimeUrl } = await import('#platform');
@@ -33,5 +37,6 @@ async function readInstallation(directory: string): Promise<Record<string, strin
     TOKEN_SECRET: tokenSecret,
     MASTER_KEY: masterKey,
     ...(publicUrl === undefined ? {} : { PUBLIC_URL: publicUrl }),
+    ...(privateAddresses === true ? { OUTGOING_PRIVATE_ADDRESSES: 'true' } : {}),
   };
 }

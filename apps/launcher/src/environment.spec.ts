@@ -16,7 +16,16 @@ describe('the environment of the programs', () => {
       TOKEN_SECRET: secrets.tokenSecret,
       MASTER_KEY: secrets.masterKey,
       LOG_LEVEL: 'warn',
+      OUTGOING_PRIVATE_ADDRESSES: 'true',
     });
+  });
+
+  it('lets webhooks lead to programs on this machine while nobody else reaches the api', () => {
+    const name = 'OUTGOING_PRIVATE_ADDRESSES';
+    expect(fill({ HOST: '127.0.0.1' })).toHaveProperty(name, 'true');
+    for (const env of [{ HOST: '0.0.0.0' }, { HOST: '192.0.2.7' }, { NODE_ENV: 'production' }])
+      expect(fill(env)).not.toHaveProperty(name);
+    expect(fill({ [name]: 'false' })).toHaveProperty(name, 'false');
   });
 
   it('leaves what the user chose', () => {

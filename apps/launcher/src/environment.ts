@@ -9,6 +9,12 @@ export function localUrl(env: Environment, port: number): string {
   return `http://${local ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
+/** Whether customers’ URLs may lead to this machine: while nobody else reaches the api, every customer is who started it. */
+export function allowsPrivateAddresses(env: Environment): boolean {
+  const host = given(env, 'HOST') ?? '127.0.0.1';
+  return given(env, 'NODE_ENV') !== 'production' && ['127.0.0.1', '::1', 'localhost'].includes(host);
+}
+
 /**
  * The environment of the api, the worker and the CLI: the user's own with defaults, without the schema's owner. `--smtp`
  * needs no verified domain, except in production.
@@ -23,6 +29,7 @@ export function programEnvironment(
     MASTER_KEY: filled.secrets.masterKey,
     LOG_LEVEL: 'warn',
     ...(production ? {} : { PUBLIC_URL: localUrl(env, filled.port) }),
+    ...(allowsPrivateAddresses(env) ? { OUTGOING_PRIVATE_ADDRESSES: 'true' } : {}),
     ...(filled.smtp ? { SMTP_URL: 'smtp://localhost:1025' } : {}),
     ...(filled.smtp && !production ? { REQUIRE_VERIFIED_DOMAIN: 'false' } : {}),
   };

@@ -132,6 +132,7 @@ describe('the launcher', () => {
     expect(JSON.parse(await fileOf(second.cwd, '.data/ports.json'))).toEqual({
       postgres: Number(new URL(again['DATABASE_URL']).port),
       publicUrl: again['PUBLIC_URL'],
+      privateAddresses: true,
     });
     second.child.kill('SIGTERM');
     expect(await second.exited).toEqual([0, null]);

@@ -6,7 +6,13 @@ import { makeDataDirectory } from './data-directory.js';
 import { type DataDirectoryLock, lockDataDirectory } from './data-directory-lock.js';
 import { type Demo, keysWork, prepareDemo, renewKeys } from './demo.js';
 import { embeddedDatabase, givenDatabase } from './database-urls.js';
-import { type Environment, given, localUrl, programEnvironment } from './environment.js';
+import {
+  allowsPrivateAddresses,
+  type Environment,
+  given,
+  localUrl,
+  programEnvironment,
+} from './environment.js';
 import { LaunchError } from './launch.error.js';
 import { runNodeProgram } from './node-program.js';
 import type { LauncherOptions } from './options.js';
@@ -130,7 +136,8 @@ export class Launcher {
     );
     // The CLI reads it, so that the links that it prints lead to this api, with or without a demo project.
     const publicUrl = given(env, 'PUBLIC_URL') ?? localUrl(env, apiPort);
-    await writePrivateFile(this.#path('ports.json'), `${JSON.stringify({ postgres: port, publicUrl })}\n`);
+    const found = { postgres: port, publicUrl, privateAddresses: allowsPrivateAddresses(env) };
+    await writePrivateFile(this.#path('ports.json'), `${JSON.stringify(found)}\n`);
     const server = await latest?.ready;
     if (server === undefined) throw new LaunchError('PostgreSQL did not start.');
     await server.ensureDatabase(DATABASE);

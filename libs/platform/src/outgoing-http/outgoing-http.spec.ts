@@ -97,7 +97,7 @@ describe('requests to URLs that customers name', () => {
     });
   });
 
-  it('say of a name that is not there and of one that leads inside the same', async () => {
+  it('say to customers the same of a name that is not there and of one that leads inside', async () => {
     const unknown = Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND' });
     const inside = client({ addressesOf: () => Promise.resolve(['8.8.8.8', '10.0.0.7']) });
     const nowhere = client({ addressesOf: () => Promise.reject(unknown) });
@@ -107,15 +107,22 @@ describe('requests to URLs that customers name', () => {
         fault: 'resolution',
         message: 'x.example leads to no public address.',
       });
-      expect(await http.hostFault('http://x.example/')).toBe('must lead to a public address');
+      expect(await http.hostFault('http://x.example/')).toMatch(
+        /^must lead to a public address; .*PRIVATE_ADDRESSES$/,
+      );
     }
+    const forOperator = { isForOperator: true };
+    expect(await inside.hostFault('http://x.example/', forOperator)).toContain('OUTGOING_PRIVATE_ADDRESSES');
+    expect(await nowhere.hostFault('http://x.example/', forOperator)).toBe(
+      'must be a name that the DNS knows',
+    );
   });
 
   it('look at a host before it is called, as far as names can be resolved', async () => {
     const outage = Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' });
     const offline = client({ addressesOf: () => Promise.reject(outage) });
     expect(await offline.hostFault('http://x.example/')).toBeNull();
-    expect(await offline.hostFault('http://[::7f00:1]/')).toBe('must lead to a public address');
+    expect(await offline.hostFault('http://[::7f00:1]/')).toContain('must lead to a public address');
     const everywhere = new OutgoingHttp({ addressesOf: () => Promise.reject(new Error('never asked')) });
     closing.push(() => everywhere.close());
     for (const url of ['http://x.example/', 'http://127.0.0.1/'])

@@ -10,6 +10,9 @@ const KEPT_METHOD = [307, 308];
 const AS_GET = [301, 302, 303];
 /** What must not follow a redirect to another host. */
 const CREDENTIALS = ['authorization', 'cookie', 'proxy-authorization'];
+const NOT_PUBLIC =
+  'must lead to a public address; the operator can allow private ones: OUTGOING_PRIVATE_ADDRESSES';
+const NO_ADDRESS = 'must be a name that the DNS knows';
 const OUTAGES: ReadonlySet<string> = new Set(['EAI_AGAIN', 'ETIMEOUT', 'ESERVFAIL', 'ECONNREFUSED']);
 
 export interface OutgoingRequest {
@@ -76,10 +79,14 @@ export class OutgoingHttp {
   }
 
   /**
-   * What is wrong with the host of a URL that is to be called later, or null. Of a name that cannot be resolved at the
-   * moment, or not before `signal` is aborted, nothing is said: the call looks again.
+   * Fault of the host of a URL that is to be called later, or null. Of a name that cannot be resolved at the moment, or not before
+   * `signal` is aborted, nothing is said: the call looks again. `isForOperator`: tells a name without an address from one that
+   * leads inside, which customers must not learn of an inner network.
    */
-  async hostFault(url: string, signal = AbortSignal.timeout(this.#timeoutMs)): Promise<string | null> {
+  async hostFault(
+    url: string,
+    { signal = AbortSignal.timeout(this.#timeoutMs), isForOperator = false } = {},
+  ): Promise<string | null> {
     try {
       const host = hostOf(this.#checked(url));
       const looking = isIP(host) === 0 && !this.#allowsAll ? this.#guard.resolve(host) : null;
@@ -87,7 +94,8 @@ export class OutgoingHttp {
       return null;
     } catch (error) {
       if (!(error instanceof OutgoingHttpError)) throw error;
-      return isOutage(error.cause) ? null : 'must lead to a public address';
+      if (isOutage(error.cause)) return null;
+      return isForOperator && error.cause !== undefined ? NO_ADDRESS : NOT_PUBLIC;
     }
   }
 

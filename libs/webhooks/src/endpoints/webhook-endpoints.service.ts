@@ -99,7 +99,7 @@ export class WebhookEndpoints {
   }
 
   async #refuseUrl(url: string): Promise<void> {
-    const fault = urlFault(url) ?? (await this.http.hostFault(url));
+    const fault = urlFault(url) ?? (await this.http.hostFault(url, { isForOperator: true }));
     if (fault !== null) throw new DomainValidationError({ url: fault });
   }
 }

@@ -58,7 +58,9 @@ describe('an automation that cannot be activated', () => {
   });
 
   it('names webhooks that lead to no public address', async () => {
-    const refused = { url: 'must lead to a public address' };
+    const refused = {
+      url: expect.stringMatching(/^must lead to a public address; .*OUTGOING_PRIVATE_ADDRESSES$/),
+    };
     for (const host of ['[::a00:1]', '168.63.129.16', '[2002:7f00:1::]', '[64:ff9b::a00:1]', '10.1.2.3'])
       expect(await stepFaults('webhook', { url: `https://${host}/` })).toMatchObject(refused);
     expect(await stepFaults('webhook', { url: 'https://8.8.8.8/' })).not.toHaveProperty('url');

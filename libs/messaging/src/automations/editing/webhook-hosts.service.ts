@@ -19,7 +19,7 @@ export class WebhookHosts {
       if (!isOf(node, 'webhook') || enough.aborted) continue;
       const path = `nodes[${place}].config`;
       const config = readConfig(node, path, new GraphFaults());
-      const fault = config && (await this.http.hostFault(config.url, enough));
+      const fault = config && (await this.http.hostFault(config.url, { signal: enough }));
       if (fault !== null) faults.add(`${path}.url`, fault);
     }
   }
