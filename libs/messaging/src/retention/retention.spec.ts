@@ -6,7 +6,8 @@ import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
-import { Database, LinkTokens } from '#platform';
+import { Database, LinkTokens, projectRoot } from '#platform';
+import { copyIn } from '../../../platform/src/database/copy-in.js';
 import { eventually } from '#testing/eventually';
 import { isWaitingForLock } from '#testing/lock-waits';
 import { prepareProject } from '#testing/system';
@@ -199,6 +200,34 @@ describe('mails and events that are older than they are kept', () => {
     expect(await figures()).toEqual(before);
     expect(await deliveriesShown()).toEqual({ items: [], totalElements: 0, next: null });
     expect(await fixture.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+  });
+
+  it('can be read from the archive into a table again, as the operating guide says', async () => {
+    await open({ RETENTION_DELIVERIES_DAYS: '60', RETENTION_EVENTS_DAYS: '60' });
+    fixture.clock.advance(FOUR_MONTHS);
+    await letGo();
+    const guide = await readFile(join(projectRoot(), 'docs/operations.md'), 'utf8');
+    const [create, copy] = [...guide.matchAll(/--command "((?:create table|copy) archived .*)"/g)].map(
+      ([, sql]) => sql!,
+    );
+    const files = (await readdir(directory)).filter((name) => name.endsWith('.csv.gz'));
+    expect(files.map((name) => name.split('_20')[0])).toEqual(
+      expect.arrayContaining(['deliveries', 'delivery_engagement', 'delivery_events']),
+    );
+    for (const file of files) {
+      const csv = gunzipSync(await readFile(join(directory, file)));
+      const { rows, table } = JSON.parse(
+        await readFile(join(directory, file.replace('.csv.gz', '.json')), 'utf8'),
+      );
+      const columns = csv.toString().split('\n')[0]!;
+      await fixture.test.query('drop table if exists archived');
+      await fixture.test.query(create!.replace('$COLUMNS', columns).replace('$TABLE', table));
+      const client = new pg.Client(fixture.test.adminUrl);
+      await client.connect();
+      await copyIn(client, copy!, csv);
+      await client.end();
+      expect([file, await rowsOf('archived')]).toEqual([file, rows]);
+    }
   });
 
   it('are in the archive: named columns, counted rows, a digest, and no address', async () => {
