@@ -26,6 +26,17 @@ describe('What a model is asked', () => {
     expect(question).toContain('link 1');
   });
 
+  it.each([
+    ['Call Ada: +44 20 7946 0958!', 'Call Ada: …!'],
+    ['Ada (030) 1234-567', 'Ada …'],
+    ['اتصل ٠٢٠٧٩٤٦٠٩٥٨', 'اتصل …'],
+    ['Sale of 2026-11-27, 50 % off 1 299', 'Sale of 2026-11-27, 50 % off 1 299'],
+  ])('holds no telephone number: %s', (name, told) => {
+    const campaign = { ...facts.campaign, name };
+    const { question } = reportPrompt({ ...facts, campaign }, loadReportLocale('en'));
+    expect(question).toContain(`"name":${JSON.stringify(told)}`);
+  });
+
   it('holds no address, no link and no other campaign’s name', () => {
     const { question, instructions } = reportPrompt(facts, loadReportLocale('en'));
     expect(question + instructions).not.toMatch(/lovelace|https?:|Secret sale/);

@@ -11,6 +11,10 @@ const MOST_TOKENS = 1_500;
 
 const LONGEST_NAME = 200;
 const ADDRESS = /[^\s<>"',;:()]+@[^\s<>"',;:()]+/g;
+/** Telephone numbers as people write them, in any script's digits; with fewer than seven it is a price, a year or a time. */
+const NUMBER = /[+(]?\p{Nd}(?:[\s().\/-]{0,3}\p{Nd})+/gu;
+const FEWEST_DIGITS = 7;
+const DAY = /^\d{4}-\d\d-\d\d$/;
 
 const MENTION = /\blinks?\W{0,3}(\d{1,3})\b/gi;
 
@@ -54,12 +58,17 @@ function withoutNames(facts: ReportFacts): ReportFacts {
   const { name, subject } = facts.campaign;
   return {
     ...facts,
-    campaign: { name: withoutAddresses(name), subject: withoutAddresses(subject) },
+    campaign: { name: withoutContacts(name), subject: withoutContacts(subject) },
     history: facts.history.map((past, index) => ({ ...past, name: `earlier campaign ${index + 1}` })),
     links: facts.links.map((link, index) => ({ ...link, url: `link ${index + 1}` })),
   };
 }
 
-function withoutAddresses(text: string): string {
-  return text.replaceAll(ADDRESS, '…').slice(0, LONGEST_NAME);
+function withoutContacts(text: string): string {
+  const withoutAddresses = text.replaceAll(ADDRESS, '…');
+  const withoutNumbers = withoutAddresses.replaceAll(NUMBER, (found) => {
+    const digits = found.replaceAll(/\P{Nd}/gu, '').length;
+    return digits < FEWEST_DIGITS || DAY.test(found) ? found : '…';
+  });
+  return withoutNumbers.slice(0, LONGEST_NAME);
 }
