@@ -1862,11 +1862,14 @@ create table billing.invoices (
   paid_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  balance_cents bigint not null default 0,
+  credited_cents bigint not null default 0,
   constraint invoices_pkey PRIMARY KEY (id),
   constraint invoices_billing_reason_check CHECK ((billing_reason = ANY (ARRAY['subscription_create'::text, 'subscription_cycle'::text, 'subscription_update'::text, 'credits_purchase'::text]))),
   constraint invoices_check CHECK ((amount_cents = (subtotal_cents + tax_cents))),
   constraint invoices_check1 CHECK (((status = 'DRAFT'::text) OR ((number IS NOT NULL) AND (number_year IS NOT NULL) AND (invoice_number IS NOT NULL) AND (issued_at IS NOT NULL) AND (due_at IS NOT NULL)))),
   constraint invoices_check2 CHECK (((status = 'PAID'::text) = (paid_at IS NOT NULL))),
+  constraint invoices_credited_cents_check CHECK ((credited_cents >= 0)),
   constraint invoices_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
   constraint invoices_status_check CHECK ((status = ANY (ARRAY['DRAFT'::text, 'OPEN'::text, 'PAID'::text, 'UNCOLLECTIBLE'::text, 'VOID'::text]))),
   constraint invoices_tax_rate_bp_check CHECK (((tax_rate_bp >= 0) AND (tax_rate_bp <= 10000))),
@@ -1888,6 +1891,8 @@ grant insert, select, update on billing.invoices to mailwright_system;
 comment on table billing.invoices is 'Money is in minor units of the currency. Seller and buyer are as they were when it was issued.';
 comment on column billing.invoices.public_id is 'What signed links name.';
 comment on column billing.invoices.tax_rate_bp is 'Hundredths of a percent: 2300 is 23 %.';
+comment on column billing.invoices.balance_cents is 'The customer''s balance at the provider that was applied: below zero is credit, which leaves less to pay.';
+comment on column billing.invoices.credited_cents is 'Taken back by credit notes of the provider.';
 
 create table billing.plan_prices (
   plan_variant_id bigint not null,
@@ -1965,6 +1970,7 @@ create table billing.stripe_events (
   retry_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
   last_error text,
   processed_at timestamp with time zone,
+  stray_tenant_id bigint,
   constraint stripe_events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX stripe_events_open ON billing.stripe_events USING btree (retry_at) WHERE (processed_at IS NULL);
@@ -1975,6 +1981,7 @@ create policy owner_rows on billing.stripe_events for all to mailwright_owner us
 create policy system_rows on billing.stripe_events for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on billing.stripe_events to mailwright_system;
 comment on table billing.stripe_events is 'Events of Stripe, each once: that something happened to an object. The worker asks Stripe for the object''s state, so the order in which events come does not matter.';
+comment on column billing.stripe_events.stray_tenant_id is 'The tenant whose customer it is about, where Mailwright does not know the subscription: somebody pays for it twice, perhaps.';
 
 create table billing.subscriptions (
   id bigint not null generated always as identity,

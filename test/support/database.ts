@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { copyIn } from '../../libs/platform/src/database/copy-in.js';
 
 /** An empty, migrated database of one test file. */
 export interface TestDatabase {
@@ -9,6 +10,8 @@ export interface TestDatabase {
   readonly adminUrl: string;
   /** Runs SQL as a superuser, past row-level security. */
   query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Runs a `COPY … FROM STDIN` with this data, as a superuser. */
+  copyIn(statement: string, data: Buffer): Promise<void>;
   /** Ends its connections, ours or forgotten ones, and removes it. */
   drop(): Promise<void>;
 }
@@ -59,6 +62,10 @@ export function openTestDatabase(
     url: adminUrl,
     adminUrl,
     query: async (text, values) => (await pool.query(text, values)).rows,
+    copyIn: async (statement, data) => {
+      const client = await pool.connect();
+      await copyIn(client, statement, data).finally(() => client.release());
+    },
     drop: async () => {
       await pool.end();
       await remove();

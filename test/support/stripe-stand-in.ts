@@ -36,11 +36,24 @@ interface StandInInvoice {
   readonly currency: string;
   readonly created: number;
   readonly due_date: number;
-  readonly total_taxes: readonly { readonly amount: number }[];
+  readonly customer: string;
+  total_taxes: readonly { readonly amount: number; readonly tax_behavior: string }[];
   readonly total_discount_amounts: readonly { readonly amount: number }[];
+  readonly total_pretax_credit_amounts: readonly { readonly amount: number }[];
+  readonly amount_shipping: number;
+  total: number;
+  starting_balance: number;
+  ending_balance: number | null;
+  pre_payment_credit_notes_amount: number;
+  post_payment_credit_notes_amount: number;
   readonly status_transitions: { finalized_at: number | null; paid_at: number | null };
   readonly parent: { readonly subscription_details: { readonly subscription: string } };
-  readonly lines: readonly object[];
+  lines: readonly StandInLine[];
+}
+
+interface StandInLine {
+  readonly amount: number;
+  readonly taxes?: readonly { readonly amount: number; readonly tax_behavior: string }[];
 }
 
 export interface StandInEvent {
@@ -62,6 +75,13 @@ export class StripeStandIn {
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   /** Answers nothing but 503. */
   isDown = false;
+  /** Cuts the connection instead of answering so many requests to begin a subscription, when it has done what they ask for. */
+  lostAnswers = 0;
+  /** Answers by idempotency key, with the fields that they belong to. */
+  readonly #answered = new Map<
+    string,
+    { readonly fields: string; readonly answer: readonly [number, object] }
+  >();
   #count = 0;
 
   constructor(private readonly now: () => Date) {}
@@ -81,7 +101,9 @@ export class StripeStandIn {
     this.requests.length = 0;
     for (const objects of [this.subscriptions, this.invoices, this.customers, this.#products])
       objects.clear();
+    this.#answered.clear();
     this.isDown = false;
+    this.lostAnswers = 0;
   }
 
   /** The one subscription there is. */
@@ -112,26 +134,55 @@ export class StripeStandIn {
   /** What Stripe would post; `age` seconds old. The object in it is as it is now. */
   event(
     type: string,
-    object: { readonly id: string },
+    object: { readonly id: string; readonly invoice?: string },
     options: { readonly id?: string; readonly age?: number } = {},
   ): StandInEvent {
     const created = Math.floor(Date.now() / 1_000) - (options.age ?? 0);
     const id = options.id ?? this.#id('evt');
     const payload = JSON.stringify({ id, object: 'event', type, created, data: { object } });
-    const signature = new Stripe('sk_test_x').webhooks.generateTestHeaderString({
-      payload,
-      secret: this.secret,
-      timestamp: created,
+    return { payload, signature: this.sign(payload, created) };
+  }
+
+  /** The header of a body; `at` in seconds. */
+  sign(payload: string, at = Math.floor(Date.now() / 1_000)): string {
+    const { webhooks } = new Stripe('sk_test_x');
+    return webhooks.generateTestHeaderString({ payload, secret: this.secret, timestamp: at });
+  }
+
+  /** One that nobody asked for through us. */
+  begin(customer: string): StandInSubscription {
+    return this.#subscribe({
+      customer,
+      'items[0][price_data][unit_amount]': '500',
+      'items[0][price_data][currency]': 'eur',
     });
-    return { payload, signature };
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').replace(/\?.*$/, '');
     this.requests.push(`${request.method} ${path}`);
     const fields = Object.fromEntries(new URLSearchParams((await buffer(request)).toString()));
-    const [status, body] = this.#handle(request.method ?? '', path, fields);
+    const key = request.headers['idempotency-key'];
+    const [status, body] = this.#once(String(key ?? ''), fields, () =>
+      this.#handle(request.method ?? '', path, { ...fields, ...queryOf(request) }),
+    );
+    if (this.lostAnswers > 0 && request.method === 'POST' && path === '/v1/subscriptions') {
+      this.lostAnswers -= 1;
+      request.socket.destroy();
+      return;
+    }
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  }
+
+  /** As Stripe does: the same key and the same fields get the first answer again, other fields are refused. */
+  #once(key: string, fields: Fields, work: () => readonly [number, object]): readonly [number, object] {
+    if (key === '') return work();
+    const kept = this.#answered.get(key);
+    if (kept !== undefined && kept.fields !== JSON.stringify(fields))
+      return [400, { error: { type: 'idempotency_error', message: 'Another request had this key' } }];
+    const answer = kept?.answer ?? work();
+    if (answer[0] < 500) this.#answered.set(key, { fields: JSON.stringify(fields), answer });
+    return answer;
   }
 
   #handle(method: string, path: string, fields: Fields): readonly [number, object] {
@@ -140,6 +191,7 @@ export class StripeStandIn {
     if (method === 'POST' && path === '/v1/customers') return this.#customer(fields);
     if (method === 'POST' && path === '/v1/products') return this.#product(fields);
     if (method === 'POST' && path === '/v1/subscriptions') return [200, this.#subscribe(fields)];
+    if (method === 'GET' && path === '/v1/subscriptions') return [200, this.#listed(fields, path)];
     const found = kind === 'subscriptions' ? this.subscriptions.get(id) : this.invoices.get(id);
     // A subscription that was cancelled can be looked at, and not be cancelled again.
     const isOver = method === 'DELETE' && found?.status === 'canceled';
@@ -159,6 +211,13 @@ export class StripeStandIn {
     return [200, found];
   }
 
+  #listed({ customer }: Fields, url: string): object {
+    const data = [...this.subscriptions.values()].filter(
+      (one) => one.customer === customer && one.status !== 'canceled',
+    );
+    return { object: 'list', data, has_more: false, url };
+  }
+
   #customer(fields: Fields): readonly [number, object] {
     const customer = { id: this.#id('cus'), object: 'customer', name: fields['name'] ?? '' };
     this.customers.set(customer.id, customer);
@@ -176,7 +235,8 @@ export class StripeStandIn {
   }
 
   #subscribe(fields: Fields): StandInSubscription {
-    const trialEnd = fields['trial_end'] === undefined ? null : Number(fields['trial_end']);
+    const days = fields['trial_period_days'];
+    const trialEnd = days === undefined ? null : this.#seconds() + Number(days) * DAY_S;
     const interval = fields['items[0][price_data][recurring][interval]'] ?? 'month';
     const start = this.#seconds();
     const end = trialEnd ?? start + (interval === 'year' ? 365 : 30) * DAY_S;
@@ -195,7 +255,10 @@ export class StripeStandIn {
       amount: Number(fields['items[0][price_data][unit_amount]']),
       interval,
       currency: fields['items[0][price_data][currency]'] ?? '',
-      metadata: { mailwright_tenant: fields['metadata[mailwright_tenant]'] ?? '' },
+      metadata: {
+        mailwright_tenant: fields['metadata[mailwright_tenant]'] ?? '',
+        mailwright_intent: fields['metadata[mailwright_intent]'] ?? '',
+      },
     };
     this.subscriptions.set(subscription.id, subscription);
     if (trialEnd === null)
@@ -242,8 +305,16 @@ export class StripeStandIn {
       currency: subscription.currency,
       created,
       due_date: created + 7 * DAY_S,
-      total_taxes: [{ amount: 100 }],
+      customer: subscription.customer,
+      total_taxes: [{ amount: 100, tax_behavior: 'exclusive' }],
       total_discount_amounts: [],
+      total_pretax_credit_amounts: [],
+      amount_shipping: 0,
+      total: lines.reduce((sum, [, amount]) => sum + amount, 100),
+      starting_balance: 0,
+      ending_balance: 0,
+      pre_payment_credit_notes_amount: 0,
+      post_payment_credit_notes_amount: 0,
       status_transitions: { finalized_at: created, paid_at: null },
       parent: { subscription_details: { subscription: subscription.id } },
       lines: lines.map(([description, amount]) => ({
@@ -267,4 +338,8 @@ export class StripeStandIn {
   #seconds(): number {
     return Math.floor(this.now().getTime() / 1_000);
   }
+}
+
+function queryOf({ url = '' }: IncomingMessage): Fields {
+  return Object.fromEntries(new URL(url, 'http://127.0.0.1').searchParams);
 }

@@ -8,6 +8,7 @@ import {
   addCheckAutomations,
   addCheckCredits,
   addCheckStatistics,
+  addCheckStripe,
 } from './commands/check-discrepancies.command.js';
 import { addCreditsAdjust, addCreditsGrant } from './commands/credits.command.js';
 import { addDemoSeed } from './commands/demo-seed.command.js';
@@ -76,6 +77,7 @@ const COMMANDS = [
   addCheckCounters,
   addCheckCredits,
   addCheckStatistics,
+  addCheckStripe,
   addWebhookCreate,
   addWebhookList,
   addWebhookSet,

@@ -92,6 +92,7 @@ interface StripeEventsTable {
   readonly retryAt: Generated<Date>;
   readonly lastError: string | null;
   readonly processedAt: Date | null;
+  readonly strayTenantId: number | null;
 }
 
 interface StripeCancellationsTable {

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CreditCheckQuery } from './credits/credit-check.query.js';
+import { StripeCheckQuery } from './stripe/stripe-check.query.js';
 import { CreditsQuery } from './credits/credits.query.js';
 import { CreditsService } from './credits/credits.service.js';
 import { ExpireCredits } from './credits/expire-credits.task.js';
@@ -39,6 +40,7 @@ import { UsageQuery } from './usage/usage.query.js';
 
 const services = [
   CreditCheckQuery,
+  StripeCheckQuery,
   CreditsQuery,
   CreditsService,
   ExpireCredits,

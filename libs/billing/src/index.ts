@@ -1,6 +1,7 @@
 export { BillingModule } from './billing.module.js';
 export { billingEntities, type BillingTables } from './billing-tables.js';
 export { type CreditDiscrepancy, CreditCheckQuery } from './credits/credit-check.query.js';
+export { StripeCheckQuery } from './stripe/stripe-check.query.js';
 export {
   CREDIT_TRANSACTION_TYPES,
   type CreditBalance,
@@ -15,6 +16,7 @@ export { MonthlyCreditsService } from './credits/monthly-credits.service.js';
 export {
   BILLING_REASONS,
   INVOICE_STATUSES,
+  dueCents,
   type InvoiceDocument as Invoice,
   type InvoiceLine,
   type InvoiceParty,

@@ -5,6 +5,9 @@ import { StripeEvents } from '#billing';
 import { NotFoundError } from '#kernel';
 import { ProblemError } from '#platform/http';
 
+const NO_SNAPSHOT =
+  'The body is no event with its object: the endpoint at Stripe must send snapshot payloads, not thin ones.';
+
 /** Receives Stripe's events, authenticated by the signature over the body. */
 @ApiExcludeController()
 @Controller('stripe/webhooks')
@@ -17,11 +20,12 @@ export class StripeWebhooksController {
   async receive(@Req() request: FastifyRequest): Promise<{ received: true }> {
     if (!this.events.isOn) throw new NotFoundError();
     const signature = request.headers['stripe-signature'];
-    const isGood =
-      request.rawBody instanceof Buffer &&
-      typeof signature === 'string' &&
-      (await this.events.receive(request.rawBody, signature));
-    if (!isGood) throw new ProblemError('unauthorized');
+    const receipt =
+      request.rawBody instanceof Buffer && typeof signature === 'string'
+        ? await this.events.receive(request.rawBody, signature)
+        : 'foreign';
+    if (receipt === 'foreign') throw new ProblemError('unauthorized');
+    if (receipt === 'unreadable') throw new ProblemError('validation-error', { detail: NO_SNAPSHOT });
     return { received: true };
   }
 }

@@ -24,6 +24,8 @@ const invoice: Invoice = {
   subtotalCents: 3_453,
   taxRateBp: 2_300,
   taxCents: 794,
+  balanceCents: 0,
+  creditedCents: 0,
   seller: { name: 'Mailwright Ltd', address: '1 Harbour Road\nDublin', taxId: 'VAT IE1234567X' },
   buyer: { name: 'Żółw sp. z o.o.', address: null, taxId: null },
   lines: [

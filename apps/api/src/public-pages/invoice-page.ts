@@ -10,7 +10,7 @@ import {
   partyText,
   spanOf,
   standingOf,
-  taxText,
+  sumsOf,
 } from './invoice-text.js';
 import { page, type Page, signs } from './page-layout.js';
 import { type PageView, say } from './page-view.js';
@@ -81,9 +81,7 @@ function linesOf(invoice: Invoice, settings: InvoiceSettings, wording: Wording):
       )}
     </tbody>
     <tfoot>
-      ${sum(wording.text('invoice.subtotal'), invoice.subtotalCents)}
-      ${sum(taxText(invoice, settings, wording), invoice.taxCents)}
-      ${sum(wording.text('invoice.total'), invoice.amountCents)}
+      ${sumsOf(invoice, settings, wording).map(({ name, cents }) => sum(name, cents))}
     </tfoot>
   </table>`;
 }

@@ -11,7 +11,7 @@ import {
   partyText,
   spanOf,
   standingOf,
-  taxText,
+  sumsOf,
 } from './invoice-text.js';
 
 /** Points; A4 is 595 × 842. */
@@ -55,7 +55,7 @@ export async function invoicePdf(
   const sheet = new Sheet(document, wording);
   const { key, values } = standingOf(invoice, now, wording);
   sheet.head(invoice, wording.text(key, values));
-  sheet.lines(invoice, taxText(invoice, settings, wording));
+  sheet.lines(invoice, settings);
   if (isToPay(invoice) && settings.paymentNote !== null) sheet.note(settings.paymentNote);
   document.end();
   return buffer(document);
@@ -92,7 +92,7 @@ class Sheet {
     document.moveDown(1);
   }
 
-  lines(invoice: Invoice, tax: string): void {
+  lines(invoice: Invoice, settings: InvoiceSettings): void {
     const { wording } = this;
     const amount = (cents: number) => amountOf(invoice, cents, wording);
     this.#row({ text: wording.text('invoice.for'), amount: wording.text('invoice.amount'), quiet: true });
@@ -103,9 +103,9 @@ class Sheet {
         amount: amount(line.amountCents),
       });
     }
-    this.#row({ text: wording.text('invoice.subtotal'), amount: amount(invoice.subtotalCents) });
-    this.#row({ text: tax, amount: amount(invoice.taxCents) });
-    this.#row({ text: wording.text('invoice.total'), amount: amount(invoice.amountCents), strong: true });
+    const sums = sumsOf(invoice, settings, wording);
+    for (const [index, { name, cents }] of sums.entries())
+      this.#row({ text: name, amount: amount(cents), strong: index === sums.length - 1 });
   }
 
   note(text: string): void {

@@ -1,4 +1,4 @@
-import type { Invoice, InvoiceLine, InvoiceParty } from '#billing';
+import { dueCents, type Invoice, type InvoiceLine, type InvoiceParty } from '#billing';
 import { formatMoney } from '#kernel';
 import type { Wording, WordingKey } from '#wording';
 import { formatsOf } from './page-formats.js';
@@ -31,14 +31,34 @@ export function spanOf({ periodStart, periodEnd }: InvoiceLine, wording: Wording
 }
 
 /** `VAT 8.1 %` */
-export function taxText({ taxRateBp }: Invoice, { taxName }: InvoiceSettings, wording: Wording): string {
+function taxText({ taxRateBp }: Invoice, { taxName }: InvoiceSettings, wording: Wording): string {
   return `${taxName} ${formatsOf(wording).smallShare.format(taxRateBp / 10_000)}`;
+}
+
+/** Sums below the lines, the last one being what is to be paid. */
+export function sumsOf(
+  invoice: Invoice,
+  settings: InvoiceSettings,
+  wording: Wording,
+): readonly { readonly name: string; readonly cents: number }[] {
+  const { subtotalCents, taxCents, amountCents, balanceCents, creditedCents } = invoice;
+  const reductions = [
+    { name: wording.text('invoice.balance'), cents: balanceCents },
+    { name: wording.text('invoice.credited'), cents: -creditedCents },
+  ].filter(({ cents }) => cents !== 0);
+  return [
+    { name: wording.text('invoice.subtotal'), cents: subtotalCents },
+    { name: taxText(invoice, settings, wording), cents: taxCents },
+    { name: wording.text('invoice.total'), cents: amountCents },
+    ...reductions,
+    ...(reductions.length === 0 ? [] : [{ name: wording.text('invoice.toPay'), cents: dueCents(invoice) }]),
+  ];
 }
 
 /** The state of the invoice in a sentence: its words, and their values. */
 export function standingOf(invoice: Invoice, now: Date, wording: Wording) {
   const day = invoice.status === 'PAID' ? invoice.paidAt : invoice.dueAt;
-  const values = { amount: amountOf(invoice, invoice.amountCents, wording), date: dayOf(day, wording) };
+  const values = { amount: amountOf(invoice, dueCents(invoice), wording), date: dayOf(day, wording) };
   return { key: standingKey(invoice, now), values };
 }
 

@@ -65,6 +65,20 @@ export function addCheckCredits(program: Command, cli: CliContext): void {
   });
 }
 
+export function addCheckStripe(program: Command, cli: CliContext): void {
+  addCheck(program, cli, {
+    command: 'check:stripe',
+    description: 'look for what Stripe bills tenants for and Mailwright does not know; exits with 1 for any',
+    find: async (run) => {
+      const { StripeCheckQuery } = await import('#billing');
+      return run(cli.env, ({ get }) => get(StripeCheckQuery).strays());
+    },
+    columns: { TENANT: 'tenantId', OBJECT: 'objectId', SOURCE: 'source' },
+    differ: 'Stripe bills for what is not known here. Cancel it at Stripe, or give the money back.',
+    correct: 'Nothing at Stripe is unknown here.',
+  });
+}
+
 function addCheck<Field extends string>(program: Command, cli: CliContext, check: Check<Field>): void {
   const { command, description, find, columns, differ, correct } = check;
   program

@@ -19,6 +19,8 @@ export const InvoiceSchema = defineEntity({
     taxRateBp: p.integer(),
     taxCents: p.bigint('number'),
     amountCents: p.bigint('number'),
+    balanceCents: p.bigint('number'),
+    creditedCents: p.bigint('number'),
     numberYear: p.integer().nullable(),
     number: p.integer().nullable(),
     invoiceNumber: p.text().nullable(),

@@ -39,7 +39,7 @@ export interface InvoiceSummary {
   readonly status: InvoiceStatus;
   readonly billingReason: BillingReason;
   readonly currency: string;
-  /** To pay, tax included, in minor units. */
+  /** Tax included, in minor units. */
   readonly amountCents: number;
   /** `ACME-2026-000001`; null for a draft. */
   readonly invoiceNumber: string | null;
@@ -54,6 +54,15 @@ export interface InvoiceDocument extends InvoiceSummary, InvoiceAmounts {
   readonly buyer: InvoiceParty;
   readonly issuedAt: Date | null;
   readonly lines: readonly InvoiceLine[];
+  readonly balanceCents: number;
+  readonly creditedCents: number;
+}
+
+/** What is left to pay, less what the customer's balance or credit notes took off; never below zero. */
+export function dueCents(
+  invoice: Pick<InvoiceDocument, 'amountCents' | 'balanceCents' | 'creditedCents'>,
+): number {
+  return Math.max(0, invoice.amountCents + invoice.balanceCents - invoice.creditedCents);
 }
 
 /** What an invoice is about, before it has a number. */
@@ -93,6 +102,10 @@ export class Invoice {
   taxRateBp = 0;
   taxCents = 0;
   amountCents = 0;
+  /** The customer's balance at the provider that was applied: below zero is credit. */
+  balanceCents = 0;
+  /** Taken back by credit notes of the provider. */
+  creditedCents = 0;
   numberYear: number | null = null;
   number: number | null = null;
   invoiceNumber: string | null = null;
@@ -120,6 +133,12 @@ export class Invoice {
   /** What it comes to, while it is a draft. */
   bill(amounts: InvoiceAmounts): void {
     if (this.status === 'DRAFT') Object.assign(this, amounts);
+  }
+
+  /** What the provider took off it. */
+  reduce({ balanceCents, creditedCents }: Pick<InvoiceDocument, 'balanceCents' | 'creditedCents'>): void {
+    this.balanceCents = balanceCents;
+    this.creditedCents = creditedCents;
   }
 
   /** A draft is open from now on, under its number. */

@@ -41,6 +41,7 @@ export class InvoicesQuery {
       const invoice = await tables
         .selectFrom('billing.invoices')
         .select([...SUMMARY, 'subtotalCents', 'taxRateBp', 'taxCents', 'seller', 'buyer', 'issuedAt'])
+        .select(['balanceCents', 'creditedCents'])
         .where('tenantId', '=', scope.tenantId)
         .where('publicId', '=', publicId)
         .executeTakeFirst();

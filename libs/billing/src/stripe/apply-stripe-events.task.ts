@@ -1,12 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import type { Logger } from 'pino';
 import { Clock, doublingBackoff } from '#kernel';
-import { Database, describeError, leaseDue, PeriodicTask, present } from '#platform';
+import { Database, describeError, leaseDue, LOGGER, PeriodicTask, present } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import { StripeSync } from './stripe-sync.service.js';
 
 const AT_ONCE = 100;
 const MAX_ATTEMPTS = 12;
+/** Some 14 s after the first: by then whoever begins a subscription has written its id down. */
+const ATTEMPTS_UNTIL_STRAY = 4;
 const FIRST_RETRY_MS = 2_000;
 const LONGEST_RETRY_MS = 4_096_000;
 /** Longer than so many questions to Stripe take. */
@@ -32,6 +35,7 @@ export class ApplyStripeEvents extends PeriodicTask {
     @Inject(Database) private readonly database: Database,
     @Inject(StripeSync) private readonly sync: StripeSync,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
     super();
   }
@@ -71,13 +75,33 @@ export class ApplyStripeEvents extends PeriodicTask {
   async #apply(event: OpenEvent): Promise<void> {
     try {
       const outcome = await this.sync.sync(event.objectId);
-      await this.#note(event, outcome === 'done' ? null : 'It is about nothing that is known here.');
+      if (outcome === 'done') await this.#note(event, null);
+      else if (outcome === 'unknown') await this.#note(event, 'It is about nothing that is known here.');
+      else
+        await this.#note(
+          event,
+          'It is about a subscription of our customer that is not known here.',
+          outcome.strayOf,
+        );
     } catch (error) {
-      await this.#note(event, describeError(error));
+      const fault = describeError(error);
+      const { id: eventId, objectId, attempts } = event;
+      if (attempts === 1 || attempts >= MAX_ATTEMPTS)
+        this.logger.error(
+          { eventId, objectId, attempts, error: fault },
+          'an event of Stripe was not followed',
+        );
+      await this.#note(event, fault);
     }
   }
 
-  async #note({ id, attempts }: OpenEvent, fault: string | null): Promise<void> {
+  async #note({ id, objectId, attempts }: OpenEvent, fault: string | null, strayOf?: number): Promise<void> {
+    const isStray = strayOf !== undefined && attempts >= ATTEMPTS_UNTIL_STRAY;
+    if (isStray && attempts === ATTEMPTS_UNTIL_STRAY) {
+      const words =
+        'Stripe bills a customer of ours for a subscription that is not known here: see check:stripe';
+      this.logger.error({ eventId: id, objectId, tenantId: strayOf }, words);
+    }
     const now = this.clock.now();
     const isOver = fault === null || attempts >= MAX_ATTEMPTS;
     const retryAt = new Date(now.getTime() + doublingBackoff(attempts, FIRST_RETRY_MS, LONGEST_RETRY_MS));
@@ -85,7 +109,12 @@ export class ApplyStripeEvents extends PeriodicTask {
       this.database
         .tables<BillingTables>()
         .updateTable('billing.stripe_events')
-        .set({ lastError: fault, retryAt, processedAt: isOver ? now : null })
+        .set({
+          lastError: fault,
+          retryAt,
+          processedAt: isOver ? now : null,
+          strayTenantId: isStray ? strayOf : null,
+        })
         .where('id', '=', id)
         .execute(),
     );

@@ -7,6 +7,7 @@ import {
   StripeCancellations,
 } from '../subscriptions/stripe-cancellations.repository.js';
 import { SubscriptionAccounts } from '../subscriptions/subscription-accounts.service.js';
+import { unlessGone } from './stripe-api.service.js';
 import { STRIPE } from './stripe-client.provider.js';
 
 /** Cancels at Stripe what expired here. What was paid meanwhile goes on. */
@@ -47,19 +48,9 @@ export class CancelExpiredAtStripe extends PeriodicTask {
       if (!(await this.cancellations.remove(cancellation))) return;
       const isCurrent = subscription.externalId === cancellation.externalId;
       if (isCurrent && account.state.status !== 'EXPIRED') return;
-      await cancelled(stripe, cancellation.externalId);
+      // Cancelled before, it is gone.
+      await unlessGone(stripe.subscriptions.cancel(cancellation.externalId));
       if (isCurrent) account.endElsewhere();
     });
-  }
-}
-
-/** What was cancelled before is not found by who cancels it. */
-async function cancelled(stripe: Stripe, externalId: string): Promise<void> {
-  try {
-    await stripe.subscriptions.cancel(externalId);
-  } catch (error) {
-    const { errors } = (await import('stripe')).Stripe;
-    const isGone = error instanceof errors.StripeInvalidRequestError && error.code === 'resource_missing';
-    if (!isGone) throw error;
   }
 }

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Stripe } from 'stripe';
 import { TenantsQuery } from '#access';
-import { NotFoundError } from '#kernel';
+import { InvalidStateError, NotFoundError } from '#kernel';
 import { InvoiceIssuing } from '../invoices/invoice-issuing.service.js';
+import { StripeCancellations } from '../subscriptions/stripe-cancellations.repository.js';
 import type { Subscription } from '../subscriptions/subscription.js';
 import { describeTerms, type Terms } from '../subscriptions/terms.js';
 import { STRIPE } from './stripe-client.provider.js';
@@ -14,19 +16,50 @@ export class StripeApi {
     @Inject(STRIPE) private readonly client: Stripe | null,
     @Inject(InvoiceIssuing) private readonly issuing: InvoiceIssuing,
     @Inject(TenantsQuery) private readonly tenants: TenantsQuery,
+    @Inject(StripeCancellations) private readonly cancellations: StripeCancellations,
   ) {}
 
-  /** Begins one, for a customer of its own, whose id `ours` keeps. `trialEnd` is in seconds. */
-  async begin(ours: Subscription, terms: Terms, trialEnd: number | null): Promise<Stripe.Subscription> {
+  /**
+   * Begins one for the customer of `ours`. Stripe may have done it and answered too late for the transaction that asked: what was
+   * begun for the same wish is taken over, and another wish is refused while that is there (`InvalidStateError`).
+   */
+  async begin(ours: Subscription, terms: Terms, trialDays: number | undefined): Promise<Stripe.Subscription> {
     const stripe = this.#stripe;
-    return stripe.subscriptions.create({
-      customer: await this.#customer(stripe, ours),
-      collection_method: 'send_invoice',
-      days_until_due: this.issuing.paymentDays,
-      items: [{ price_data: await priceData(stripe, terms) }],
-      ...(trialEnd !== null && { trial_end: trialEnd }),
-      metadata: { mailwright_tenant: String(ours.tenantId) },
-    });
+    const customer = await this.customer(ours);
+    const intent = intentOf(ours, terms, trialDays);
+    const begun = await this.#begunBefore(customer, ours.externalId, intent);
+    if (begun !== null) return begun;
+    return stripe.subscriptions.create(
+      {
+        customer,
+        collection_method: 'send_invoice',
+        days_until_due: this.issuing.paymentDays,
+        items: [{ price_data: await priceData(stripe, terms) }],
+        ...(trialDays !== undefined && { trial_period_days: trialDays }),
+        metadata: { mailwright_tenant: String(ours.tenantId), mailwright_intent: intent },
+      },
+      { idempotencyKey: `mailwright-subscription-${intent}` },
+    );
+  }
+
+  /** Subscriptions of a customer that Stripe renews and that are neither `known` nor waiting to be cancelled. */
+  async strays(customer: string, known: string | null): Promise<Stripe.Subscription[]> {
+    const found: Stripe.Subscription[] = [];
+    for await (const one of this.#stripe.subscriptions.list({ customer, limit: 100 })) found.push(one);
+    const ending = await this.cancellations.waitingOf(found.map(({ id }) => id));
+    return found.filter(({ id, status }) => id !== known && !ENDED.has(status) && !ending.has(id));
+  }
+
+  async #begunBefore(
+    customer: string,
+    known: string | null,
+    intent: string,
+  ): Promise<Stripe.Subscription | null> {
+    const [stray] = await this.strays(customer, known);
+    if (stray === undefined) return null;
+    if (stray.metadata['mailwright_intent'] === intent) return stray;
+    const message = `Stripe has the subscription ${stray.id} of this tenant, which is not known here: cancel it at Stripe first.`;
+    throw new InvalidStateError(message, stray.status, [...ENDED]);
   }
 
   /** Puts one on other terms. What is more is paid for at once. */
@@ -49,12 +82,19 @@ export class StripeApi {
       : subscriptions.update(externalId, { cancel_at_period_end: true });
   }
 
+  /** Whether Stripe is configured. */
+  get isOn(): boolean {
+    return this.client !== null;
+  }
+
   get #stripe(): Stripe {
     if (this.client === null) throw new Error('STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are not set.');
     return this.client;
   }
 
-  async #customer(stripe: Stripe, subscription: Subscription): Promise<string> {
+  /** The id of the tenant's customer, which is made when there is none; `subscription` keeps it. */
+  async customer(subscription: Subscription): Promise<string> {
+    const stripe = this.#stripe;
     if (subscription.externalCustomerId !== null) return subscription.externalCustomerId;
     const tenant = await this.tenants.find(subscription.tenantId);
     if (tenant === null) throw new NotFoundError();
@@ -65,6 +105,39 @@ export class StripeApi {
     );
     subscription.externalCustomerId = customer.id;
     return customer.id;
+  }
+}
+
+const ENDED: ReadonlySet<string> = new Set(['canceled', 'incomplete_expired']);
+
+/** The same for each attempt to begin the same after the same subscription. */
+function intentOf(
+  { tenantId, externalId }: Subscription,
+  terms: Terms,
+  trialDays: number | undefined,
+): string {
+  const { planVersionId, aiCredits, interval, currency, priceCents } = terms;
+  const wish = [
+    tenantId,
+    externalId,
+    planVersionId,
+    aiCredits,
+    interval,
+    currency,
+    priceCents,
+    trialDays ?? null,
+  ];
+  return createHash('sha256').update(JSON.stringify(wish)).digest('hex').slice(0, 40);
+}
+
+/** What Stripe answers, or null when it has no such object. */
+export async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    const { errors } = (await import('stripe')).Stripe;
+    if (error instanceof errors.StripeInvalidRequestError && error.code === 'resource_missing') return null;
+    throw error;
   }
 }
 

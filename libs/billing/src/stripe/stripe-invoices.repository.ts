@@ -22,6 +22,10 @@ export interface OutsideInvoice {
   readonly currency: string;
   readonly lines: readonly InvoiceLine[];
   readonly taxCents: number;
+  /** What the invoice itself says that it comes to. */
+  readonly totalCents: number;
+  readonly balanceCents: number;
+  readonly creditedCents: number;
   readonly createdAt: Date;
   readonly issuedAt: Date;
   readonly dueAt: Date | null;
@@ -46,6 +50,7 @@ export class StripeInvoices {
       this.#draft(subscription, subscription.buyerOf(tenant), outside, now);
     const isDraft = copy.status === 'DRAFT';
     copy.bill(amountsOf(outside));
+    copy.reduce(outside);
     if (outside.status === 'DRAFT') return this.invoices.add(copy);
     if (isDraft) {
       const { issuedAt, dueAt } = outside;
@@ -67,9 +72,16 @@ export class StripeInvoices {
   }
 }
 
-function amountsOf({ lines, taxCents }: OutsideInvoice): InvoiceAmounts {
+/** Throws when lines and taxes do not come to the total: a copy that says something else than Stripe would be worse than none. */
+function amountsOf({ externalId, lines, taxCents, totalCents }: OutsideInvoice): InvoiceAmounts {
   const subtotalCents = lines.reduce((sum, { amountCents }) => sum + amountCents, 0);
   const taxRateBp =
     subtotalCents <= 0 ? 0 : Math.min(10_000, Math.round((taxCents * 10_000) / subtotalCents));
-  return { subtotalCents, taxRateBp, taxCents, amountCents: subtotalCents + taxCents };
+  const amountCents = subtotalCents + taxCents;
+  if (amountCents !== totalCents) {
+    throw new Error(
+      `The invoice ${externalId} at Stripe comes to ${totalCents}, its lines and taxes to ${amountCents}: it is not copied.`,
+    );
+  }
+  return { subtotalCents, taxRateBp, taxCents, amountCents };
 }

@@ -17,9 +17,15 @@ export interface StripeSubscription {
   };
 }
 
+interface StripeTax {
+  readonly amount: number;
+  readonly tax_behavior: string;
+}
+
 interface StripeLine {
   readonly description: string | null;
   readonly amount: number;
+  readonly taxes: readonly StripeTax[] | null;
   readonly period: { readonly start: number; readonly end: number };
 }
 
@@ -71,17 +77,21 @@ export function billingReason(reason: string | null): BillingReason {
   return reason === 'subscription_create' || reason === 'subscription_cycle' ? reason : 'subscription_update';
 }
 
-/** The lines, with what was taken off as a last one. */
+/** The lines without their taxes, inclusive ones as well, with what was taken off as a last one. */
 export function invoiceLines(lines: readonly StripeLine[], discountCents: number): InvoiceLine[] {
-  const own = lines.map(({ description, amount, period }) => ({
+  const own = lines.map(({ description, amount, taxes, period }) => ({
     description: description ?? 'Subscription',
-    amountCents: amount,
+    amountCents: amount - sumOf((taxes ?? []).filter((tax) => tax.tax_behavior === 'inclusive')),
     periodStart: moment(period.start),
     periodEnd: moment(period.end),
   }));
   const [first] = own;
   if (discountCents === 0 || first === undefined) return own;
   return [...own, { ...first, description: 'Discount', amountCents: -discountCents }];
+}
+
+export function sumOf(amounts: readonly { readonly amount: number }[] | null | undefined): number {
+  return (amounts ?? []).reduce((sum, { amount }) => sum + amount, 0);
 }
 
 /** Of Stripe's seconds. */

@@ -13,8 +13,6 @@ import { StripeApi } from './stripe-api.service.js';
 import { outsideState } from './stripe-mapping.js';
 import { StripeSync } from './stripe-sync.service.js';
 
-const DAY_S = 86_400;
-
 /** Subscriptions that are paid through Stripe: it renews them, makes their invoices and takes the money. */
 @Injectable()
 export class StripeSubscriptions {
@@ -30,14 +28,13 @@ export class StripeSubscriptions {
    * what `StripeApi` throws, and then nothing of ours was changed.
    */
   async set(tenantId: number, wanted: WantedSubscription): Promise<ChangeOutcome> {
+    await this.#keepCustomer(tenantId, wanted);
     const { outcome, invoiceId } = await this.accounts.change(tenantId, async (open) => {
       const terms = await this.changes.termsFor(open.account.state.terms, wanted);
-      const { status, isRenewedElsewhere } = open.account.state;
-      const isLive = isRenewedElsewhere && status !== 'CANCELLED' && status !== 'EXPIRED';
-      const { externalId } = open.subscription;
-      return isLive && externalId !== null
-        ? this.#update(open, externalId, terms)
-        : this.#create(open, terms, wanted.trialDays);
+      const externalId = renewedAs(open);
+      return externalId === null
+        ? this.#create(open, terms, wanted.trialDays)
+        : this.#update(open, externalId, terms);
     });
     if (invoiceId !== null) await this.sync.sync(invoiceId);
     return outcome;
@@ -53,19 +50,20 @@ export class StripeSubscriptions {
     });
   }
 
+  /** In a transaction of its own: with the customer, what was begun there and not noted here is found again. */
+  async #keepCustomer(tenantId: number, wanted: WantedSubscription): Promise<void> {
+    await this.accounts.change(tenantId, async (open) => {
+      refuseFree(await this.changes.termsFor(open.account.state.terms, wanted));
+      if (renewedAs(open) === null) await this.stripe.customer(open.subscription);
+    });
+  }
+
   async #create(
     { subscription: ours, account, now }: OpenSubscription,
     terms: Terms,
     trialDays: number | undefined,
   ) {
-    if (terms.priceCents === 0) {
-      throw new InvalidStateError('What is free is not paid through Stripe.', terms.tier, [
-        'STANDARD',
-        'PRO',
-      ]);
-    }
-    const trialEnd = trialDays === undefined ? null : Math.floor(now.getTime() / 1_000) + trialDays * DAY_S;
-    const subscription = await this.stripe.begin(ours, terms, trialEnd);
+    const subscription = await this.stripe.begin(ours, terms, trialDays);
     ours.externalId = subscription.id;
     account.handOver(terms, outsideState(subscription), now);
     return { outcome: 'begun' as const, invoiceId: latestInvoice(subscription) };
@@ -88,6 +86,19 @@ export class StripeSubscriptions {
     if (more > 0) account.follow(outsideState(subscription), now);
     return { outcome, invoiceId: more > 0 ? latestInvoice(subscription) : null };
   }
+}
+
+function refuseFree({ priceCents, tier }: Terms): void {
+  if (priceCents > 0) return;
+  throw new InvalidStateError('What is free is not paid through Stripe.', tier, ['STANDARD', 'PRO']);
+}
+
+/** Stripe's id of the subscription that it renews; null where there is none that goes on. */
+function renewedAs({ account, subscription }: OpenSubscription): string | null {
+  const { status, isRenewedElsewhere } = account.state;
+  return isRenewedElsewhere && status !== 'CANCELLED' && status !== 'EXPIRED'
+    ? subscription.externalId
+    : null;
 }
 
 function latestInvoice({ latest_invoice: invoice }: Stripe.Subscription): string | null {

@@ -4,12 +4,14 @@ import { createProject, type TestProject } from '#testing/fixtures';
 import * as fc from '#testing/properties';
 import { type StandInEvent, StripeStandIn } from '#testing/stripe-stand-in';
 import { type BillingFixture, startBilling } from '../billing.fixture.js';
+import { dueCents } from '../invoices/invoice.js';
 import { InvoicesQuery } from '../invoices/invoices.query.js';
 import { AdvanceSubscriptions } from '../subscriptions/advance-subscriptions.task.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from '../subscriptions/subscriptions.service.js';
 import { CancelExpiredAtStripe } from './cancel-expired-at-stripe.task.js';
 import { ApplyStripeEvents } from './apply-stripe-events.task.js';
+import { StripeCheckQuery } from './stripe-check.query.js';
 import { StripeEvents } from './stripe-events.service.js';
 import { StripeSubscriptions } from './stripe-subscriptions.service.js';
 
@@ -51,8 +53,8 @@ describe('A subscription that is paid through Stripe', () => {
   const subscription = () => billing.get(SubscriptionsQuery).ofTenant(project.live);
   const invoices = async () =>
     (await billing.get(InvoicesQuery).page(project.live, { page: 0, size: 100 })).items;
-  const receive = ({ payload, signature }: StandInEvent) =>
-    billing.get(StripeEvents).receive(Buffer.from(payload), signature);
+  const receive = async ({ payload, signature }: StandInEvent) =>
+    (await billing.get(StripeEvents).receive(Buffer.from(payload), signature)) === 'taken';
   const apply = () => billing.get(ApplyStripeEvents).run();
   const events = () =>
     billing.test.query('select id, processed_at, last_error from billing.stripe_events order by id');
@@ -70,6 +72,119 @@ describe('A subscription that is paid through Stripe', () => {
       { status: 'OPEN', externalId: stripe.subscription.latest_invoice, amountCents: 2_800, currency: 'EUR' },
     ]);
     expect((await invoices())[0]?.invoiceNumber).toMatch(/-2026-000001$/);
+  });
+
+  it('is begun once, though Stripe answers too late and it is tried again', async () => {
+    // The client tries once more by itself.
+    stripe.lostAnswers = 2;
+    await expect(subscriptions.set(tenant(), { tier: 'STANDARD', trialDays: 14 })).rejects.toThrow();
+    expect((await subscription())?.planTier).toBe('FREE');
+    billing.clock.advance(3 * DAY_MS);
+    await expect(subscriptions.set(tenant(), { tier: 'PRO' })).rejects.toThrow(/sub_\d+ of this tenant/);
+    expect(await subscriptions.set(tenant(), { tier: 'STANDARD', trialDays: 14 })).toBe('begun');
+    expect(stripe.subscriptions.size).toBe(1);
+    expect([stripe.customers.size, (await subscription())?.planTier]).toEqual([1, 'STANDARD']);
+  });
+
+  it('that somebody else began for our customer is an alarm and a finding, not silence', async () => {
+    await subscriptions.set(tenant(), { tier: 'STANDARD' });
+    const known = stripe.subscription;
+    const stray = stripe.begin(known.customer);
+    const invoice = stray.latest_invoice ?? '';
+    await receive(stripe.event('invoice.finalized', { id: invoice }));
+    for (let attempt = 0; attempt < 4; attempt += 1) {
+      await apply();
+      billing.clock.advance(60_000);
+    }
+    expect(await billing.get(StripeCheckQuery).strays()).toEqual([
+      { tenantId: tenant(), objectId: invoice, source: 'told' },
+      { tenantId: tenant(), objectId: stray.id, source: 'found' },
+    ]);
+    expect(await invoices()).toHaveLength(1);
+  });
+
+  it('has an invoice whose total is what Stripe says, with tax in the price and a balance taken off', async () => {
+    await subscriptions.set(tenant(), { tier: 'STANDARD' });
+    const renewal = stripe.renew();
+    const tax = { amount: 1_597, tax_behavior: 'inclusive' };
+    renewal.lines = renewal.lines.map((line) => ({ ...line, amount: 10_000, taxes: [tax] }));
+    Object.assign(renewal, {
+      total_taxes: [tax],
+      total: 10_000,
+      starting_balance: -4_000,
+      ending_balance: 0,
+    });
+    await receive(stripe.event('invoice.finalized', { id: renewal.id }));
+    await apply();
+    const [copy] = await invoices();
+    expect(copy).toMatchObject({ externalId: renewal.id, amountCents: 10_000 });
+    const document = await billing.get(InvoicesQuery).byPublicId(project.live, copy?.publicId ?? '');
+    expect(document).toMatchObject({ subtotalCents: 8_403, taxCents: 1_597, balanceCents: -4_000 });
+    expect(document?.lines.map(({ amountCents }) => amountCents)).toEqual([8_403]);
+    expect(dueCents(document!)).toBe(6_000);
+  });
+
+  it('has its credit notes taken off what is to be paid', async () => {
+    await subscriptions.set(tenant(), { tier: 'STANDARD' });
+    const invoice = [...stripe.invoices.values()][0]!;
+    invoice.pre_payment_credit_notes_amount = 500;
+    await receive(stripe.event('credit_note.created', { id: 'cn_1', invoice: invoice.id }));
+    await apply();
+    const document = await billing
+      .get(InvoicesQuery)
+      .byPublicId(project.live, (await invoices())[0]!.publicId);
+    expect([document?.amountCents, document?.creditedCents, dueCents(document!)]).toEqual([
+      3_000, 500, 2_500,
+    ]);
+  });
+
+  it('has no copy of an invoice whose lines and taxes do not come to its total', async () => {
+    await subscriptions.set(tenant(), { tier: 'STANDARD' });
+    const renewal = stripe.renew();
+    renewal.total += 1;
+    await receive(stripe.event('invoice.finalized', { id: renewal.id }));
+    await apply();
+    expect(await invoices()).toHaveLength(1);
+    expect(await events()).toMatchObject([
+      { processed_at: null, last_error: expect.stringContaining('it is not copied') },
+    ]);
+  });
+
+  it('follows a year that began on 29 February through Stripe’s 28 February', async () => {
+    billing.clock = new ManualClock(new Date('2028-02-29T12:00:00Z'));
+    await subscriptions.set(tenant(), { tier: 'STANDARD', interval: 'YEARLY' });
+    const [item] = stripe.subscription.items.data;
+    item!.current_period_end = new Date('2029-02-28T12:00:00Z').getTime() / 1_000;
+    const first = stripe.subscription.latest_invoice ?? '';
+    stripe.pay(first);
+    await receive(stripe.event('invoice.paid', { id: first }));
+    await receive(stripe.event('customer.subscription.updated', { id: stripe.subscription.id }));
+    await apply();
+    expect((await subscription())?.currentPeriod.end).toEqual(new Date('2029-02-28T12:00:00Z'));
+    billing.clock.advance(365 * DAY_MS);
+    stripe.renew();
+    item!.current_period_start = new Date('2029-02-28T12:00:00Z').getTime() / 1_000;
+    item!.current_period_end = new Date('2030-02-28T12:00:00Z').getTime() / 1_000;
+    await receive(stripe.event('customer.subscription.updated', { id: stripe.subscription.id }));
+    await apply();
+    await billing.get(AdvanceSubscriptions).run();
+    expect(await subscription()).toMatchObject({
+      status: 'ACTIVE',
+      currentPeriod: { start: new Date('2029-02-28T12:00:00Z'), end: new Date('2030-02-28T12:00:00Z') },
+    });
+  });
+
+  it('gets an answer to what Stripe signed and is no event with an object', async () => {
+    for (const payload of [
+      '[]',
+      '{"id":"evt_1","object":"v2.core.event","type":"v1.billing.meter.error"}',
+      '{"id":1',
+      '{"id":"evt_1","type":"invoice.paid","created":1}',
+    ]) {
+      const signed = stripe.sign(payload);
+      expect(await billing.get(StripeEvents).receive(Buffer.from(payload), signed)).toBe('unreadable');
+    }
+    expect(await events()).toEqual([]);
   });
 
   it('is paid when Stripe says so, once, however often it says it', async () => {

@@ -51,6 +51,17 @@ export class StripeCancellations {
     });
   }
 
+  /** Those of `externalIds` that are still to be cancelled. */
+  async waitingOf(externalIds: readonly string[]): Promise<ReadonlySet<string>> {
+    if (externalIds.length === 0) return new Set();
+    const rows = await this.#tables
+      .selectFrom('billing.stripe_cancellations')
+      .select('externalId')
+      .where('externalId', 'in', externalIds)
+      .execute();
+    return new Set(rows.map(({ externalId }) => externalId));
+  }
+
   /** False when somebody else was faster. */
   async remove({ externalId }: StripeCancellation): Promise<boolean> {
     const { numDeletedRows } = await this.#tables

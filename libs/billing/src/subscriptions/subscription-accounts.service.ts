@@ -40,6 +40,11 @@ export class SubscriptionAccounts {
     });
   }
 
+  /** The tenant that a payment provider knows as this customer, or null. */
+  tenantOfCustomer(externalCustomerId: string): Promise<number | null> {
+    return this.database.system(() => this.subscriptions.tenantOfCustomer(externalCustomerId));
+  }
+
   /** Has the month told of that waits for the tenant's first project, once that is there. */
   expectProject(tenantId: number): Promise<void> {
     return this.database.system(() => this.subscriptions.lookForProject(tenantId, this.clock.now()));

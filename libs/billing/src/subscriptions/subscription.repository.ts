@@ -63,6 +63,14 @@ export class SubscriptionRepository {
     return row?.tenantId ?? null;
   }
 
+  async tenantOfCustomer(externalCustomerId: string): Promise<number | null> {
+    const row = await this.#subscriptions
+      .select('tenantId')
+      .where('externalCustomerId', '=', externalCustomerId)
+      .executeTakeFirst();
+    return row?.tenantId ?? null;
+  }
+
   /** A new row for a tenant that has none, to be saved next; false when it has one. */
   async insert(tenantId: number, { terms, anchoredAt, status }: AccountState): Promise<boolean> {
     const { numInsertedOrUpdatedRows } = await this.database

@@ -7,7 +7,6 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
 import { Database, LinkTokens, projectRoot } from '#platform';
-import { copyIn } from '../../../platform/src/database/copy-in.js';
 import { eventually } from '#testing/eventually';
 import { isWaitingForLock } from '#testing/lock-waits';
 import { prepareProject } from '#testing/system';
@@ -222,10 +221,7 @@ describe('mails and events that are older than they are kept', () => {
       const columns = csv.toString().split('\n')[0]!;
       await fixture.test.query('drop table if exists archived');
       await fixture.test.query(create!.replace('$COLUMNS', columns).replace('$TABLE', table));
-      const client = new pg.Client(fixture.test.adminUrl);
-      await client.connect();
-      await copyIn(client, copy!, csv);
-      await client.end();
+      await fixture.test.copyIn(copy!, csv);
       expect([file, await rowsOf('archived')]).toEqual([file, rows]);
     }
   });

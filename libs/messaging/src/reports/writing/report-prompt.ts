@@ -12,7 +12,7 @@ const MOST_TOKENS = 1_500;
 const LONGEST_NAME = 200;
 const ADDRESS = /[^\s<>"',;:()]+@[^\s<>"',;:()]+/g;
 /** Telephone numbers as people write them, in any script's digits; with fewer than seven it is a price, a year or a time. */
-const NUMBER = /[+(]?\p{Nd}(?:[\s().\/-]{0,3}\p{Nd})+/gu;
+const NUMBER = /[+(]?\p{Nd}(?:[\s()./-]{0,3}\p{Nd})+/gu;
 const FEWEST_DIGITS = 7;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
