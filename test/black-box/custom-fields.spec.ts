@@ -418,4 +418,52 @@ describe('custom fields over HTTP', () => {
     expect((await client.get(`/test-inbox/messages/${ofAda?.id}`)).at('text')).toContain('Tags: free+pro.');
     expect((await client.get('/subscribers/bob@example.com')).at('customFields')).toEqual({});
   });
+
+  it('stay while a campaign, an automation or a segment uses them, and the answer names each', async () => {
+    const client = await newClient();
+    await make(client, 'plan', 'SELECT', { options: OPTIONS });
+    const topic = await topicOf(client);
+    await subscribe(client, topic.topicKey, 'ada@example.com', { plan: 'free' });
+    const rules = { version: 1, where: { field: 'custom.plan', op: 'eq', value: 'pro' } };
+    const segment = await client.post('/segments', { name: 'Pro', rules: JSON.stringify(rules) });
+    const contentJson = JSON.stringify({ blocks: [{ type: 'text', html: '<p>{{ custom.plan }}</p>' }] });
+    const campaign = await client.post('/campaigns', {
+      name: 'Autumn',
+      subject: 'x',
+      contentJson,
+      topicIds: [topic.id],
+      scheduledAt: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+    const campaignPath = `/campaigns/${campaign.at('campaignKey')}`;
+    expect((await client.post(`${campaignPath}/schedule`)).status).toBe(200);
+    const automation = await client.post('/automations', { name: 'Welcome', triggerType: 'manual' });
+    const automationPath = `/automations/${automation.at('automationKey')}`;
+    const nodes = [
+      { id: 'start', type: 'trigger', config: {} },
+      { id: 'pro', type: 'goal', config: { name: 'Pro', rules } },
+    ];
+    const edges = [{ id: 'e', source: 'start', target: 'pro' }];
+    await client.patch(`${automationPath}/content`, {
+      nodes: JSON.stringify(nodes),
+      edges: JSON.stringify(edges),
+    });
+    expect((await client.post(`${automationPath}/activate`)).status).toBe(200);
+    const users = [
+      { kind: 'segment', key: segment.at('segmentKey'), name: 'Pro' },
+      { kind: 'campaign', key: campaign.at('campaignKey'), name: 'Autumn' },
+      { kind: 'automation', key: automation.at('automationKey'), name: 'Welcome' },
+    ];
+    const inUse = await client.delete('/custom-fields/plan');
+    expect(inUse).toMatchObject(refusal(409, 'in-use', { usedByCount: 3 }));
+    expect(inUse.at('usedBy')).toEqual(expect.arrayContaining(users));
+    const withoutPro = await client.patch('/custom-fields/plan/config', { options: OPTIONS.slice(0, 1) });
+    expect(withoutPro).toMatchObject(refusal(409, 'in-use', { usedByCount: 2 }));
+    const withoutFree = await client.patch('/custom-fields/plan/config', { options: OPTIONS.slice(1) });
+    expect(withoutFree).toMatchObject(refusal(422, 'domain-validation'));
+    expect((await client.get('/custom-fields/plan')).at('status')).toBe('ACTIVE');
+    await client.post(`${campaignPath}/cancel`);
+    await client.post(`${automationPath}/pause`);
+    expect((await client.delete(`/segments/${segment.at('id')}`)).status).toBe(204);
+    expect((await client.delete('/custom-fields/plan')).status).toBe(204);
+  });
 });

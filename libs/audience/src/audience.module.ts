@@ -12,6 +12,7 @@ import { ExpireConfirmations } from './sign-up/expire-confirmations.task.js';
 import { CounterCheckService } from './counters/counter-check.service.js';
 import { FoldCounters } from './counters/fold-counters.task.js';
 import { CustomFieldRepository } from './custom-fields/custom-field.repository.js';
+import { CustomFieldRemovalService } from './custom-fields/custom-field-removal.service.js';
 import { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 import { CustomFieldsService } from './custom-fields/custom-fields.service.js';
 import { AddressDigests } from './addresses/address-digests.service.js';
@@ -42,6 +43,7 @@ import { SegmentMembersQuery } from './segments/segment-members.query.js';
 import { SegmentMembersService } from './segments/segment-members.service.js';
 import { SegmentPredicates } from './segments/segment-predicates.service.js';
 import { SegmentRepository } from './segments/segment.repository.js';
+import { SegmentUsesQuery } from './segments/segment-uses.query.js';
 import { SegmentsQuery } from './segments/segments.query.js';
 import { SegmentsService } from './segments/segments.service.js';
 import { SubscriberRules } from './segments/subscriber-rules.service.js';
@@ -61,7 +63,7 @@ import { TopicDeletionService } from './topics/topic-deletion.service.js';
 import { TopicRepository } from './topics/topic.repository.js';
 import { TopicsQuery } from './topics/topics.query.js';
 import { TopicsService } from './topics/topics.service.js';
-import { UsageCatalogue } from './usage/usage-catalogue.js';
+import { UsageCatalogue } from './usage/usage-catalogue.service.js';
 
 const exported = [
   ActivityCatalogue,
@@ -72,6 +74,7 @@ const exported = [
   ConsentsQuery,
   ConsentsService,
   CounterCheckService,
+  CustomFieldRemovalService,
   CustomFieldsQuery,
   CustomFieldsService,
   ErasureService,
@@ -129,6 +132,7 @@ const exported = [
     SegmentChanges,
     SegmentPredicates,
     SegmentRepository,
+    SegmentUsesQuery,
     StagedRows,
     SubscriberRepository,
     SuppressionRepository,

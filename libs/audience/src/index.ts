@@ -38,6 +38,7 @@ export {
   customFieldPaths,
   templateDefaults,
 } from './custom-fields/custom-field-values.js';
+export { CustomFieldRemovalService } from './custom-fields/custom-field-removal.service.js';
 export { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 export { CustomFieldsService, type NewCustomField } from './custom-fields/custom-fields.service.js';
 export { AddressDigests } from './addresses/address-digests.service.js';
@@ -133,5 +134,6 @@ export { topicIn, topicNamesIn, type TopicTexts } from './topics/topic-texts.js'
 export { TopicDeleted } from './topics/topic.events.js';
 export { TopicDeletionService } from './topics/topic-deletion.service.js';
 export { TopicsService } from './topics/topics.service.js';
-export { type FindUsed, UsageCatalogue, type UsedKind } from './usage/usage-catalogue.js';
-export { InUseError } from './usage/usage.errors.js';
+export { namedInRules } from './segments/rule-reader.js';
+export { UsageCatalogue } from './usage/usage-catalogue.service.js';
+export type { Use, UsedThings, UserSource } from './usage/uses.js';

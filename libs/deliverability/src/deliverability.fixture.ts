@@ -1,7 +1,7 @@
 import { Global, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
-import { ManualClock, type ProjectScope } from '#kernel';
+import { InUseError, ManualClock, type ProjectScope, type ResourceUser } from '#kernel';
 import { loadConfig, PlatformModule } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
@@ -30,8 +30,8 @@ interface WaitingCheck {
 /** The context on a database and a DNS server of its own, with a clock that the test moves. */
 export class DeliverabilityFixture {
   readonly #scopes = new Map<number, ProjectScope>();
-  /** Whether a campaign is on its way. */
-  isSending = false;
+  /** Who sends under the domains. */
+  senders: readonly ResourceUser[] = [];
   /** Whether the plans include a sending domain. */
   isIncluded = true;
 
@@ -126,7 +126,14 @@ function boot(
   clock: ManualClock,
   world: () => DeliverabilityFixture | undefined,
 ): Promise<INestApplicationContext> {
-  const usage: DomainUsage = { isSending: () => Promise.resolve(world()?.isSending === true) };
+  const usage: DomainUsage = {
+    refuseIfUsed: () => {
+      const users = world()?.senders ?? [];
+      return users.length === 0
+        ? Promise.resolve()
+        : Promise.reject(new InUseError('The sending domain', users));
+    },
+  };
   const plan: DomainPlan = { includesDomain: () => Promise.resolve(world()?.isIncluded !== false) };
   @Global()
   @Module({

@@ -27,7 +27,7 @@ export { BrokenSigningKeyError, type SigningKeyMaterial, parseSigningKey } from 
 export { SigningKeyring } from './dkim/signing-keyring.js';
 export type { CampaignFacts, ContentFacts, DestinationFacts } from './pre-send/campaign-facts.js';
 export { analyseCampaign, type ReviewedContent } from './pre-send/campaign-checks.js';
-export { quotaMessage } from './pre-send/critical-checks.js';
+export { mergeTagCheck, quotaMessage } from './pre-send/critical-checks.js';
 export {
   DeliverabilityModule,
   DeliverabilityWorkerModule,

@@ -15,6 +15,7 @@ export {
   NotFoundError,
   UnavailableError,
 } from './domain-error.js';
+export { InUseError, type ResourceUser, type UserKind } from './in-use.error.js';
 export { type EmailAddress, type EmailAddressResult, hostName, parseEmailAddress } from './email-address.js';
 export { isUuid, newId } from './ids.js';
 export { firstIpAddress, parseIpAddress } from './ip-address.js';

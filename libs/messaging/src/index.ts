@@ -41,7 +41,6 @@ export {
   type SendStrategy,
 } from './campaigns/campaign.js';
 export { CampaignControlService } from './campaigns/lifecycle/campaign-control.service.js';
-export { CampaignDomainUsageQuery } from './campaigns/campaign-domain-usage.query.js';
 export type { CampaignAnalysis } from './campaigns/analysis/campaign-analysis.service.js';
 export { CampaignQueued, CampaignRetried, CampaignStopped } from './campaigns/campaign.events.js';
 export { CampaignRetryService } from './campaigns/lifecycle/campaign-retry.service.js';

@@ -8,7 +8,6 @@ import { CampaignAnalysisService } from './campaigns/analysis/campaign-analysis.
 import { CampaignAudienceQuery } from './campaigns/campaign-audience.query.js';
 import { CampaignPublisher } from './campaigns/lifecycle/campaign-publisher.service.js';
 import { CampaignControlService } from './campaigns/lifecycle/campaign-control.service.js';
-import { CampaignDomainUsageQuery } from './campaigns/campaign-domain-usage.query.js';
 import { CampaignRepository } from './campaigns/campaign.repository.js';
 import { CampaignRetryService } from './campaigns/lifecycle/campaign-retry.service.js';
 import { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
@@ -80,7 +79,6 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignAudienceQuery,
     CampaignPublisher,
     CampaignControlService,
-    CampaignDomainUsageQuery,
     CampaignMailsService,
     CampaignBreakdowns,
     CampaignLanguagesQuery,
@@ -135,7 +133,6 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignBreakdowns,
     CampaignLanguagesQuery,
     CampaignControlService,
-    CampaignDomainUsageQuery,
     CampaignMailsService,
     CampaignOverviewQuery,
     CampaignPreviewService,

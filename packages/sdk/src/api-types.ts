@@ -390,7 +390,7 @@ export interface paths {
     post?: never;
     /**
      * Archive a custom field
-     * @description Values of subscribers stay stored, but are no longer shown and cannot be used.
+     * @description Values of subscribers stay stored, but are no longer shown and cannot be used. Refused with 409 `in-use` while a campaign that is scheduled or under way, an active automation or a segment names it.
      *
      *     The key needs the scope `custom_fields:write`.
      */
@@ -437,7 +437,7 @@ export interface paths {
     head?: never;
     /**
      * Change the options and the default of a custom field
-     * @description Replaces all options. An option that a subscriber has selected cannot be removed.
+     * @description Replaces all options. An option that a subscriber has selected, or that rules name, cannot be removed.
      *
      *     The key needs the scope `custom_fields:write`.
      */
@@ -3380,6 +3380,16 @@ export interface components {
         /** @description The result and, when the check failed, what to do. */
         message: string;
       }[];
+      /** @description With `in-use`: what uses the resource, at most 10. */
+      usedBy?: {
+        /** @enum {string} */
+        kind: 'campaign' | 'automation' | 'segment';
+        /** @description `campaignKey`, `automationKey` or `segmentKey`. */
+        key: string;
+        name: string;
+      }[];
+      /** @description With `in-use`: how many use the resource. */
+      usedByCount?: number;
       /** @description The id of the request in the log. */
       requestId: string;
     };

@@ -7,6 +7,8 @@ export interface ProblemMembers {
   'domain-validation': { errors: Record<string, string> };
   'insufficient-scope': { requiredScope: string };
   'invalid-state': { currentState: string; allowedStates: string[] };
+  /** At most ten of them. */
+  'in-use': { usedBy: { kind: string; key: string; name: string }[]; usedByCount: number };
   'pre-send-rejected': { checks: { code: string; severity: string; result: string; message: string }[] };
 }
 

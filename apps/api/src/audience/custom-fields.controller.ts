@@ -1,7 +1,7 @@
 import { Body, Delete, Get, Inject, Param, Patch, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { CustomFieldsQuery, CustomFieldsService } from '#audience';
+import { CustomFieldRemovalService, CustomFieldsQuery, CustomFieldsService } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { API_PREFIX, ApiController, InScope, Operation } from '#platform/http';
 import {
@@ -17,6 +17,7 @@ import {
 export class CustomFieldsController {
   constructor(
     @Inject(CustomFieldsService) private readonly fields: CustomFieldsService,
+    @Inject(CustomFieldRemovalService) private readonly removal: CustomFieldRemovalService,
     @Inject(CustomFieldsQuery) private readonly query: CustomFieldsQuery,
   ) {}
 
@@ -88,7 +89,8 @@ export class CustomFieldsController {
   @Operation({
     operationId: 'updateCustomFieldConfig',
     summary: 'Change the options and the default of a custom field',
-    description: 'Replaces all options. An option that a subscriber has selected cannot be removed.',
+    description:
+      'Replaces all options. An option that a subscriber has selected, or that rules name, cannot be removed.',
     scope: 'custom_fields:write',
     body: customFieldConfigBody,
     response: { status: 200, schema: customFieldView },
@@ -99,19 +101,20 @@ export class CustomFieldsController {
     @Param('key') key: string,
     @Body({ schema: customFieldConfigBody }) body: z.output<typeof customFieldConfigBody>,
   ): Promise<z.output<typeof customFieldView>> {
-    return toCustomFieldView(await this.fields.updateConfig(scope, key, body));
+    return toCustomFieldView(await this.removal.updateConfig(scope, key, body));
   }
 
   @Delete(':key')
   @Operation({
     operationId: 'archiveCustomField',
     summary: 'Archive a custom field',
-    description: 'Values of subscribers stay stored, but are no longer shown and cannot be used.',
+    description:
+      'Values of subscribers stay stored, but are no longer shown and cannot be used. Refused with 409 `in-use` while a campaign that is scheduled or under way, an active automation or a segment names it.',
     scope: 'custom_fields:write',
     response: { status: 204 },
     problems: [409],
   })
   async archive(@InScope() scope: ProjectScope, @Param('key') key: string): Promise<void> {
-    await this.fields.archive(scope, key);
+    await this.removal.archive(scope, key);
   }
 }

@@ -114,7 +114,7 @@ export class SegmentsController {
     operationId: 'updateSegment',
     summary: 'Change a segment',
     description:
-      'JSON merge-patch (RFC 7396). New rules are evaluated at once. The status cannot change while a scheduled or sending campaign uses the segment: 409 in-use.',
+      'JSON merge-patch (RFC 7396). New rules are evaluated at once. The status cannot change while a campaign that is scheduled or under way or an active automation uses the segment: 409 in-use.',
     scope: 'segments:write',
     body: updateSegmentBody,
     response: { status: 200, schema: segmentView },

@@ -81,7 +81,7 @@ export class TopicsController {
     operationId: 'updateTopic',
     summary: 'Change a topic',
     description:
-      'JSON merge-patch (RFC 7396). A change of doubleOptInEnabled applies to consents granted after it. The status cannot change while a scheduled or sending campaign uses the topic: 409 in-use.',
+      'JSON merge-patch (RFC 7396). A change of doubleOptInEnabled applies to consents granted after it. The status cannot change while a campaign that is scheduled or under way or an active automation uses the topic: 409 in-use.',
     scope: 'topics:write',
     body: updateTopicBody,
     response: { status: 200, schema: topicView },

@@ -1,19 +1,26 @@
 import { Global, Module } from '@nestjs/common';
+import { AudienceModule, UsageCatalogue } from '#audience';
 import { BillingModule, PlanFeaturesQuery } from '#billing';
 import { DomainPlan, DomainUsage } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { CampaignDomainUsageQuery, MessagingModule } from '#messaging';
 
 const planBy = (features: PlanFeaturesQuery): DomainPlan => ({
   includesDomain: (scope: ProjectScope) => features.allows(scope, 'customDomain'),
 });
 
-/** Gives the deliverability context what it needs of campaigns and plans, which it does not know. */
+const usageBy = (usage: UsageCatalogue): DomainUsage => ({
+  async refuseIfUsed(scope: ProjectScope) {
+    await usage.close(scope);
+    await usage.refuseIfUsed(scope, 'The sending domain', { kind: 'sending domain' });
+  },
+});
+
+/** Gives the deliverability context what it needs of senders and plans, which it does not know. */
 @Global()
 @Module({
-  imports: [BillingModule, MessagingModule],
+  imports: [AudienceModule, BillingModule],
   providers: [
-    { provide: DomainUsage, useExisting: CampaignDomainUsageQuery },
+    { provide: DomainUsage, useFactory: usageBy, inject: [UsageCatalogue] },
     { provide: DomainPlan, useFactory: planBy, inject: [PlanFeaturesQuery] },
   ],
   exports: [DomainPlan, DomainUsage],

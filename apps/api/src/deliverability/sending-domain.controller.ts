@@ -80,7 +80,8 @@ export class SendingDomainController {
   @Operation({
     operationId: 'deleteSendingDomain',
     summary: 'Remove the sending domain',
-    description: 'Refused while a campaign is sending. Its keys are deleted for good.',
+    description:
+      'Refused with 409 `in-use` while a campaign is scheduled or under way, or an active automation sends mail. Its keys are deleted for good.',
     scope: 'sending_domains:write',
     response: { status: 204 },
     problems: [404, 409],

@@ -7,6 +7,7 @@ const MEMBERS: Readonly<Partial<Record<ProblemSlug, Readonly<Record<string, unkn
   'domain-validation': { errors: { 'topicKeys[0]': 'is not a topic of this project' } },
   'insufficient-scope': { requiredScope: 'subscribers:write' },
   'invalid-state': { currentState: 'SENT', allowedStates: ['DRAFT', 'SCHEDULED', 'FAILED'] },
+  'in-use': { usedBy: [{ kind: 'campaign', key: 'ACME-001', name: 'Autumn' }], usedByCount: 1 },
   'pre-send-rejected': {
     checks: [
       {

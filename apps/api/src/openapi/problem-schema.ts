@@ -15,6 +15,17 @@ const CHECK: Schema = {
   },
 };
 
+/** What uses the resource of a problem `in-use`. */
+const USER: Schema = {
+  type: 'object',
+  required: ['kind', 'key', 'name'],
+  properties: {
+    kind: { type: 'string', enum: ['campaign', 'automation', 'segment'] },
+    key: text('`campaignKey`, `automationKey` or `segmentKey`.'),
+    name: { type: 'string' },
+  },
+};
+
 /** RFC 9457 with the members that all our problems have and those of each type. */
 export const PROBLEM: Schema = {
   type: 'object',
@@ -49,6 +60,12 @@ export const PROBLEM: Schema = {
       description: 'With `pre-send-rejected`, and `invalid-state` of an automation: the failed checks.',
       items: CHECK,
     },
+    usedBy: {
+      type: 'array',
+      description: 'With `in-use`: what uses the resource, at most 10.',
+      items: USER,
+    },
+    usedByCount: { type: 'integer', description: 'With `in-use`: how many use the resource.' },
     requestId: text('The id of the request in the log.'),
   },
 };

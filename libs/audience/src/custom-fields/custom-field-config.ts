@@ -1,3 +1,4 @@
+import { DomainValidationError } from '#kernel';
 import { type CustomField, type CustomFieldOption, hasOptions } from './custom-field.js';
 import { parseCustomFieldValue } from './custom-field-value.js';
 
@@ -25,4 +26,9 @@ export function goneOptions(
 export function optionsFault({ type, options }: Pick<CustomField, 'type' | 'options'>): string | null {
   if (hasOptions(type)) return options.length === 0 ? `must have at least 1 item for ${type}` : null;
   return options.length === 0 ? null : `must be empty for ${type}`;
+}
+
+/** Throws DomainValidationError unless there are none. */
+export function refuseFaults(errors: Readonly<Record<string, string>>): void {
+  if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
 }

@@ -1,9 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { newId, type ProjectScope } from '#kernel';
+import { InvalidStateError, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { CustomField, type CustomFieldDefinition, type CustomFieldSettings } from './custom-field.js';
+import { goneOptions } from './custom-field-config.js';
+import { systemFieldOf } from './system-fields.js';
 
 /**
  * The custom fields of a project, for changes in the open transaction. An advisory lock keeps values and definitions
@@ -25,6 +27,16 @@ export class CustomFieldRepository {
 
   find({ environmentId }: ProjectScope, key: string): Promise<CustomField | null> {
     return this.database.em.findOne(CustomField, { environmentId, key });
+  }
+
+  /** A field of the project, not of the system. Throws NotFoundError, InvalidStateError. */
+  async own(scope: ProjectScope, key: string): Promise<CustomField> {
+    if (systemFieldOf(key) !== null) {
+      throw new InvalidStateError('A system field cannot be changed or archived.', 'SYSTEM', []);
+    }
+    const field = key.includes('\u0000') ? null : await this.find(scope, key);
+    if (field === null) throw new NotFoundError();
+    return field;
   }
 
   countActive({ environmentId }: ProjectScope): Promise<number> {
@@ -53,7 +65,7 @@ export class CustomFieldRepository {
    * The option values that a subscriber has. Counts instead of EXISTS, for which the planner expects a match soon and
    * reads the whole table when there is none; the index answers the count at once.
    */
-  async optionsInUse(
+  async #optionsInUse(
     scope: ProjectScope,
     { key, type }: Pick<CustomFieldDefinition, 'key' | 'type'>,
     values: readonly string[],
@@ -68,6 +80,19 @@ export class CustomFieldRepository {
       order by w.place
     `.execute(this.database.tables());
     return rows.map(({ value }) => value);
+  }
+
+  /** The error in new options of a field that lack some which subscribers have. */
+  async optionFaults(
+    scope: ProjectScope,
+    before: Pick<CustomField, 'key' | 'type' | 'options'>,
+    after: Pick<CustomField, 'options'>,
+  ): Promise<Readonly<Record<string, string>>> {
+    const gone = goneOptions(before.options, after.options);
+    const inUse = gone.length === 0 ? [] : await this.#optionsInUse(scope, before, gone);
+    return inUse.length === 0
+      ? {}
+      : { options: `must keep ${inUse.join(', ')}: subscribers have these values` };
   }
 
   /** Whether a subscriber has a value under the key. Reads the whole project when none has. */

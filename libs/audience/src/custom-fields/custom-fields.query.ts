@@ -51,8 +51,15 @@ export class CustomFieldsQuery {
     return this.#active(scope);
   }
 
+  /** Of these keys, those of no active field: nobody has a value for them to show. */
+  async missingAmong(scope: ProjectScope, keys: readonly string[]): Promise<readonly string[]> {
+    if (keys.length === 0) return [];
+    const active = new Set((await this.#active(scope)).map(({ key }) => key));
+    return keys.filter((key) => !active.has(key));
+  }
+
   /**
-   * The same for writing values: until the transaction ends nobody creates, changes or archives a field, so that no value
+   * The definitions for writing values: until the transaction ends nobody creates, changes or archives a field, so that no value
    * is written while its option is removed. Call it in the transaction that writes.
    */
   definitionsToWrite(scope: ProjectScope): Promise<readonly CustomFieldDefinition[]> {

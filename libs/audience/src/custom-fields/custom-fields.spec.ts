@@ -7,6 +7,7 @@ import { SubscribersQuery } from '../subscribers/subscribers.query.js';
 import { SignUpService } from '../sign-up/sign-up.service.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
 import { CustomFieldsQuery } from './custom-fields.query.js';
+import { CustomFieldRemovalService } from './custom-field-removal.service.js';
 import { CustomFieldsService, type NewCustomField } from './custom-fields.service.js';
 
 const ADA = address('ada@example.com');
@@ -15,12 +16,14 @@ const choice = (...values: string[]) => values.map((value) => ({ value, label: v
 describe('custom fields', () => {
   let audience: AudienceFixture;
   let service: CustomFieldsService;
+  let removal: CustomFieldRemovalService;
   let query: CustomFieldsQuery;
   let subscribers: SubscribersService;
 
   beforeAll(async () => {
     audience = await AudienceFixture.open();
     service = audience.get(CustomFieldsService);
+    removal = audience.get(CustomFieldRemovalService);
     query = audience.get(CustomFieldsQuery);
     subscribers = audience.get(SubscribersService);
   });
@@ -120,7 +123,7 @@ describe('custom fields', () => {
     audience.clock.advance(1_000);
     expect(await service.updateDetails(scope, 'plan', {})).toEqual(plan);
     expect(
-      await service.updateConfig(scope, 'plan', { options: choice('a', 'b'), defaultValue: 'b' }),
+      await removal.updateConfig(scope, 'plan', { options: choice('a', 'b'), defaultValue: 'b' }),
     ).toEqual(plan);
     const details = { displayName: 'Plan', description: null, isRequired: true };
     expect(await service.updateDetails(scope, 'plan', details)).toEqual({
@@ -128,21 +131,21 @@ describe('custom fields', () => {
       ...details,
       updatedAt: audience.clock.now(),
     });
-    expect(await service.updateConfig(scope, 'plan', { options: choice('c', 'b') })).toMatchObject({
+    expect(await removal.updateConfig(scope, 'plan', { options: choice('c', 'b') })).toMatchObject({
       options: choice('c', 'b'),
       defaultValue: 'b',
     });
-    await expect(service.updateConfig(scope, 'plan', { options: choice('c') })).rejects.toMatchObject({
+    await expect(removal.updateConfig(scope, 'plan', { options: choice('c') })).rejects.toMatchObject({
       errors: { defaultValue: 'must be one of c' },
     });
     expect(
-      await service.updateConfig(scope, 'plan', { options: choice('c'), defaultValue: null }),
+      await removal.updateConfig(scope, 'plan', { options: choice('c'), defaultValue: null }),
     ).toMatchObject({
       options: choice('c'),
       defaultValue: null,
       displayName: 'Plan',
     });
-    await expect(service.updateConfig(scope, 'plan', { options: [] })).rejects.toMatchObject({
+    await expect(removal.updateConfig(scope, 'plan', { options: [] })).rejects.toMatchObject({
       errors: { options: 'must have at least 1 item for SELECT' },
     });
     await expect(service.updateDetails(scope, 'nope', {})).rejects.toThrow(NotFoundError);
@@ -151,19 +154,19 @@ describe('custom fields', () => {
   it('of the system and archived ones refuse to change', async () => {
     const scope = await audience.scope();
     await make(scope, 'plan');
-    await service.archive(scope, 'plan');
+    await removal.archive(scope, 'plan');
     for (const [key, currentState, allowedStates] of [
       ['email', 'SYSTEM', []],
       ['plan', 'ARCHIVED', ['ACTIVE']],
     ] as const) {
       const refusal = { constructor: InvalidStateError, currentState, allowedStates };
       await expect(service.updateDetails(scope, key, {})).rejects.toMatchObject(refusal);
-      await expect(service.updateConfig(scope, key, {})).rejects.toMatchObject(refusal);
+      await expect(removal.updateConfig(scope, key, {})).rejects.toMatchObject(refusal);
     }
     const options = choice('a');
-    await expect(service.updateConfig(scope, 'plan', { options })).rejects.toThrow(DomainValidationError);
-    await expect(service.archive(scope, 'phone')).rejects.toThrow(InvalidStateError);
-    await expect(service.archive(scope, 'nope')).rejects.toThrow(NotFoundError);
+    await expect(removal.updateConfig(scope, 'plan', { options })).rejects.toThrow(DomainValidationError);
+    await expect(removal.archive(scope, 'phone')).rejects.toThrow(InvalidStateError);
+    await expect(removal.archive(scope, 'nope')).rejects.toThrow(NotFoundError);
   });
 
   it('keep an option as long as a subscriber has it', async () => {
@@ -171,20 +174,20 @@ describe('custom fields', () => {
     await make(scope, 'plan', { type: 'SELECT', options: choice('pro', 'free', 'team') });
     await make(scope, 'tags', { type: 'MULTI_SELECT', options: choice('a', 'b', 'c') });
     await subscribe(scope, { plan: 'pro', tags: ['c', 'a'] });
-    await expect(service.updateConfig(scope, 'plan', { options: choice('team') })).rejects.toMatchObject({
+    await expect(removal.updateConfig(scope, 'plan', { options: choice('team') })).rejects.toMatchObject({
       errors: { options: 'must keep pro: subscribers have these values' },
     });
-    await expect(service.updateConfig(scope, 'tags', { options: choice('b') })).rejects.toMatchObject({
+    await expect(removal.updateConfig(scope, 'tags', { options: choice('b') })).rejects.toMatchObject({
       errors: { options: 'must keep a, c: subscribers have these values' },
     });
-    expect((await service.updateConfig(scope, 'plan', { options: choice('pro') })).options).toEqual(
+    expect((await removal.updateConfig(scope, 'plan', { options: choice('pro') })).options).toEqual(
       choice('pro'),
     );
     await subscribers.update(scope, ADA, { customFields: { plan: null, tags: ['b'] } });
-    expect((await service.updateConfig(scope, 'tags', { options: choice('b') })).options).toEqual(
+    expect((await removal.updateConfig(scope, 'tags', { options: choice('b') })).options).toEqual(
       choice('b'),
     );
-    expect((await service.updateConfig(scope, 'plan', { options: choice('x') })).options).toEqual(
+    expect((await removal.updateConfig(scope, 'plan', { options: choice('x') })).options).toEqual(
       choice('x'),
     );
   });
@@ -254,8 +257,8 @@ describe('custom fields', () => {
     await make(scope, 'plan', { type: 'SELECT', options: choice('pro', 'free'), isRequired: true });
     await make(scope, 'age', { type: 'NUMBER' });
     const { id } = await subscribe(scope, { plan: 'pro', age: 41 });
-    await service.archive(scope, 'plan');
-    await service.archive(scope, 'plan');
+    await removal.archive(scope, 'plan');
+    await removal.archive(scope, 'plan');
     expect(await query.byKey(scope, 'plan')).toMatchObject({
       status: 'ARCHIVED',
       archivedAt: audience.clock.now(),
@@ -290,7 +293,7 @@ describe('custom fields', () => {
   it('may come back as another type as long as nobody has a value', async () => {
     const scope = await audience.scope();
     await make(scope, 'age');
-    await service.archive(scope, 'age');
+    await removal.archive(scope, 'age');
     expect(await make(scope, 'age', { type: 'NUMBER' })).toMatchObject({ type: 'NUMBER' });
     expect((await subscribe(scope, { age: 41 })).customFields).toEqual({ age: 41 });
   });
@@ -323,7 +326,7 @@ describe('custom fields', () => {
     expect(last.find((outcome) => outcome.status === 'rejected')?.reason).toMatchObject({
       errors: { key: 'would be more than 100 active fields' },
     });
-    await service.archive(scope, 'twin');
+    await removal.archive(scope, 'twin');
     await make(scope, 'free_again');
     await expect(make(scope, 'twin')).rejects.toThrow(DomainValidationError);
   });
@@ -334,7 +337,7 @@ describe('custom fields', () => {
       await make(scope, 'plan', { type: 'SELECT', options: choice('pro', 'free') });
       const outcomes = await Promise.allSettled([
         subscribe(scope, { plan: 'pro' }),
-        service.updateConfig(scope, 'plan', { options: choice('free') }),
+        removal.updateConfig(scope, 'plan', { options: choice('free') }),
       ]);
       expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     }
@@ -348,10 +351,10 @@ describe('custom fields', () => {
       await expect(service.updateDetails(stranger, 'plan', { displayName: 'Mine' })).rejects.toThrow(
         NotFoundError,
       );
-      await expect(service.updateConfig(stranger, 'plan', { defaultValue: null })).rejects.toThrow(
+      await expect(removal.updateConfig(stranger, 'plan', { defaultValue: null })).rejects.toThrow(
         NotFoundError,
       );
-      await expect(service.archive(stranger, 'plan')).rejects.toThrow(NotFoundError);
+      await expect(removal.archive(stranger, 'plan')).rejects.toThrow(NotFoundError);
       expect(await query.definitions(stranger)).toEqual([]);
       const { id, customFields } = await subscribe(stranger, {});
       expect(customFields).toEqual({});
@@ -363,7 +366,7 @@ describe('custom fields', () => {
       );
     }
     await subscribe(test, { plan: 'x' });
-    await service.archive(live, 'plan');
+    await removal.archive(live, 'plan');
     expect((await audience.get(SubscribersQuery).byAddress(test, ADA)).customFields).toEqual({ plan: 'x' });
   });
 

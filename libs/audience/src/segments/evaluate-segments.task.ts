@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { environmentScopes } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
 import { awaiting, Database, forEachApart, PeriodicTask, publish } from '#platform';
-import { UsageCatalogue } from '../usage/usage-catalogue.js';
+import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
 import { SegmentDue } from './segment.events.js';
 
 /** Running every minute, it keeps evaluations of segments in use younger than five minutes. */
@@ -47,7 +47,7 @@ export class EvaluateSegments extends PeriodicTask {
       const [scope] = segments;
       if (scope === undefined) continue;
       const ids = segments.map(({ segmentId }) => segmentId);
-      const used = await this.database.transaction(scope, () => this.usage.usedAmong('segment', scope, ids));
+      const used = await this.database.transaction(scope, () => this.usage.segmentsInUse(scope, ids));
       yield* segments.filter(({ segmentId, isDue }) => isDue || used.has(segmentId));
     }
   }

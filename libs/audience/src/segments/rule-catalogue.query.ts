@@ -16,6 +16,14 @@ import {
 } from './rule-reader.js';
 import { knownSegments, type SegmentLinks } from './segment-graph.js';
 
+interface RulesInProject {
+  readonly rules: ReadRules;
+  /** The topics that they name. */
+  readonly topicIds: string[];
+  /** The keys of the archived custom fields that stored rules name. */
+  readonly archivedFields: readonly string[];
+}
+
 /** Looks up the topics, segments, fields and campaigns that rules name. */
 @Injectable()
 export class RuleCatalogueQuery {
@@ -32,12 +40,15 @@ export class RuleCatalogueQuery {
     scope: ProjectScope,
     text: string,
     { self = null, ...reading }: RuleReadingOptions & { readonly self?: string | null },
-  ): Promise<{ readonly rules: ReadRules; readonly topicIds: string[] } | { readonly errors: RuleErrors }> {
+  ): Promise<RulesInProject | { readonly errors: RuleErrors }> {
     const parsed = parseRuleText(text, reading.root);
     if ('errors' in parsed) return parsed;
     const catalogue = await this.find(scope, referencesIn(parsed.json), self);
     const result = readRules(parsed.json, catalogue, reading);
-    return 'errors' in result ? result : { ...result, topicIds: [...catalogue.topics.values()] };
+    if ('errors' in result) return result;
+    const archived = [...catalogue.customFields].filter(([, { status }]) => status === 'ARCHIVED');
+    const archivedFields = archived.map(([key]) => key);
+    return { ...result, topicIds: [...catalogue.topics.values()], archivedFields };
   }
 
   /** Looks up everything that the rules of `self` name; `self` is null for rules without a segment. */

@@ -10,6 +10,7 @@ import {
   MAX_RULE_OCTETS,
   type RuleNode,
 } from './segment-rules.js';
+import { folded } from './text-folding.js';
 
 /** The path of the rules in a request, with which the paths of errors begin. */
 export const RULES = 'rules';
@@ -32,6 +33,8 @@ export interface RuleReferences {
   readonly campaignKeys: ReadonlySet<string>;
   readonly segmentKeys: ReadonlySet<string>;
   readonly customFields: ReadonlySet<string>;
+  /** By the key of a custom field: the texts that its values are compared with, folded. */
+  readonly options: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** Parses JSON, or returns the errors, whose paths begin with `root`. */
@@ -56,10 +59,12 @@ export function referencesIn(json: unknown): RuleReferences {
     segmentKey: new Set<string>(),
     field: new Set<string>(),
   };
+  const options = new Map<string, Set<string>>();
   const open: unknown[] = [json];
   while (open.length > 0) {
     const next = open.pop();
     if (typeof next !== 'object' || next === null) continue;
+    noteOptions(next, options);
     for (const [name, value] of Object.entries(next)) {
       if (typeof value === 'object') open.push(value);
       else if (typeof value === 'string' && Object.hasOwn(found, name))
@@ -71,7 +76,41 @@ export function referencesIn(json: unknown): RuleReferences {
     campaignKeys: found.campaignKey,
     segmentKeys: found.segmentKey,
     customFields: new Set([...found.field].map(customKeyOf).filter((key) => key !== null)),
+    options,
   };
+}
+
+function noteOptions(condition: object, options: Map<string, Set<string>>): void {
+  const { field, value } = condition as { readonly field?: unknown; readonly value?: unknown };
+  const key = typeof field === 'string' ? customKeyOf(field) : null;
+  if (key === null) return;
+  const texts = (Array.isArray(value) ? value : [value]).filter((each) => typeof each === 'string');
+  options.set(key, new Set([...(options.get(key) ?? []), ...texts.map(folded)]));
+}
+
+/**
+ * Of a topic, a custom field or some of its options that rules in JSON text may name, those that they do: by the key, or the
+ * value of the option. An option is named in either case, as `readRules` finds it.
+ */
+export function namedInRules(
+  text: string,
+  wanted:
+    | { readonly kind: 'topic' | 'custom field'; readonly key: string }
+    | { readonly kind: 'option'; readonly key: string; readonly values: readonly string[] },
+): readonly string[] {
+  const parsed = parseRuleText(text);
+  if ('errors' in parsed) return [];
+  const { topicKeys, customFields, options } = referencesIn(parsed.json);
+  switch (wanted.kind) {
+    case 'topic':
+      return topicKeys.has(wanted.key) ? [wanted.key] : [];
+    case 'custom field':
+      return customFields.has(wanted.key) ? [wanted.key] : [];
+    case 'option': {
+      const named = options.get(wanted.key) ?? new Set();
+      return wanted.values.filter((value) => named.has(folded(value)));
+    }
+  }
 }
 
 export interface RuleReadingOptions {

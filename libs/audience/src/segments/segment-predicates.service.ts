@@ -13,7 +13,14 @@ import type { RuleNode } from './segment-rules.js';
 interface StoredSegment {
   readonly id: string;
   readonly segmentKey: string;
+  readonly name: string;
   readonly rules: string | null;
+}
+
+/** A segment whose rules are no longer valid, and the path and fault. */
+export interface SegmentFault {
+  readonly name: string;
+  readonly fault: string;
 }
 
 /** Compiles rules and segments to SQL conditions. */
@@ -56,6 +63,24 @@ export class SegmentPredicates {
     return this.#ofEverybody(scope, { kind: 'or', nodes }, segmentIds, now);
   }
 
+  /**
+   * The first fault of each of these segments, and of those that they name, whose rules would not be accepted today: they name
+   * an archived field, say. By the names of the segments.
+   */
+  async faultsOf(scope: ProjectScope, segmentIds: readonly string[]): Promise<readonly SegmentFault[]> {
+    if (segmentIds.length === 0) return [];
+    const segments = await this.#load(scope, segmentIds);
+    const documents = segments.map(({ rules }) => (rules === null ? null : parseRuleText(rules)));
+    const catalogue = await this.#catalogueOf(scope, segments, documents);
+    return segments.flatMap(({ name }, index) => {
+      const parsed = documents[index] ?? null;
+      if (parsed === null) return [];
+      const read = 'errors' in parsed ? parsed : readRules(parsed.json, catalogue);
+      const [first] = 'errors' in read ? Object.entries(read.errors) : [];
+      return first === undefined ? [] : [{ name, fault: first.join(' ') }];
+    });
+  }
+
   async #ofEverybody(
     scope: ProjectScope,
     where: RuleNode,
@@ -77,16 +102,7 @@ export class SegmentPredicates {
     const documents = new Map(
       stored.map(({ id, rules }) => [id, rules === null ? null : parseRuleText(rules)]),
     );
-    const json = [...documents.values()].map((parsed) =>
-      parsed !== null && 'json' in parsed ? parsed.json : null,
-    );
-    const known = stored.map(
-      ({ id, segmentKey }) => [segmentKey, { id, leadsBack: false, conditions: 0, chain: 1 }] as const,
-    );
-    const catalogue: RuleCatalogue = {
-      ...(await this.catalogue.findStored(scope, referencesIn(json))),
-      segments: new Map(known),
-    };
+    const catalogue = await this.#catalogueOf(scope, stored, [...documents.values()]);
     const read = new Map<string, ReadRules | 'STATIC' | 'UNREADABLE'>();
     for (const [id, parsed] of documents) {
       const result =
@@ -95,6 +111,19 @@ export class SegmentPredicates {
       else read.set(id, result === null || 'errors' in result ? 'UNREADABLE' : result.rules);
     }
     return new Map([...read.keys()].map((id) => [id, resolved(id, read)]));
+  }
+
+  /** Of what the rules of stored segments name, which name no others than these. */
+  async #catalogueOf(
+    scope: ProjectScope,
+    stored: readonly StoredSegment[],
+    documents: readonly (ReturnType<typeof parseRuleText> | null)[],
+  ): Promise<RuleCatalogue> {
+    const json = documents.map((parsed) => (parsed !== null && 'json' in parsed ? parsed.json : null));
+    const known = stored.map(
+      ({ id, segmentKey }) => [segmentKey, { id, leadsBack: false, conditions: 0, chain: 1 }] as const,
+    );
+    return { ...(await this.catalogue.findStored(scope, referencesIn(json))), segments: new Map(known) };
   }
 
   #load(scope: ProjectScope, ids: readonly string[]): Promise<readonly StoredSegment[]> {
@@ -106,7 +135,7 @@ export class SegmentPredicates {
           select r.used_segment_id from needed n
           join audience.segment_references r on r.environment_id = ${scope.environmentId} and r.segment_id = n.id
         )
-        select s.id, s.segment_key, s.rules from audience.segments s
+        select s.id, s.segment_key, s.name, s.rules from audience.segments s
         where s.environment_id = ${scope.environmentId} and s.id in (select id from needed)
       `.execute(this.database.tables());
       return rows;

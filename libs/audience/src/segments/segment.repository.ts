@@ -68,17 +68,6 @@ export class SegmentRepository {
     await this.database.em.remove(segment).flush();
   }
 
-  /** The segments among these ids that others name. */
-  async namedByOthers({ environmentId }: ProjectScope, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = await this.#tables
-      .selectFrom('audience.segment_references')
-      .select('usedSegmentId')
-      .where('environmentId', '=', environmentId)
-      .where('usedSegmentId', '=', sql<string>`any(${[...ids]}::uuid[])`)
-      .execute();
-    return new Set(rows.map(({ usedSegmentId }) => usedSegmentId));
-  }
-
   get #tables() {
     return this.database.tables<AudienceTables>();
   }

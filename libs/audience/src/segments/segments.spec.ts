@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { DomainValidationError, newId, NotFoundError, type ProjectScope } from '#kernel';
+import { DomainValidationError, InUseError, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
 import { RecipientsQuery } from '../recipients/recipients.query.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
-import { UsageCatalogue } from '../usage/usage-catalogue.js';
-import { InUseError } from '../usage/usage.errors.js';
+import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
 import { evaluateDueSegments } from '#testing/due-segments';
 import { SegmentMembersQuery } from './segment-members.query.js';
 import { SegmentMembersService } from './segment-members.service.js';
@@ -33,11 +32,15 @@ describe('segments', () => {
     segments = audience.get(SegmentsService);
     deletion = audience.get(SegmentDeletionService);
     membership = audience.get(SegmentMembersService);
-    audience
-      .get(UsageCatalogue)
-      .register('segment', 'a campaign', (_scope, ids) =>
-        Promise.resolve(new Set(ids.filter((id) => used.has(id)))),
-      );
+    audience.get(UsageCatalogue).register({
+      users: 'campaign',
+      usesOf: (_scope, things) => {
+        const found = things.kind === 'segment' ? things.ids.filter((id) => used.has(id)) : [];
+        return Promise.resolve(
+          found.map((of) => ({ kind: 'campaign', key: 'ACME-001', name: 'Autumn', of })),
+        );
+      },
+    });
   });
   afterAll(() => audience.close());
 
@@ -269,9 +272,10 @@ describe('segments', () => {
     const { scope } = await town('Ada');
     const inner = await segments.create(scope, { name: 'inner', rules: named('Ada') });
     const outer = await segments.create(scope, { name: 'outer', rules: inSegment(inner.segmentKey) });
-    await expect(deletion.delete(scope, inner.id)).rejects.toThrow(InUseError);
+    const users = [{ kind: 'segment', key: outer.segmentKey, name: 'outer' }] as const;
+    await expect(deletion.delete(scope, inner.id)).rejects.toThrow(new InUseError('The segment', users));
     used.add(outer.id);
-    await expect(deletion.delete(scope, outer.segmentKey)).rejects.toThrow('a campaign');
+    await expect(deletion.delete(scope, outer.segmentKey)).rejects.toThrow('the campaign ACME-001 “Autumn”');
     used.delete(outer.id);
     await deletion.delete(scope, outer.id);
     await deletion.delete(scope, inner.segmentKey);

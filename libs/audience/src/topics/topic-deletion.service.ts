@@ -4,7 +4,7 @@ import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
 import { consentProof } from '../consents/consent-proof.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
-import { UsageCatalogue } from '../usage/usage-catalogue.js';
+import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
 import { TopicDeleted } from './topic.events.js';
 import { TopicRepository } from './topic.repository.js';
 
@@ -27,9 +27,10 @@ export class TopicDeletionService {
   /** Throws NotFoundError, InUseError. */
   async delete(scope: ProjectScope, topicKey: string, apiKeyId: string | null): Promise<void> {
     const topicId = await this.database.transaction(scope, async () => {
+      await this.usage.close(scope);
       const topic = await this.topics.lock(scope, topicKey, 'delete');
       if (topic === null) throw new NotFoundError();
-      await this.usage.refuseIfUsed('topic', scope, topic.id);
+      await this.usage.refuseIfUsed(scope, 'The topic', { kind: 'topic', ids: [topic.id] });
       topic.delete(this.clock.now());
       await this.database.em.flush();
       await publish(this.database, scope, TopicDeleted({ topicId: topic.id, apiKeyId }));

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { NotFoundError, type ProjectScope } from '#kernel';
+import { InUseError, NotFoundError, type ProjectScope } from '#kernel';
 import { insertSubscribers } from '#testing/subscribers';
 import { AudienceFixture } from '../audience.fixture.js';
-import { UsageCatalogue } from '../usage/usage-catalogue.js';
-import { InUseError } from '../usage/usage.errors.js';
+import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
 import { TopicDeletionService } from './topic-deletion.service.js';
 import { TopicsQuery } from './topics.query.js';
 
@@ -61,9 +60,13 @@ describe('deleting a topic', () => {
     const scope = await audience.scope();
     const topic = await audience.topic(scope);
     let inUse = true;
-    const used = () => Promise.resolve(new Set(inUse ? [topic.id] : []));
-    audience.get(UsageCatalogue).register('topic', 'an active automation', used);
-    await expect(service.delete(scope, topic.topicKey, null)).rejects.toThrow(InUseError);
+    const user = { kind: 'automation', key: 'ACME-7', name: 'Welcome', of: topic.id } as const;
+    audience
+      .get(UsageCatalogue)
+      .register({ users: 'automation', usesOf: () => Promise.resolve(inUse ? [user] : []) });
+    await expect(service.delete(scope, topic.topicKey, null)).rejects.toThrow(
+      new InUseError('The topic', [user]),
+    );
     expect((await audience.get(TopicsQuery).byKey(scope, topic.topicKey)).id).toBe(topic.id);
     inUse = false;
     await service.delete(scope, topic.topicKey, null);

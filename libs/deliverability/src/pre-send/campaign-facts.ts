@@ -5,8 +5,12 @@ import type { RelayStanding } from '../relays/relay-standing.query.js';
 export interface CampaignFacts {
   /** Topics that the campaign names and that exist. */
   readonly topics: readonly { readonly name: string; readonly status: string }[];
-  /** Segments that the campaign names. */
+  /** Segments that the campaign names and that exist. */
   readonly segments: readonly { readonly name: string; readonly status: string }[];
+  /** How many of each it names that were deleted since. */
+  readonly deleted: { readonly topics: number; readonly segments: number };
+  /** Segments that it names, or that these name, whose rules are no longer valid. */
+  readonly segmentFaults: readonly { readonly name: string; readonly fault: string }[];
   /** How many would receive it now. */
   readonly recipients: number;
   /** Where recipients are and mail is held to a limit now; null where nothing limits. */

@@ -26,16 +26,27 @@ export function criticalChecks(facts: CampaignFacts): PreSendCheck[] {
 const inactiveOf = (named: CampaignFacts['segments']): string[] =>
   named.filter(({ status }) => status !== 'ACTIVE').map(({ name }) => name);
 
-function topicCheck({ topics }: CampaignFacts): PreSendCheck {
+function topicCheck({ topics, deleted }: CampaignFacts): PreSendCheck {
   const inactive = inactiveOf(topics);
   if (topics.length === 0) return fail('topic', 'The campaign has no topic: set topicIds.');
+  if (deleted.topics > 0)
+    return fail('topic', `It names ${counted(deleted.topics, 'topic')} deleted since: set topicIds anew.`);
   return inactive.length > 0
     ? fail('topic', `Not active: ${inactive.join(', ')}.`)
     : pass('topic', `Goes to ${topics.map(({ name }) => name).join(', ')}.`);
 }
 
-function recipientsCheck({ recipients, segments }: CampaignFacts): PreSendCheck {
+function recipientsCheck({ recipients, segments, deleted, segmentFaults }: CampaignFacts): PreSendCheck {
   const inactive = inactiveOf(segments);
+  if (deleted.segments > 0)
+    return fail(
+      'recipients',
+      `It names ${counted(deleted.segments, 'segment')} deleted since: set segmentIds anew.`,
+    );
+  if (segmentFaults.length > 0) {
+    const faults = segmentFaults.map(({ name, fault }) => `${name} (${fault})`);
+    return fail('recipients', listed('Segments whose rules are no longer valid', faults));
+  }
   if (inactive.length > 0) return fail('recipients', `Segments that are not active: ${inactive.join(', ')}.`);
   return check(
     'recipients',
@@ -82,12 +93,12 @@ export function quotaMessage(needed: number, left: number | string): string {
 export function criticalContentChecks(
   facts: Pick<CampaignFacts, 'mergeTagFaults' | 'contentFault' | 'content'>,
 ): PreSendCheck[] {
-  const { mergeTagFaults } = facts;
-  const mergeTags = listed('Merge tags', mergeTagFaults);
-  return [
-    check('merge-tags', mergeTagFaults.length === 0, 'All merge tags are known.', mergeTags),
-    ...contentChecks(facts),
-  ];
+  return [mergeTagCheck(facts.mergeTagFaults), ...contentChecks(facts)];
+}
+
+/** By what is wrong with merge tags, one phrase each. */
+export function mergeTagCheck(faults: readonly string[]): PreSendCheck {
+  return check('merge-tags', faults.length === 0, 'All merge tags are known.', listed('Merge tags', faults));
 }
 
 function contentChecks({

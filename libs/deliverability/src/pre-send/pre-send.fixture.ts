@@ -36,6 +36,8 @@ const domain: DomainFacts = {
 const good: CampaignFacts = {
   topics: [{ name: 'Product news', status: 'ACTIVE' }],
   segments: [{ name: 'VIPs', status: 'ACTIVE' }],
+  deleted: { topics: 0, segments: 0 },
+  segmentFaults: [],
   recipients: 3,
   destinations: [],
   sender: { host: 'mail.acme.example', needsDomain: true, domain },

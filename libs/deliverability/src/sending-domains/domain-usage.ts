@@ -1,7 +1,7 @@
 import type { ProjectScope } from '#kernel';
 
-/** Whether mail is going out under the domain. Whoever sends mail says so. */
+/** Who sends mail under a project's domain, which therefore stays. Whoever knows of mail says so. */
 export abstract class DomainUsage {
-  /** Joins the caller's transaction. */
-  abstract isSending(scope: ProjectScope): Promise<boolean>;
+  /** Until the caller's transaction ends, nobody else begins to. Throws `InUseError` while somebody does. */
+  abstract refuseIfUsed(scope: ProjectScope): Promise<void>;
 }

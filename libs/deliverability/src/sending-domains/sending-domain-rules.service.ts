@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import { DomainPlan } from './domain-plan.js';
 import { DomainUsage } from './domain-usage.js';
-import { SendingDomainExistsError, SendingDomainInUseError } from './sending-domain.errors.js';
+import { SendingDomainExistsError } from './sending-domain.errors.js';
 import { SendingDomainRepository } from './sending-domain.repository.js';
 
 /** When a project may have no sending domain, not this name, or must leave its domain as it is. */
@@ -26,8 +26,8 @@ export class SendingDomainRules {
       throw new SendingDomainExistsError('taken');
   }
 
-  /** Throws `SendingDomainInUseError` while a campaign is sending. */
-  async refuseWhileSending(scope: ProjectScope): Promise<void> {
-    if (await this.usage.isSending(scope)) throw new SendingDomainInUseError();
+  /** Throws `InUseError` while something sends under it, or is going to. */
+  refuseIfUsed(scope: ProjectScope): Promise<void> {
+    return this.usage.refuseIfUsed(scope);
   }
 }

@@ -12,12 +12,3 @@ export class SendingDomainExistsError extends DomainError {
     );
   }
 }
-
-/** Mail is on its way under the domain. */
-export class SendingDomainInUseError extends DomainError {
-  override readonly code = 'in-use';
-
-  constructor() {
-    super('The sending domain is used by a campaign that is being sent: wait for its end, or cancel it.');
-  }
-}

@@ -41,7 +41,7 @@ export class SendingDomainsService {
   /**
    * Gives the domain another name: new keys, new records, to be verified anew. The same name changes nothing.
    * Throws `NotFoundError`, `DomainValidationError`, `InvalidStateError` when the operator stopped it,
-   * `SendingDomainInUseError` while a campaign is sending, `SendingDomainExistsError` when the name is another's.
+   * `InUseError` while something sends under it, `SendingDomainExistsError` when the name is another's.
    */
   async change(scope: ProjectScope, domainName: string): Promise<void> {
     const current = await this.domains.find(scope);
@@ -72,7 +72,7 @@ export class SendingDomainsService {
     const domain = await this.domains.lock(scope);
     if (domain === null) throw new NotFoundError();
     domain.refuseIfStopped();
-    await this.rules.refuseWhileSending(scope);
+    await this.rules.refuseIfUsed(scope);
     return domain;
   }
 }

@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  InUseError,
   DomainValidationError,
   InvalidStateError,
   NotFoundError,
@@ -16,7 +17,7 @@ import { DomainCheckRequests } from './domain-check-requests.query.js';
 import { DomainControlService } from './domain-control.service.js';
 import { DomainVerificationService } from './domain-verification.service.js';
 import { RemoveOldDomainData } from './remove-old-domain-data.task.js';
-import { SendingDomainExistsError, SendingDomainInUseError } from './sending-domain.errors.js';
+import { SendingDomainExistsError } from './sending-domain.errors.js';
 import { SendingDomainsQuery } from './sending-domains.query.js';
 import { SendingDomainsService } from './sending-domains.service.js';
 import { SendingIdentityQuery } from './sending-identity.query.js';
@@ -300,13 +301,14 @@ describe('A sending domain', () => {
     }
   });
 
-  it('cannot be changed or removed while a campaign is sending', async () => {
+  it('cannot be changed or removed while something sends under them, which is named', async () => {
     const { live } = await fixture.project();
     await create(live, 'busy.example');
-    fixture.isSending = true;
-    await expect(remove(live)).rejects.toBeInstanceOf(SendingDomainInUseError);
-    await expect(change(live, 'other-name.example')).rejects.toBeInstanceOf(SendingDomainInUseError);
-    fixture.isSending = false;
+    fixture.senders = [{ kind: 'campaign', key: 'ACME-001', name: 'Autumn' }];
+    const refusal = 'The sending domain is used by the campaign ACME-001 “Autumn”.';
+    await expect(remove(live)).rejects.toThrow(new InUseError('The sending domain', fixture.senders));
+    await expect(change(live, 'other-name.example')).rejects.toThrow(refusal);
+    fixture.senders = [];
     await remove(live);
     await expect(remove(live)).rejects.toBeInstanceOf(NotFoundError);
     await expect(change(live, 'other-name.example')).rejects.toBeInstanceOf(NotFoundError);

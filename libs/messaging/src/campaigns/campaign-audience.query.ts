@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { SegmentsQuery, TopicsQuery } from '#audience';
+import { SegmentsQuery, SubscriberRules, TopicsQuery, UsageCatalogue } from '#audience';
 import type { CampaignFacts } from '#deliverability';
 import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
 import type { CampaignDraft } from './campaign.js';
 
 type Faults = Readonly<Record<string, string>>;
@@ -12,17 +13,27 @@ export class CampaignAudienceQuery {
   constructor(
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
+    @Inject(SubscriberRules) private readonly rules: SubscriberRules,
+    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
+    @Inject(Database) private readonly database: Database,
   ) {}
 
-  /** None of the topics is deleted until the caller's transaction ends. */
+  /** Until the caller's transaction ends, nothing that the campaign names is taken away. */
+  hold(scope: ProjectScope): Promise<void> {
+    return this.database.transaction(scope, () => this.usage.hold(scope));
+  }
+
   async of(
     scope: ProjectScope,
     { topicIds, segmentIds }: Pick<CampaignDraft, 'topicIds' | 'segmentIds'>,
-  ): Promise<Pick<CampaignFacts, 'topics' | 'segments'>> {
-    return {
-      topics: await this.topics.held(scope, topicIds),
-      segments: await this.segments.named(scope, segmentIds),
+  ): Promise<Pick<CampaignFacts, 'topics' | 'segments' | 'deleted' | 'segmentFaults'>> {
+    const topics = await this.topics.held(scope, topicIds);
+    const segments = await this.segments.named(scope, segmentIds);
+    const deleted = {
+      topics: topicIds.length - topics.length,
+      segments: segmentIds.length - segments.length,
     };
+    return { topics, segments, deleted, segmentFaults: await this.rules.faultsOfSegments(scope, segmentIds) };
   }
 
   /** What is wrong with the ids that an author chose, by field. */

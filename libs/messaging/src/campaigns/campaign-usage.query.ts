@@ -1,35 +1,99 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { type FindUsed, UsageCatalogue, type UsedKind } from '#audience';
-import type { ProjectScope } from '#kernel';
+import { type Use, UsageCatalogue, type UsedThings, type UserSource } from '#audience';
+import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
+import { ContentProcesses } from '../content/processes/content-processes.service.js';
+import type { MessagingTables } from '../messaging-tables.js';
+import { type CampaignStatus, UNDER_WAY } from './campaign-status.js';
 
-const COLUMNS: Record<UsedKind, string> = { topic: 'topic_ids', segment: 'segment_ids' };
+const COLUMNS = { topic: 'topic_ids', segment: 'segment_ids' } as const;
 
-/** Keeps topics and segments of scheduled and sending campaigns from being deleted or turned off. */
+/** What a campaign in these states names must stay. */
+const USING: readonly CampaignStatus[] = ['SCHEDULED', ...UNDER_WAY];
+
+/** Campaigns that are scheduled or under way, as users: see `USES`. */
 @Injectable()
-export class CampaignUsageQuery implements OnModuleInit {
+export class CampaignUsageQuery implements UserSource, OnModuleInit {
+  readonly users: UserKind = 'campaign';
+
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
+    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
   ) {}
 
   onModuleInit(): void {
-    for (const kind of ['topic', 'segment'] as const) {
-      const used: FindUsed = (scope, ids) => this.#used(scope, kind, ids);
-      this.usage.register(kind, 'a scheduled or sending campaign', used, { needsActive: true });
-    }
+    this.usage.register(this);
   }
 
-  #used(scope: ProjectScope, kind: UsedKind, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  usesOf(scope: ProjectScope, things: UsedThings): Promise<readonly Use[]> {
     return this.database.transaction(scope, async () => {
-      const { rows } = await sql<{ id: string }>`
-        select distinct used.id
-        from messaging.campaigns c cross join unnest(c.${sql.ref(COLUMNS[kind])}) as used(id)
-        where c.environment_id = ${scope.environmentId} and used.id = any(${[...ids]}::uuid[])
-          and c.status in ('SCHEDULED', 'QUEUED_FOR_SENDING', 'SENDING', 'PAUSED')
-      `.execute(this.database.tables());
-      return new Set(rows.map(({ id }) => id));
+      switch (things.kind) {
+        case 'topic':
+        case 'segment':
+          return this.#byIds(scope, things);
+        case 'custom field':
+          return this.#byContent(scope, things.key);
+        case 'option':
+          return [];
+        case 'sending domain':
+          return this.#all(scope);
+      }
     });
+  }
+
+  async #all(scope: ProjectScope): Promise<readonly Use[]> {
+    const campaigns = await this.#using(scope).select(['campaignKey as key', 'name']).execute();
+    return campaigns.map((campaign) => ({ kind: 'campaign', ...campaign, of: '' }));
+  }
+
+  async #byIds(
+    { environmentId }: ProjectScope,
+    { kind, ids }: Extract<UsedThings, { readonly ids: readonly string[] }>,
+  ): Promise<readonly Use[]> {
+    const { rows } = await sql<Use>`
+      select 'campaign' as kind, c.campaign_key as key, c.name, used.id as of
+      from messaging.campaigns c cross join unnest(c.${sql.ref(COLUMNS[kind])}) as used(id)
+      where c.environment_id = ${environmentId} and used.id = any(${[...ids]}::uuid[])
+        and c.status = any(${[...USING]}::text[])
+      order by c.created_at, c.id
+    `.execute(this.database.tables());
+    return rows;
+  }
+
+  /** One campaign at a time: content may be large. */
+  async #byContent(scope: ProjectScope, key: string): Promise<readonly Use[]> {
+    const uses: Use[] = [];
+    for (const { id } of await this.#using(scope).select('id').execute()) {
+      const campaign = await this.#using(scope).where('id', '=', id).selectAll().executeTakeFirst();
+      if (campaign === undefined) continue;
+      const { subject, previewText, contentText, fromName, contentJson, translations } = campaign;
+      const others = Object.values(translations);
+      const documents = [contentJson, ...others.map((other) => other.contentJson)];
+      const named = await this.processes.customKeys(scope, {
+        texts: [
+          subject,
+          previewText,
+          contentText,
+          fromName,
+          others.map(({ contentJson: _json, ...rest }) => rest),
+        ],
+        documents: documents.filter((document) => document !== null),
+      });
+      if (named.includes(key))
+        uses.push({ kind: 'campaign', key: campaign.campaignKey, name: campaign.name, of: key });
+    }
+    return uses;
+  }
+
+  #using({ environmentId }: ProjectScope) {
+    return this.database
+      .tables<MessagingTables>()
+      .selectFrom('messaging.campaigns')
+      .where('environmentId', '=', environmentId)
+      .where('status', 'in', USING)
+      .orderBy('createdAt')
+      .orderBy('id');
   }
 }

@@ -43,6 +43,7 @@ export class CampaignsService {
   /** Changes what is given and leaves the rest. */
   revise(scope: ProjectScope, campaignKey: string, changes: Partial<CampaignDraft>): Promise<Campaign> {
     return this.campaigns.whileLocked(scope, campaignKey, async (campaign, now) => {
+      if (campaign.status === 'SCHEDULED') await this.audience.hold(scope);
       await this.#refuseFaults(scope, changes, now);
       campaign.revise(changes, now);
       expectContent(this.database);

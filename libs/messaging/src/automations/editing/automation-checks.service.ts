@@ -43,7 +43,7 @@ export class AutomationChecks {
     @Inject(WebhookHosts) private readonly hosts: WebhookHosts,
   ) {}
 
-  /** In the transaction that activates it: until it ends, the topics that it refers to cannot be deleted. */
+  /** In the transaction that activates it, which holds all that it refers to. */
   async judge(
     scope: ProjectScope,
     automation: Automation,
@@ -143,6 +143,7 @@ export class AutomationChecks {
     const judged = await this.rules.judge(scope, rules, path);
     if ('errors' in judged) return faults.addAll(judged.errors);
     for (const id of judged.segmentIds) segmentIds.add(id);
+    await this.#judgeSegments(judgement, judged.segmentIds, path);
     for (const { id } of await this.topics.held(scope, judged.topicIds)) topicIds.add(id);
   }
 
@@ -161,14 +162,17 @@ export class AutomationChecks {
     else topicIds.add(topic.id);
   }
 
-  async #segment(
-    { scope, faults, segmentIds }: Judgement,
-    key: string,
-    path: string,
-  ): Promise<SegmentView | null> {
+  async #judgeSegments({ scope, faults }: Judgement, ids: readonly string[], path: string): Promise<void> {
+    for (const { name, fault } of await this.rules.faultsOfSegments(scope, ids))
+      faults.add(path, `names the segment ${name}, whose rules are no longer valid (${fault})`);
+  }
+
+  async #segment(judgement: Judgement, key: string, path: string): Promise<SegmentView | null> {
+    const { scope, faults, segmentIds } = judgement;
     const segment = await this.segments.find(scope, key);
     if (segment === null) return faults.add(path, 'is not a known segment');
     segmentIds.add(segment.id);
+    await this.#judgeSegments(judgement, [segment.id], path);
     return segment.status === 'ACTIVE' ? segment : faults.add(path, 'is not an active segment');
   }
 }

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type AwaitedTrigger, Triggers } from '#audience';
+import { type AwaitedTrigger, Triggers, UsageCatalogue } from '#audience';
 import { InvalidStateError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -18,6 +18,7 @@ export class AutomationLifecycle {
     @Inject(AutomationChecks) private readonly checks: AutomationChecks,
     @Inject(AutomationPlan) private readonly plan: AutomationPlan,
     @Inject(Triggers) private readonly triggers: Triggers,
+    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
   ) {}
 
   /** Throws DomainValidationError, InvalidStateError, IncompleteAutomationError. Does nothing when it has that status. */
@@ -39,6 +40,7 @@ export class AutomationLifecycle {
   async activate(scope: ProjectScope, automation: Automation, now: Date): Promise<void> {
     refuseUnlessAllowed('activate', automation.status);
     await this.plan.refuseUnlessIncluded(scope);
+    await this.usage.hold(scope);
     const judged = await this.checks.judge(scope, automation);
     if ('checks' in judged) throw new IncompleteAutomationError(automation.status, judged.checks);
     const kept = automation.isRevised ? null : automation.versionId;

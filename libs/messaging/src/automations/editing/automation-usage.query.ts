@@ -1,41 +1,111 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { UsageCatalogue, type UsedKind } from '#audience';
-import type { ProjectScope } from '#kernel';
+import { namedInRules, type Use, UsageCatalogue, type UsedThings, type UserSource } from '#audience';
+import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
+import { ContentProcesses } from '../../content/processes/content-processes.service.js';
+import { type AutomationNode, isOf } from '../graph/automation-graph.js';
+import { readGraph } from '../graph/graph-reader.js';
+import { namedIn } from '../graph/node-config.js';
 
-const COLUMNS: Record<UsedKind, string> = { topic: 'topic_ids', segment: 'segment_ids' };
+const COLUMNS = { topic: 'topic_ids', segment: 'segment_ids' } as const;
 
-/** Tells the audience which topics and segments must not be deleted: those that active automations refer to. */
+interface UsingVersion {
+  readonly key: string;
+  readonly name: string;
+  readonly nodes: string;
+}
+
+/** Active automations, and paused ones with people inside, as users: see `USES`. */
 @Injectable()
-export class AutomationUsageQuery implements OnModuleInit {
+export class AutomationUsageQuery implements UserSource, OnModuleInit {
+  readonly users: UserKind = 'automation';
+
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
+    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
   ) {}
 
   onModuleInit(): void {
-    for (const kind of ['topic', 'segment'] as const)
-      this.usage.register(kind, 'an active automation', (scope, ids) => this.#used(scope, kind, ids));
+    this.usage.register(this);
   }
 
-  /** By the version that people enter, or by one that still has active runs. */
-  #used(scope: ProjectScope, kind: UsedKind, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.database.transaction(scope, async () => {
-      const { rows } = await sql<{ id: string }>`
-        select distinct used.id
-        from messaging.automations a
-        join messaging.automation_versions v on v.automation_id = a.id and v.environment_id = a.environment_id
-        cross join unnest(v.${sql.ref(COLUMNS[kind])}) as used(id)
-        where a.environment_id = ${scope.environmentId} and a.status = 'ACTIVE'
-          and used.id = any(${[...ids]}::uuid[])
-          and (v.id = a.version_id
-            or exists (
-              select 1 from messaging.automation_runs r
-              where r.version_id = v.id and r.environment_id = v.environment_id and r.wake_at is not null
-            ))
-      `.execute(this.database.tables());
-      return new Set(rows.map(({ id }) => id));
+  usesOf(scope: ProjectScope, things: UsedThings): Promise<readonly Use[]> {
+    return this.database.transaction(scope, () => {
+      switch (things.kind) {
+        case 'topic':
+        case 'segment':
+          return this.#byIds(scope, things);
+        case 'custom field':
+        case 'option':
+          return this.#byNodes(scope, things);
+        case 'sending domain':
+          return this.#byMail(scope);
+      }
     });
   }
+
+  async #byMail(scope: ProjectScope): Promise<readonly Use[]> {
+    return (await this.#versions(scope))
+      .filter(({ nodes }) => nodesOf(nodes).some((node) => isOf(node, 'email')))
+      .map(({ key, name }) => ({ kind: 'automation', key, name, of: '' }));
+  }
+
+  async #byIds(
+    scope: ProjectScope,
+    { kind, ids }: Extract<UsedThings, { readonly ids: readonly string[] }>,
+  ): Promise<readonly Use[]> {
+    const { rows } = await sql<Use>`
+      select distinct 'automation' as kind, a.automation_key as key, a.name, used.id as of
+      ${using(scope)} cross join unnest(v.${sql.ref(COLUMNS[kind])}) as used(id)
+      where ${isUsing} and used.id = any(${[...ids]}::uuid[])
+      order by key
+    `.execute(this.database.tables());
+    return rows;
+  }
+
+  async #byNodes(
+    scope: ProjectScope,
+    things: Extract<UsedThings, { readonly key: string }>,
+  ): Promise<readonly Use[]> {
+    const uses: Use[] = [];
+    for (const { key, name, nodes } of await this.#versions(scope)) {
+      const steps = nodesOf(nodes).map(namedIn);
+      const named = steps.flatMap(({ rules }) => (rules === null ? [] : namedInRules(rules, things)));
+      if (things.kind === 'custom field' && named.length === 0) {
+        const inContent = await this.processes.customKeys(scope, {
+          texts: steps.map(({ mail, body }) => [mail && { ...mail, contentJson: null }, body]),
+          documents: steps.flatMap(({ mail }) => mail?.contentJson ?? []),
+        });
+        if (inContent.includes(things.key)) named.push(things.key);
+      }
+      uses.push(...named.map((of) => ({ kind: 'automation' as const, key, name, of })));
+    }
+    return uses;
+  }
+
+  async #versions(scope: ProjectScope): Promise<readonly UsingVersion[]> {
+    const { rows } = await sql<UsingVersion>`
+      select a.automation_key as key, a.name, v.nodes ${using(scope)} where ${isUsing} order by a.created_at, v.id
+    `.execute(this.database.tables());
+    return rows;
+  }
 }
+
+const using = ({ environmentId }: ProjectScope) => sql`
+  from messaging.automations a
+  join messaging.automation_versions v
+    on v.environment_id = ${environmentId} and a.environment_id = ${environmentId} and v.automation_id = a.id`;
+
+/** The version that people enter, and each that has somebody inside. */
+const isUsing = sql`(
+  (a.status = 'ACTIVE' and v.id = a.version_id)
+  or (a.status in ('ACTIVE', 'PAUSED') and exists (
+    select 1 from messaging.automation_runs r
+    where r.environment_id = v.environment_id and r.version_id = v.id and r.wake_at is not null
+  ))
+)`;
+
+const nodesOf = (nodes: string): readonly AutomationNode[] =>
+  readGraph({ nodes, edges: null }).graph?.nodes ?? [];

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { TopicsQuery } from '#audience';
+import { TopicsQuery, UsageCatalogue } from '#audience';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { AutomationEditor } from '../editing/automation-editor.service.js';
@@ -28,6 +28,7 @@ export class AutomationInstaller {
     @Inject(AutomationEditor) private readonly automations: AutomationEditor,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(TemplateNeeds) private readonly needs: TemplateNeeds,
+    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
   ) {}
 
   /** All of it or nothing. Throws DomainValidationError by the names of the wish. */
@@ -36,6 +37,7 @@ export class AutomationInstaller {
     if (template === null)
       throw new DomainValidationError({ template: `must be one of ${automationTemplateNames().join(', ')}` });
     return this.database.transaction(scope, async () => {
+      await this.usage.hold(scope);
       const topicId = await this.topics.idOf(scope, wish.topicKey);
       if (topicId === null) throw new DomainValidationError({ topicKey: 'is not a known topic' });
       const customFields = await this.needs.customFields(scope, template);

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Project, ProjectsQuery } from '#access';
-import { type Recipient, RecipientsQuery } from '#audience';
-import type { MergeValues } from '../../content/merge/merge-template.js';
+import { CustomFieldsQuery, type Recipient, RecipientsQuery } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { MergeTemplateError, type MergeValues } from '../../content/merge/merge-template.js';
 import { projectValues, subscriberValues } from '../../content/merge/merge-values.js';
 import { ContentProcesses } from '../../content/processes/content-processes.service.js';
 import type { PlannedStep } from '../nodes/version-plan.js';
@@ -29,13 +30,14 @@ interface WebhookMessage {
 export class WebhookMessages {
   constructor(
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(CustomFieldsQuery) private readonly fields: CustomFieldsQuery,
     @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
     @Inject(ContentProcesses) private readonly processes: ContentProcesses,
   ) {}
 
   /**
    * The author's own body with its merge tags filled in, or else the default, in the form of Standard Webhooks. Null when
-   * the subscriber was erased.
+   * the subscriber was erased. Throws `MergeTemplateError`, also for a merge tag whose field is archived.
    */
   async of(
     { id: executionId, subscriberId, plan, data }: WebhookCall,
@@ -48,9 +50,18 @@ export class WebhookMessages {
     const project = (await this.projects.ofScope(scope)) ?? { name: '', postalAddress: '' };
     const subject = { automation: { id, key }, executionId, nodeId, person, project, data, at };
     if (body === null) return { contentType: 'application/json', body: JSON.stringify(described(subject)) };
+    await this.#refuseMissingFields(scope, body);
     const filled = await this.processes.filled(scope, body, valuesOf(subject));
     if (typeof filled === 'string') return { contentType: 'text/plain; charset=utf-8', body: filled };
     return { contentType: 'application/json', body: JSON.stringify(filled) };
+  }
+
+  async #refuseMissingFields(scope: ProjectScope, body: unknown): Promise<void> {
+    if (!JSON.stringify(body).includes('custom')) return;
+    const keys = await this.processes.customKeys(scope, { texts: body, documents: [] });
+    const [missing] = await this.fields.missingAmong(scope, keys);
+    if (missing !== undefined)
+      throw new MergeTemplateError(`{{ custom.${missing} }} names a custom field that is archived`);
   }
 }
 

@@ -1,7 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import type { AudienceBreakdown } from '#audience';
-import { analyseCampaign, type CampaignFacts, type PreSendAnalysis } from '#deliverability';
+import {
+  analyseCampaign,
+  type CampaignFacts,
+  mergeTagCheck,
+  type PreSendAnalysis,
+  type PreSendCheck,
+} from '#deliverability';
 import type { Campaign } from '../campaign.js';
 import { CampaignAudienceQuery } from '../campaign-audience.query.js';
 import { ContentReviews } from './content-reviews.service.js';
@@ -40,7 +46,19 @@ export class CampaignAnalysisService {
     await this.content.review(scope, campaign, from.project);
   }
 
+  /** What is wrong with merge tags, whose values would come out empty; a failed check, or null. Holds as `analyse` does. */
+  async mergeTagFault(scope: ProjectScope, campaign: Campaign): Promise<PreSendCheck | null> {
+    await this.chosen.hold(scope);
+    const from = await this.senders.of(scope, campaign);
+    if (from === null) throw new Error('The project of this scope is gone.');
+    const { own, translations } = await this.content.review(scope, campaign, from.project);
+    const faults = [own, ...translations.values()].flatMap(({ mergeTagFaults }) => mergeTagFaults);
+    return faults.length === 0 ? null : mergeTagCheck([...new Set(faults)]);
+  }
+
+  /** Until the caller's transaction ends, nothing that the campaign names is taken away. */
   async analyse(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
+    await this.chosen.hold(scope);
     const from = await this.senders.of(scope, campaign);
     if (from === null) throw new Error('The project of this scope is gone.');
     const { breakdown: audience, destinations } =

@@ -6,6 +6,7 @@ import { Database, publish } from '#platform';
 import { FailedDeliveriesQuery } from './failed-deliveries.query.js';
 import type { Campaign } from '../campaign.js';
 import { PreSendRejectedError } from '../campaign.errors.js';
+import { CampaignAnalysisService } from '../analysis/campaign-analysis.service.js';
 import { CampaignRetried } from '../campaign.events.js';
 import { CampaignRepository } from '../campaign.repository.js';
 
@@ -15,19 +16,26 @@ export class CampaignRetryService {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
+    @Inject(CampaignAnalysisService) private readonly analysis: CampaignAnalysisService,
     @Inject(FailedDeliveriesQuery) private readonly failed: FailedDeliveriesQuery,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
   ) {}
 
   /**
    * Sends a campaign that is SENT again to those who did not get it for a temporary reason; nothing changes when
-   * there are none. `PreSendRejectedError` when the period has no e-mails left for them.
+   * there are none. `PreSendRejectedError` when the period has no e-mails left for them, or a merge tag has lost its custom
+   * field since.
    */
-  retryFailed(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
+  async retryFailed(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
+    const sent = await this.campaigns.named(scope, campaignKey);
+    // Compiles it ahead, while nothing is locked.
+    if (sent.allows('retryFailed')) await this.analysis.mergeTagFault(scope, sent);
     return this.campaigns.whileLocked(scope, campaignKey, async (campaign, now) => {
       campaign.refuseUnlessAllowed('retryFailed');
       const recipients = await this.failed.count(scope, campaign);
       if (recipients === 0) return campaign;
+      const fault = await this.analysis.mergeTagFault(scope, campaign);
+      if (fault !== null) throw new PreSendRejectedError([fault]);
       const usagePeriod = scope.environment === 'TEST' ? null : await this.#reserve(scope, recipients, now);
       campaign.retryFailed({ recipients, usagePeriod }, now);
       await publish(this.database, scope, CampaignRetried({ campaignId: campaign.id }));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { InUseError, SegmentsService, TopicsService } from '#audience';
-import { InvalidStateError, type ProjectScope } from '#kernel';
+import { SegmentsService, TopicsService } from '#audience';
+import { InUseError, InvalidStateError, type ProjectScope } from '#kernel';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import type { Campaign } from '../campaign.js';
 import { CampaignControlService } from '../lifecycle/campaign-control.service.js';
@@ -86,7 +86,7 @@ describe('scheduled campaigns', () => {
     await sending().schedule(scope, draft.campaignKey);
     for (const off of turnOff) {
       await expect(off('INACTIVE')).rejects.toThrow(InUseError);
-      await expect(off('ARCHIVED')).rejects.toThrow('is used by a scheduled or sending campaign');
+      await expect(off('ARCHIVED')).rejects.toThrow(`is used by the campaign ${draft.campaignKey} “News”`);
     }
     await fixture.get(CampaignControlService).cancel(scope, draft.campaignKey);
     for (const off of turnOff) expect(await off('INACTIVE')).toMatchObject({ status: 'INACTIVE' });

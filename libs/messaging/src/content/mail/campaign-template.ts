@@ -2,6 +2,7 @@ import { type CompiledContent, compileContent, type FooterContent } from '../doc
 import { parseContentDocument } from '../document/content-document.js';
 import { ContentCompileError } from '../document/content-compile.errors.js';
 import { MergeTemplateError } from '../merge/merge-template.js';
+import { customKeysIn } from '../merge/named-fields.js';
 import { type LinkTracking, trackHtml } from './link-rewriting.js';
 
 /** What of a campaign becomes the mail. */
@@ -20,6 +21,8 @@ export type MailFooter = FooterContent;
 export interface MailSources extends CompiledContent {
   /** What its tracked links lead to; null when opens and clicks are not tracked. */
   readonly targets: readonly string[] | null;
+  /** The keys of the custom fields that its merge tags name. */
+  readonly customKeys: readonly string[];
 }
 
 const LONGEST_PART = 2_000_000;
@@ -47,7 +50,8 @@ export async function compileMail(
   tracking: LinkTracking | null = null,
 ): Promise<MailSources> {
   const sources = await compileSources(content, footer);
-  return { ...sources, targets: null, ...(tracking && trackHtml(sources.html, tracking)) };
+  const customKeys = customKeysIn({ texts: Object.values(sources), documents: [] });
+  return { ...sources, customKeys, targets: null, ...(tracking && trackHtml(sources.html, tracking)) };
 }
 
 function describe(errors: Readonly<Record<string, string>>): string {

@@ -83,6 +83,14 @@ export class ContentProcesses implements OnApplicationShutdown {
     return this.#orTooComplex(this.#rendered(scope, 'bodyFaults', input, input), 'body');
   }
 
+  /** The keys of the custom fields that merge tags name. @throws {ContentTooComplexError} */
+  async customKeys(
+    { projectId }: ProjectScope,
+    written: TaskInput<'customKeys'>,
+  ): Promise<readonly string[]> {
+    return valueOf(await this.pools.rendering.run(projectId, 'customKeys', written));
+  }
+
   /** A webhook's body with its merge tags filled in. @throws {MergeTemplateError} @throws {ContentTooComplexError} */
   async filled({ projectId }: ProjectScope, body: unknown, values: MergeValues): Promise<unknown> {
     if (!/\{[{%]/.test(JSON.stringify(body))) return body;

@@ -9,6 +9,7 @@ import {
 import { reviewContent } from '../review/content-review.js';
 import type { SampleMail } from '../review/html-part-size.js';
 import { mapTexts } from '../merge/map-texts.js';
+import { customKeysIn, type WrittenContent } from '../merge/named-fields.js';
 import { compileMergeTemplate, type MergeValues } from '../merge/merge-template.js';
 import type { LinkTracking } from '../mail/link-rewriting.js';
 import { MailRenderer, type RenderedBatch, type RenderInput } from './mail-renderer.js';
@@ -47,6 +48,7 @@ export const RENDER_TASKS = {
     bodyFaults(body, customKeys),
   fill: ({ body, values }: { body: unknown; values: MergeValues }): unknown =>
     mapTexts(body, (text) => compileMergeTemplate(text, 'none').render(values)),
+  customKeys: (written: WrittenContent): readonly string[] => customKeysIn(written),
   render: (input: RenderInput): RenderedBatch => renderer.render(input),
 };
 

@@ -19,6 +19,8 @@ export interface MailTemplate {
   readonly plain: PlainParts | null;
   /** What its tracked links lead to; null when opens and clicks are not tracked. */
   readonly targets: readonly string[] | null;
+  /** The keys of the custom fields that its merge tags name. */
+  readonly customKeys: readonly string[];
 }
 
 /** A campaign, or a mail of an automation, compiled and with all that its mails have in common. */

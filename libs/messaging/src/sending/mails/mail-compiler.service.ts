@@ -64,7 +64,7 @@ export class MailCompiler {
     const topics = await this.topics.named(scope, campaign.topicIds);
     const { subject, previewText, contentJson, contentText } = content;
     const language = translation ?? project.defaultLocale;
-    const { targets, ...parts } = await this.processes.compile(scope, {
+    const { targets, customKeys, ...parts } = await this.processes.compile(scope, {
       content: { subject, previewText, contentJson, contentText, language },
       footer: footerOf(project, wording),
       tracking: tracked === null ? null : this.#trackingOf({ campaign, project, linkBase }),
@@ -82,7 +82,7 @@ export class MailCompiler {
       topics,
       sender,
       linkBase,
-      template: { parts: { ...parts, key: hashOf(parts) }, plain, targets },
+      template: { parts: { ...parts, key: hashOf(parts) }, plain, targets, customKeys },
       language,
       skeleton: compileMimeSkeleton({ from: sender, replyTo: answerTo, language, headers, html, text }),
       linkSet:

@@ -13,7 +13,7 @@ export type SendingPolicy =
     }
   /** The sender's domain is not verified, or must not send now. */
   | { readonly kind: 'closed' }
-  /** It cannot be signed as it must. */
+  /** It cannot be signed as it must, or its content lost a custom field. */
   | { readonly kind: 'broken'; readonly fault: string };
 
 /** Null where bounces go to the sender's address, or nothing leaves. */

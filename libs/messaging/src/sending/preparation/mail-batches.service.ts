@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { RecipientsQuery } from '#audience';
+import { CustomFieldsQuery, RecipientsQuery } from '#audience';
 import {
   type DeliveryOutcome,
   held,
@@ -35,6 +35,7 @@ const admitAll: Admit = (going) => Promise.resolve({ going, held: [] });
 export class MailBatches {
   constructor(
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(CustomFieldsQuery) private readonly fields: CustomFieldsQuery,
     @Inject(SendingPolicies) private readonly policies: SendingPolicies,
     @Inject(MailRendering) private readonly rendering: MailRendering,
     @Inject(MailSigning) private readonly signing: MailSigning,
@@ -51,9 +52,13 @@ export class MailBatches {
   /** Of mails that go by one relay, and so are signed alike. */
   async #prepareAlike(all: readonly ComposableWork[], now: Date, admit: Admit): Promise<PreparedDelivery[]> {
     const { work: first, mail } = all[0]!;
-    const policy = await this.policies.of(mail.scope, mail.sender.domain, first.relay);
     const ids = all.flatMap(({ work }) => work.delivery.subscriberId ?? []);
     const recipients = await this.recipients.lookUp(mail.scope, mail.campaign.topicIds, ids, now);
+    const fault = await this.#fieldFault(all);
+    const policy: SendingPolicy =
+      fault === null
+        ? await this.policies.of(mail.scope, mail.sender.domain, first.relay)
+        : { kind: 'broken', fault };
     const works = all.map(({ work }) => work);
     const { decided, undecided } = decide(works, recipients);
     const { going, held: waiting } = await admit(undecided, policy);
@@ -68,6 +73,16 @@ export class MailBatches {
     for (const ofMail of Map.groupBy(addressed, (one) => one.mail).values())
       prepared.push(...(await this.#make(ofMail, policy, now)));
     return prepared;
+  }
+
+  /**
+   * Why these mails would show nothing where their author wrote a merge tag. Asked after their recipients' values were read:
+   * an archived field does not come back by itself, so that it was active then if it is now.
+   */
+  async #fieldFault(all: readonly ComposableWork[]): Promise<string | null> {
+    const keys = new Set(all.flatMap(({ mail }) => mail.template.customKeys));
+    const [missing] = await this.fields.missingAmong(all[0]!.mail.scope, [...keys]);
+    return missing === undefined ? null : `{{ custom.${missing} }} names a custom field that is archived.`;
   }
 
   async #make(all: readonly Addressed[], policy: SendingPolicy, now: Date): Promise<PreparedDelivery[]> {

@@ -110,7 +110,7 @@ export const PROBLEM_TYPES = {
     status: 409,
     title: 'It is in use',
     description: 'Something that runs or is scheduled needs the resource.',
-    remedy: 'Stop or change what uses it, then try again.',
+    remedy: '`usedBy` names what uses it. Stop or change that, then try again.',
   },
   'idempotency-in-flight': {
     status: 409,
