@@ -115,7 +115,7 @@ export interface paths {
     head?: never;
     /**
      * Change a topic
-     * @description JSON merge-patch (RFC 7396). A change of doubleOptInEnabled applies to consents granted after it. The status cannot change while a scheduled or sending campaign uses the topic: 409 in-use.
+     * @description JSON merge-patch (RFC 7396). A change of doubleOptInEnabled applies to consents granted after it. The status cannot change while a campaign that is scheduled or under way or an active automation uses the topic: 409 in-use.
      *
      *     The key needs the scope `topics:write`.
      */
@@ -521,7 +521,7 @@ export interface paths {
     head?: never;
     /**
      * Change a segment
-     * @description JSON merge-patch (RFC 7396). New rules are evaluated at once. The status cannot change while a scheduled or sending campaign uses the segment: 409 in-use.
+     * @description JSON merge-patch (RFC 7396). New rules are evaluated at once. The status cannot change while a campaign that is scheduled or under way or an active automation uses the segment: 409 in-use.
      *
      *     The key needs the scope `segments:write`.
      */
@@ -1396,7 +1396,7 @@ export interface paths {
     post: operations['createSendingDomain'];
     /**
      * Remove the sending domain
-     * @description Refused while a campaign is sending. Its keys are deleted for good.
+     * @description Refused with 409 `in-use` while a campaign is scheduled or under way, or an active automation sends mail. Its keys are deleted for good.
      *
      *     The key needs the scope `sending_domains:write`.
      */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
 import type { KnownField, RuleCatalogue } from './rule-catalogue.js';
-import { parseRuleText, readRules, referencesIn } from './rule-reader.js';
+import { namedInRules, parseRuleText, readRules, referencesIn } from './rule-reader.js';
 import { FIELDS, ruleNodes } from '#testing/segment-rules';
 
 const segment = { leadsBack: false, conditions: 1, chain: 1 };
@@ -247,6 +247,36 @@ describe('rules', () => {
       campaignKeys: new Set(['C']),
       customFields: new Set(['f']),
     });
+  });
+
+  it('keep the topics, custom fields and options that they name, at any depth and in either case', () => {
+    const where = {
+      and: [
+        { not: { consent: { topicKey: 'APIT-1', status: ['SUBSCRIBED'] } } },
+        { field: 'custom.plan', op: 'in', value: ['PRO', 'team'] },
+        {
+          or: [
+            { field: 'custom.plan', op: 'eq', value: 'Straße' },
+            { field: 'custom.age', op: 'eq', value: 7 },
+          ],
+        },
+        { field: 'email', op: 'eq', value: 'free' },
+      ],
+    };
+    const text = JSON.stringify({ version: 1, where });
+    const topic = (key: string) => namedInRules(text, { kind: 'topic', key });
+    const custom = (key: string) => namedInRules(text, { kind: 'custom field', key });
+    const option = (key: string, ...values: string[]) => namedInRules(text, { kind: 'option', key, values });
+    expect([topic('APIT-1'), topic('APIT-11')]).toEqual([['APIT-1'], []]);
+    expect([custom('plan'), custom('age'), custom('email'), custom('pla')]).toEqual([
+      ['plan'],
+      ['age'],
+      [],
+      [],
+    ]);
+    expect(option('plan', 'pro', 'free', 'team', 'STRAẞE')).toEqual(['pro', 'team', 'STRAẞE']);
+    expect(option('age', 'pro', '7')).toEqual([]);
+    expect(namedInRules('no rules', { kind: 'topic', key: 'rules' })).toEqual([]);
   });
 
   it('never make the reader throw, whatever JSON they are', () => {

@@ -33,8 +33,6 @@ export interface RuleReferences {
   readonly campaignKeys: ReadonlySet<string>;
   readonly segmentKeys: ReadonlySet<string>;
   readonly customFields: ReadonlySet<string>;
-  /** By the key of a custom field: the texts that its values are compared with, folded. */
-  readonly options: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** Parses JSON, or returns the errors, whose paths begin with `root`. */
@@ -59,15 +57,9 @@ export function referencesIn(json: unknown): RuleReferences {
     segmentKey: new Set<string>(),
     field: new Set<string>(),
   };
-  const options = new Map<string, Set<string>>();
-  const open: unknown[] = [json];
-  while (open.length > 0) {
-    const next = open.pop();
-    if (typeof next !== 'object' || next === null) continue;
-    noteOptions(next, options);
-    for (const [name, value] of Object.entries(next)) {
-      if (typeof value === 'object') open.push(value);
-      else if (typeof value === 'string' && Object.hasOwn(found, name))
+  for (const object of objectsIn(json)) {
+    for (const [name, value] of Object.entries(object)) {
+      if (typeof value === 'string' && Object.hasOwn(found, name))
         found[name as keyof typeof found].add(value);
     }
   }
@@ -76,16 +68,18 @@ export function referencesIn(json: unknown): RuleReferences {
     campaignKeys: found.campaignKey,
     segmentKeys: found.segmentKey,
     customFields: new Set([...found.field].map(customKeyOf).filter((key) => key !== null)),
-    options,
   };
 }
 
-function noteOptions(condition: object, options: Map<string, Set<string>>): void {
-  const { field, value } = condition as { readonly field?: unknown; readonly value?: unknown };
-  const key = typeof field === 'string' ? customKeyOf(field) : null;
-  if (key === null) return;
-  const texts = (Array.isArray(value) ? value : [value]).filter((each) => typeof each === 'string');
-  options.set(key, new Set([...(options.get(key) ?? []), ...texts.map(folded)]));
+/** At any depth, the outermost first. */
+function* objectsIn(json: unknown): Generator<object> {
+  const open: unknown[] = [json];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    yield next;
+    for (const value of Object.values(next)) if (typeof value === 'object') open.push(value);
+  }
 }
 
 /**
@@ -100,17 +94,28 @@ export function namedInRules(
 ): readonly string[] {
   const parsed = parseRuleText(text);
   if ('errors' in parsed) return [];
-  const { topicKeys, customFields, options } = referencesIn(parsed.json);
+  const { topicKeys, customFields } = referencesIn(parsed.json);
   switch (wanted.kind) {
     case 'topic':
       return topicKeys.has(wanted.key) ? [wanted.key] : [];
     case 'custom field':
       return customFields.has(wanted.key) ? [wanted.key] : [];
     case 'option': {
-      const named = options.get(wanted.key) ?? new Set();
-      return wanted.values.filter((value) => named.has(folded(value)));
+      const compared = comparedWith(parsed.json, wanted.key);
+      return wanted.values.filter((value) => compared.has(folded(value)));
     }
   }
+}
+
+/** The texts, folded, that rules compare values of a custom field with. */
+function comparedWith(json: unknown, key: string): ReadonlySet<string> {
+  const texts: string[] = [];
+  for (const object of objectsIn(json)) {
+    const { field, value } = object as { readonly field?: unknown; readonly value?: unknown };
+    if (typeof field !== 'string' || customKeyOf(field) !== key) continue;
+    texts.push(...[value].flat().filter((each) => typeof each === 'string'));
+  }
+  return new Set(texts.map(folded));
 }
 
 export interface RuleReadingOptions {

@@ -32,6 +32,8 @@ interface Judgement {
   readonly segmentIds: Set<string>;
 }
 
+const NOT_ACTIVE = 'is not an active topic';
+
 /** Checks whether an automation can be activated; collects all faults. */
 @Injectable()
 export class AutomationChecks {
@@ -112,7 +114,8 @@ export class AutomationChecks {
     const { mail, topicKey } = namedIn(node);
     const inMail = mail === null ? {} : await this.mails.faults(scope, mail, mailRules);
     for (const [inner, fault] of Object.entries(inMail)) faults.add(`${path}.${inner}`, fault);
-    if (topicKey !== null) return (await this.#topic(judgement, topicKey, `${path}.topicKey`))?.id ?? null;
+    if (topicKey !== null)
+      return (await this.#activeTopic(judgement, topicKey, `${path}.topicKey`))?.id ?? null;
     if (automation.triggerTopicId === null)
       return faults.add(`${path}.topicKey`, 'is required where the automation has no triggerTopicId');
     return automation.triggerTopicId;
@@ -125,9 +128,10 @@ export class AutomationChecks {
     if (isOf(node, 'condition') || isOf(node, 'goal')) {
       if (rules !== null) await this.#judgeRules(judgement, rules, `${path}.rules`);
     } else if (isOf(node, 'topic_action')) {
-      const topic = topicKey === null ? null : await this.#topic(judgement, topicKey, `${path}.topicKey`);
-      if (topic !== null && topic.status !== 'ACTIVE' && node.config['action'] === 'subscribe')
-        faults.add(`${path}.topicKey`, 'is not an active topic');
+      const place = `${path}.topicKey`;
+      if (topicKey !== null && node.config['action'] === 'subscribe')
+        await this.#activeTopic(judgement, topicKey, place);
+      else if (topicKey !== null) await this.#topic(judgement, topicKey, place);
     } else if (isOf(node, 'segment_action')) {
       const segment =
         segmentKey === null ? null : await this.#segment(judgement, segmentKey, `${path}.segmentKey`);
@@ -156,9 +160,16 @@ export class AutomationChecks {
     return topic;
   }
 
+  /** One that people can be subscribed to, and get mail of. */
+  async #activeTopic(judgement: Judgement, key: string, path: string): Promise<NamedTopic | null> {
+    const topic = await this.#topic(judgement, key, path);
+    return topic === null || topic.status === 'ACTIVE' ? topic : judgement.faults.add(path, NOT_ACTIVE);
+  }
+
   async #topicById({ scope, faults, topicIds }: Judgement, id: string): Promise<void> {
     const [topic] = await this.topics.held(scope, [id]);
     if (topic === undefined) faults.add('triggerTopicId', 'is not a known topic');
+    else if (topic.status !== 'ACTIVE') faults.add('triggerTopicId', NOT_ACTIVE);
     else topicIds.add(topic.id);
   }
 

@@ -1,6 +1,6 @@
 import { TopicDeletionService, TopicsService } from '#audience';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AutomationsFixture, chain, contentJson, rules, trigger } from '../automations.fixture.js';
+import { AutomationsFixture, chain, contentJson, mail, rules, trigger } from '../automations.fixture.js';
 import type { AutomationFields } from '../automation.js';
 import { IncompleteAutomationError } from '../automation.errors.js';
 
@@ -162,6 +162,21 @@ describe('an active automation', () => {
       status: 'ACTIVE',
       edges: null,
     });
+  });
+
+  it('is for active topics only: nobody could join others, and no campaign goes to them', async () => {
+    const { scope, messaging } = fixture;
+    const topics = messaging.get(TopicsService);
+    const { id: triggerTopicId, topicKey } = await topics.create(scope, { name: 'Old', status: 'INACTIVE' });
+    const message = (path: string) => ({ path, message: `${path} is not an active topic.` });
+    await expect(
+      fixture.active(chain(trigger()), { triggerType: 'subscriber_joins_list', triggerTopicId }),
+    ).rejects.toMatchObject({ checks: [message('triggerTopicId')] });
+    await expect(fixture.active(chain(trigger(), mail('m', { topicKey })))).rejects.toMatchObject({
+      checks: [message('nodes[1].config.topicKey')],
+    });
+    await topics.update(scope, topicKey, { status: 'ACTIVE' });
+    await fixture.active(chain(trigger(), mail('m', { topicKey })));
   });
 
   it('keeps the topics that its rules ask for from being deleted', async () => {
