@@ -1863,6 +1863,9 @@ export interface components {
         'invoice.amount'?: string | null;
         'invoice.subtotal'?: string | null;
         'invoice.total'?: string | null;
+        'invoice.balance'?: string | null;
+        'invoice.credited'?: string | null;
+        'invoice.toPay'?: string | null;
         'invoice.download'?: string | null;
         'invoice.standing.open'?: string | null;
         'invoice.standing.overdue'?: string | null;
