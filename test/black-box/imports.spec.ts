@@ -59,7 +59,7 @@ describe('importing subscribers', () => {
     });
     const errors = await client.get(`/subscriber-imports/${id}/errors`);
     expect(errors.at('data')).toEqual([
-      { row: 2, email: 'nobody', errors: { email: 'is not an e-mail address' } },
+      { row: 2, line: 3, email: null, errors: { email: 'is not an e-mail address' } },
     ]);
     expect((await client.get('/subscribers/ada%40example.com')).body).toMatchObject({
       firstName: 'Ada',
@@ -145,9 +145,20 @@ describe('importing subscribers', () => {
       { 'columns[1]': 'is not a known column: plan' },
     ]);
     expect((await importCsv('firstName\nAda\n')).status).toBe(400);
-    expect((await importCsv('email\n', '', { 'content-type': 'text/csv; charset=iso-8859-1' })).status).toBe(
+    const inKlingon = await importCsv('email\n', '', { 'content-type': 'text/csv; charset=klingon' });
+    expect([inKlingon.status, inKlingon.at('detail')]).toEqual([
       415,
-    );
+      expect.stringContaining('The charset of the Content-Type is not known'),
+    ]);
+    const besideJson = await client.post('/subscriber-imports?onConflict=SKIP', {
+      rows: [{ email: 'ada@example.com' }],
+      topicKeys: [topicKey],
+      consent: { source: 'fair' },
+    });
+    expect([besideJson.status, besideJson.at('errors')]).toEqual([
+      400,
+      { onConflict: 'goes with CSV only: put it into the body' },
+    ]);
     const plain = await importCsv('email\n', '', { 'content-type': 'text/plain' });
     expect([plain.status, plain.at('detail')]).toEqual([
       415,

@@ -64,6 +64,7 @@ export {
   type ImportStatus,
   type ImportView,
 } from './imports/import.js';
+export { isCharset } from './imports/csv-text.js';
 export type { ColumnMapping } from './imports/import-columns.js';
 export { ImportQueued } from './imports/import.events.js';
 export { ImportRuns } from './imports/import-runs.service.js';
@@ -104,6 +105,7 @@ export {
   SUPPRESSION_REASONS,
   type SuppressionReason,
 } from './consents/subscriber-status.js';
+export { normalizedName } from './subscribers/person-name.js';
 export type { SubscriberPatch, SubscriberSource, SubscriberView } from './subscribers/subscriber.js';
 export { AudienceFeatures } from './plan/audience-features.js';
 export { LiveSubscribersQuery } from './plan/live-subscribers.query.js';

@@ -8,13 +8,20 @@ describe('A locale', () => {
     ['ZH-hant-tw', 'zh-Hant-TW'],
     [' pt-BR ', 'pt-BR'],
     ['iw', 'he'],
+    ['en_US', 'en-US'],
+    ['zh_CN', 'zh-CN'],
+    ['zh_Hant_TW', 'zh-Hant-TW'],
+    ['pt_BR.UTF-8', 'pt-BR'],
+    ['de_DE@euro', 'de-DE'],
   ])('%j is read as %s', (text, locale) => {
     expect(parseLocale(text)).toBe(locale);
   });
 
   it.each([
     '',
-    'de_AT',
+    'de_',
+    '_AT',
+    'C.UTF-8',
     'xx',
     'qqx',
     'german',

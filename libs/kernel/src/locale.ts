@@ -51,14 +51,20 @@ const timeZones = new LRUCache<string, boolean>({ max: 1_000, memoMethod: isKnow
 /** Norwegian is written as Bokmål unless a reader's translation says otherwise. */
 const NORWEGIAN = ['nb', 'no', 'nn'];
 
-/** A BCP 47 tag as it is usually written (`de-AT`, `zh-Hant`); null when it is none or its language is unknown. */
+/** What programs write after a POSIX locale: `de_DE.UTF-8`, `de_DE@euro`. */
+const POSIX_SUFFIX = /[.@].*$/s;
+
+/**
+ * A BCP 47 tag as it is usually written (`de-AT`, `zh-Hant`), also of a locale as POSIX and Java write it (`de_AT`); null when it
+ * is none or its language is unknown.
+ */
 export function parseLocale(text: string): string | null {
   return text.length > MAX_LOCALE_LENGTH ? null : locales.memo(text).locale;
 }
 
 function readLocale(text: string): string | null {
   try {
-    const locale = new Intl.Locale(text.trim());
+    const locale = new Intl.Locale(text.trim().replace(POSIX_SUFFIX, '').replaceAll('_', '-'));
     return languageNames.of(locale.language) === undefined ? null : locale.toString();
   } catch {
     return null;

@@ -2,12 +2,13 @@ import { Readable } from 'node:stream';
 import { Body, Get, Headers, Inject, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { type ImportContent, type ImportOptions, ImportsQuery, ImportsService } from '#audience';
+import { type ImportContent, type ImportOptions, ImportsQuery, ImportsService, isCharset } from '#audience';
 import type { ProjectScope } from '#kernel';
 import {
   API_PREFIX,
   ApiController,
   InScope,
+  invalidRequest,
   Operation,
   pageQuery,
   PLACES,
@@ -45,7 +46,7 @@ export class ImportsController {
     operationId: 'importSubscribers',
     summary: 'Import subscribers from CSV or a list',
     description:
-      'Send CSV of any size in UTF-8 with the options in the query, or JSON with up to 10 000 rows. ' +
+      'Send CSV of any size with the options in the query, or JSON with up to 10 000 rows. ' +
       'The rows are stored before the answer and applied after it: look at the import until it is COMPLETED.',
     scope: 'subscribers:write',
     query: importQuery,
@@ -61,7 +62,8 @@ export class ImportsController {
     @Body({ schema: importBody }) body: z.output<typeof importBody> | Readable,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<z.output<typeof acceptedImportView>> {
-    const { options, content } = body instanceof Readable ? csvImport(query, type, body) : jsonImport(body);
+    const { options, content } =
+      body instanceof Readable ? csvImport(query, type, body) : jsonImport(query, body);
     const accepted = await this.imports.accept(scope, options, content, endOf(reply));
     reply.header('location', `${API_PREFIX}/subscriber-imports/${accepted.id}`);
     return toAcceptedImportView(accepted);
@@ -100,7 +102,17 @@ interface SentImport {
   readonly content: ImportContent;
 }
 
-function jsonImport({ rows, ...options }: z.output<typeof importBody>): SentImport {
+function jsonImport(
+  query: z.output<typeof importQuery>,
+  { rows, ...options }: z.output<typeof importBody>,
+): SentImport {
+  const stray = Object.entries(query).filter(([, value]) => value !== undefined);
+  if (stray.length > 0) {
+    const errors = Object.fromEntries(
+      stray.map(([name]) => [name, 'goes with CSV only: put it into the body']),
+    );
+    throw invalidRequest(errors);
+  }
   return { options, content: { rows } };
 }
 
@@ -109,14 +121,16 @@ function csvImport(
   type: string | undefined,
   body: Readable,
 ): SentImport {
-  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type ?? '')?.[1]?.toLowerCase() ?? 'utf-8';
-  if (charset !== 'utf-8' && charset !== 'utf8' && charset !== 'us-ascii') {
-    throw new ProblemError('unsupported-media-type', { detail: 'Send CSV in UTF-8.' });
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type ?? '')?.[1] ?? 'utf-8';
+  if (!isCharset(charset)) {
+    const detail =
+      'The charset of the Content-Type is not known: utf-8, utf-16le, windows-1252 and others of https://encoding.spec.whatwg.org are.';
+    throw new ProblemError('unsupported-media-type', { detail });
   }
   const options = parseInput(csvImportOptions, optionsOf(query));
   // Keep the connection when a file is refused half-way, so that the client gets the answer.
   const csv = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
-  return { options, content: { csv } };
+  return { options, content: { csv, charset } };
 }
 
 /** Aborts when the answer is sent or the client disconnects. */

@@ -122,7 +122,10 @@ export const importView = z
 const importErrorView = z
   .object({
     row: int64.meta({ description: 'Counted from 1, without the header and empty lines.' }),
-    email: z.string().nullable(),
+    line: int64.nullable().meta({
+      description: 'The line of the file in which the row begins, counted from 1; null for a row of a list.',
+    }),
+    email: z.string().nullable().meta({ description: 'Null when the row has no valid address.' }),
     errors: z.record(z.string(), z.string()),
   })
   .meta({ id: 'ImportError' });
@@ -149,8 +152,9 @@ export function toImportView(found: ImportView): z.output<typeof importView> {
 
 export function toImportErrorView({
   row: number,
+  line,
   email,
   errors,
 }: ImportError): z.output<typeof importErrorView> {
-  return { row: number, email, errors: { ...boundedErrors(errors) } };
+  return { row: number, line, email, errors: { ...boundedErrors(errors) } };
 }

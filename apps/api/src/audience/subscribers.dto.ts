@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type SubscriberView, SUBSCRIBER_STATUSES } from '#audience';
+import { normalizedName, type SubscriberView, SUBSCRIBER_STATUSES } from '#audience';
 import { emailField, emailText, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
 import { proofFields } from './proof-fields.js';
 import { localeField, timeZoneField } from '../language-fields.js';
@@ -7,9 +7,14 @@ import { leftOut } from '../left-out.js';
 import { moment } from '../moment.js';
 import { line } from '../text-fields.js';
 
+const MAX_NAME = 50;
+
+/** Measured as it is stored. */
+const name = z.string().transform(normalizedName).pipe(line(MAX_NAME)).meta({ maxLength: MAX_NAME });
+
 const fields = {
-  firstName: line(50).nullish(),
-  lastName: line(50).nullish(),
+  firstName: name.nullish(),
+  lastName: name.nullish(),
   phone: line(20).nullish(),
   locale: localeField.nullish(),
   timeZone: timeZoneField.nullish(),

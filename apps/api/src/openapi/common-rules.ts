@@ -93,7 +93,11 @@ function shareProblems(
 }
 
 const STREAM_SCHEMAS: Readonly<Record<string, Schema>> = {
-  'text/csv': { type: 'string', description: 'CSV in UTF-8; its first row names the columns.' },
+  'text/csv': {
+    type: 'string',
+    description:
+      'CSV, in UTF-8 unless the charset of the Content-Type or a byte order mark says another encoding; its first row names the columns.',
+  },
 };
 
 /** Only JSON has a schema. */

@@ -1,9 +1,12 @@
-import { type CsvDelimiter, delimiterOf } from './csv-dialect.js';
+import { parseEmailAddress } from '#kernel';
+import { dialectOf } from './csv-dialect.js';
 
 /** One record of a CSV file: its cells, or the reason why it cannot be read. */
 export interface CsvRecord {
   readonly cells: readonly string[];
   readonly fault: string | null;
+  /** Its first line in the file, counted from 1. */
+  readonly line: number;
 }
 
 /** More than any field may have; longer cells are not kept. */
@@ -11,147 +14,263 @@ const MAX_CELL = 100_000;
 const MAX_RECORD = 1_000_000;
 /** The most characters of the first line. */
 const MAX_HEAD = 1_000_000;
+/** So many separators, with an address in its place, make a line of a note a row: fewer may be a coincidence. */
+const TELLING_SEPARATORS = 2;
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 const QUOTE = 34;
+const LINE_BREAK = /\r\n|\n|\r/;
+const LINE_BREAKS = new RegExp(LINE_BREAK, 'g');
 
 const TOO_LONG = 'has a cell that is too long';
 const UNCLOSED = 'has an unclosed quote';
 const AFTER_QUOTE = 'has text after a closing quote';
 
-/** The reader's position in a cell; `closed`: after a quote that ends the cell or is the first of a doubled one. */
-type Place = 'start' | 'plain' | 'quoted' | 'closed';
+/** What the quotes make of a record; `end`: the position behind it, or where its fault shows. */
+interface QuotedRecord {
+  readonly cells: readonly string[];
+  readonly fault: string | null;
+  readonly end: number;
+  /** The position of the cell with the fault. */
+  readonly cellStart: number;
+  readonly isMultiline: boolean;
+}
+
+/** What a row looks like. */
+interface RowShape {
+  readonly cells: number;
+  /** The column of the address; -1: none. */
+  readonly addressAt: number;
+}
+
+/** `isOfFirstLine`: the lines behind the first are records of their own. */
+interface RecordFault {
+  readonly text: string;
+  readonly isOfFirstLine: boolean;
+}
+
+const STRAY_QUOTE: RecordFault = {
+  text: 'has a stray quote: the lines after it were read as rows of their own',
+  isOfFirstLine: true,
+};
 
 /**
- * Reads CSV (RFC 4180) as it arrives, piece by piece, and keeps no more than one record of it. Cells are separated
- * by `,`, `;` or tab, whichever the first line has most of; records by CRLF, LF or CR. Records without any text
- * are left out.
+ * Reads CSV (RFC 4180) as it arrives, piece by piece, and keeps no more than one record of it. Cells are separated as
+ * `dialectOf` says, records by CRLF, LF or CR. Records without any text are left out.
  *
- * csv-parse 7 takes text behind a closing quote, or a record that is too long, for the end of what can be read: all rows
- * behind it are lost, where this one goes on with the next. It takes 4 µs of CPU a row of ten cells, this one 0.6.
+ * A stray quote opens a cell that swallows the rows behind it. So where the quotes of a record cannot be right, or a quoted
+ * cell holds rows, only its first line is at fault, and reading goes on with the second. csv-parse 7 and papaparse 5 end there,
+ * or lose all rows up to the next quote without a word when told to relax; neither reads them again.
  */
 export class CsvReader {
-  #delimiter: CsvDelimiter | null = null;
-  #delimiterCode = 0;
-  #head = '';
-  #place: Place = 'start';
-  #cell = '';
-  #cells: string[] = [];
-  #length = 0;
-  #fault: string | null = null;
-  #afterReturn = false;
+  #text = '';
+  /** Nothing is read before the text is so long: what is read again stays in proportion to what came. */
+  #wanted = 0;
+  #delimiter: string | null = null;
+  #shape: RowShape | null = null;
+  #line = 1;
+  /** In a line that is too long to keep. */
+  #isSkipping = false;
   #records: CsvRecord[] = [];
 
-  /** The records that end in the next piece of text. */
+  /** `open` gets the first record and returns the column of the address; the other records need as many cells. */
+  constructor(private readonly open: (header: CsvRecord) => number) {}
+
+  /** The line that the next piece goes on with. */
+  get line(): number {
+    return this.#line + breaksIn(this.#text);
+  }
+
+  /** The records behind the header that end in the next piece of text. */
   push(text: string): CsvRecord[] {
-    if (this.#delimiter !== null) this.#read(text);
-    else this.#readHead(text, false);
-    return this.#taken();
+    // Joined, since `+` makes a string of two parts, of which each character is slow to get.
+    this.#text = this.#text === '' ? text : [this.#text, text].join('');
+    return this.#text.length < this.#wanted ? [] : this.#read(false);
   }
 
-  /** The last record, if the text does not end with a line break. */
+  /** The remaining records. */
   end(): CsvRecord[] {
-    if (this.#delimiter === null) this.#readHead('', true);
-    if (this.#place === 'quoted') this.#fault ??= UNCLOSED;
-    if (this.#place !== 'start' || this.#cells.length > 0) this.#endRecord();
-    return this.#taken();
+    return this.#read(true);
   }
 
-  #taken(): CsvRecord[] {
+  #read(isAll: boolean): CsvRecord[] {
+    if (this.#delimiter === null) this.#readHead(isAll);
+    let at = 0;
+    while (this.#delimiter !== null && at < this.#text.length) {
+      const end = this.#isSkipping ? this.#endLine(at, isAll) : this.#readRecord(at, this.#delimiter, isAll);
+      if (end === null) break;
+      at = end;
+    }
+    this.#text = this.#text.slice(at);
+    this.#wanted = this.#text.length * 2;
     const records = this.#records;
     this.#records = [];
     return records;
   }
 
-  #readHead(text: string, isAll: boolean): void {
-    this.#head += text;
-    this.#delimiter = delimiterOf(this.#head, isAll || this.#head.length > MAX_HEAD);
-    if (this.#delimiter === null) return;
-    this.#delimiterCode = this.#delimiter.charCodeAt(0);
-    const head = this.#head;
-    this.#head = '';
-    this.#read(head);
+  #readHead(isAll: boolean): void {
+    const dialect = dialectOf(this.#text, isAll || this.#text.length > MAX_HEAD);
+    if (dialect === null) return;
+    this.#delimiter = dialect.delimiter;
+    this.#line += breaksIn(this.#text.slice(0, dialect.hintLength));
+    this.#text = this.#text.slice(dialect.hintLength);
   }
 
-  #read(text: string): void {
-    let at = 0;
-    while (at < text.length) {
-      if (this.#place === 'quoted') at = this.#readQuoted(text, at);
-      else if (this.#place === 'plain') at = this.#readPlain(text, at);
-      else at = this.#readEdge(text, at);
+  /** Returns the position behind the record, or behind its first line; null when more text must come. */
+  #readRecord(from: number, delimiter: string, isAll: boolean): number | null {
+    const read = quotedRecord(this.#text, from, delimiter, isAll);
+    if (read === null) return null;
+    const lines = read.isMultiline ? this.#text.slice(from, read.end).split(LINE_BREAK) : [];
+    const fault = this.#faultOf(read, lines, delimiter);
+    this.#add(read.cells, fault?.text ?? null);
+    if (fault?.isOfFirstLine === true) return this.#endLine(from, isAll);
+    this.#line += Math.max(1, lines.length - 1);
+    return read.end;
+  }
+
+  /** Returns the position behind the line, or how far it is known; null when more text must come. */
+  #endLine(from: number, isAll: boolean): number | null {
+    const found = firstBreak(this.#text, from);
+    this.#isSkipping = true;
+    if (found === null) return this.#text.length;
+    // Perhaps half of a CRLF.
+    if (!isAll && found.end === this.#text.length && this.#text.endsWith('\r')) {
+      return found.start === from ? null : found.start;
     }
+    this.#isSkipping = false;
+    this.#line += 1;
+    return found.end;
   }
 
-  /** At the first character of a cell, or behind a quote. */
-  #readEdge(text: string, at: number): number {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) {
-      // A doubled quote is a quote in the text.
-      if (this.#place === 'closed') this.#add('"');
-      this.#place = 'quoted';
-      this.#afterReturn = false;
-      return at + 1;
+  #add(cells: readonly string[], fault: string | null): void {
+    if (fault === null && cells.every((cell) => cell === '')) return;
+    const record = { cells, fault, line: this.#line };
+    if (this.#shape !== null) this.#records.push(record);
+    else this.#shape = { cells: cells.length, addressAt: this.open(record) };
+  }
+
+  #faultOf(read: QuotedRecord, lines: readonly string[], delimiter: string): RecordFault | null {
+    if (read.fault !== null) {
+      return read.isMultiline ? STRAY_QUOTE : { text: read.fault, isOfFirstLine: true };
     }
-    if (this.#isEnd(code)) return this.#endCell(code, at);
-    if (this.#place === 'closed') this.#fault ??= AFTER_QUOTE;
-    this.#afterReturn = false;
-    this.#place = 'plain';
-    return at;
-  }
-
-  #readPlain(text: string, from: number): number {
-    let at = from;
-    while (at < text.length && !this.#isEnd(text.charCodeAt(at))) at += 1;
-    this.#add(text.slice(from, at));
-    return at < text.length ? this.#endCell(text.charCodeAt(at), at) : at;
-  }
-
-  #readQuoted(text: string, from: number): number {
-    const quote = text.indexOf('"', from);
-    this.#add(text.slice(from, quote === -1 ? text.length : quote));
-    if (quote === -1) return text.length;
-    this.#place = 'closed';
-    return quote + 1;
-  }
-
-  #isEnd(code: number): boolean {
-    return code === this.#delimiterCode || code === LINE_FEED || code === CARRIAGE_RETURN;
-  }
-
-  /** Returns the next position. */
-  #endCell(code: number, at: number): number {
-    if (code === LINE_FEED && this.#afterReturn) {
-      this.#afterReturn = false;
-      return at + 1;
+    if (this.#shape === null || read.cells.every((cell) => cell === '')) return null;
+    const { cells, addressAt } = this.#shape;
+    const count = read.cells.length === cells ? null : `has ${read.cells.length} cells instead of ${cells}`;
+    if (!read.isMultiline) return count === null ? null : { text: count, isOfFirstLine: false };
+    const span = `lines ${this.#line} to ${this.#line + lines.length - (lines.at(-1) === '' ? 2 : 1)}`;
+    const others = lines.slice(1).filter((line) => line !== '');
+    if (count !== null || !isAddress(read.cells[addressAt] ?? '')) {
+      if (others.some((line) => line.split(delimiter).some(isAddress))) return STRAY_QUOTE;
+      return count === null ? null : { text: `${count}, in ${span}`, isOfFirstLine: false };
     }
-    this.#afterReturn = code === CARRIAGE_RETURN;
-    if (code === this.#delimiterCode) this.#closeCell();
-    else this.#endRecord();
-    return at + 1;
+    const rows = others.filter((line) => looksLikeRow(line, this.#shape!, delimiter));
+    const isLastTelling = cells > TELLING_SEPARATORS && rows.at(-1) === others.at(-1);
+    const hasRows = rows.length > 0 && (isLastTelling || rows.length * 2 > others.length);
+    if (!hasRows || !looksLikeRow(lines[0]!, this.#shape, delimiter)) return null;
+    // The last line has the closing quote, which may be as stray as the first.
+    const whole = rows.filter((line) => line !== others.at(-1));
+    if (whole.length * (cells - 1) >= TELLING_SEPARATORS) return STRAY_QUOTE;
+    return { text: `may be several rows and a stray quote: left out, in ${span}`, isOfFirstLine: false };
   }
+}
 
-  #add(text: string): void {
-    this.#length += text.length;
-    if (this.#cell.length + text.length > MAX_CELL || this.#length > MAX_RECORD) this.#fault ??= TOO_LONG;
-    if (this.#fault === null) this.#cell += text;
+/** The record at `from`, by its quotes; null when it does not end in `text` and more may come. */
+function quotedRecord(text: string, from: number, delimiter: string, isAll: boolean): QuotedRecord | null {
+  const delimiterCode = delimiter.charCodeAt(0);
+  const cells: string[] = [];
+  let isMultiline = false;
+  let at = from;
+  for (;;) {
+    let end = at;
+    let fault: string | null = null;
+    if (text.charCodeAt(at) === QUOTE) {
+      const cell = quotedCell(text, at, isAll);
+      if (cell === null) return null;
+      ({ end, fault } = cell);
+      isMultiline ||= hasBreak(fault === null ? cell.value : text.slice(at, end));
+      if (fault === null && end < text.length && !isEnd(text.charCodeAt(end), delimiterCode))
+        fault = AFTER_QUOTE;
+      cells.push(cell.value);
+    } else {
+      while (end < text.length && !isEnd(text.charCodeAt(end), delimiterCode)) end += 1;
+      if (end - at > MAX_CELL) fault = TOO_LONG;
+      cells.push(text.slice(at, end));
+    }
+    if (end - from > MAX_RECORD) fault ??= TOO_LONG;
+    if (fault !== null) return { cells: cells.slice(0, -1), fault, end, cellStart: at, isMultiline };
+    const isAtEnd = end === text.length;
+    if (isAtEnd && !isAll) return null;
+    const code = text.charCodeAt(end);
+    const cellStart = at;
+    at = end + 1;
+    if (!isAtEnd && code === delimiterCode) continue;
+    if (code === CARRIAGE_RETURN && at === text.length && !isAll) return null;
+    if (code === CARRIAGE_RETURN && text.charCodeAt(at) === LINE_FEED) at += 1;
+    return { cells, fault: null, end: Math.min(at, text.length), cellStart, isMultiline };
   }
+}
 
-  #closeCell(): void {
-    if (this.#fault === null) this.#cells.push(this.#cell);
-    this.#cell = '';
-    this.#place = 'start';
-    // A delimiter weighs too, or a record of nothing else would have no bound.
-    this.#length += 1;
-    if (this.#length > MAX_RECORD) this.#fault ??= TOO_LONG;
-  }
+function isEnd(code: number, delimiterCode: number): boolean {
+  return code === delimiterCode || code === LINE_FEED || code === CARRIAGE_RETURN;
+}
 
-  #endRecord(): void {
-    this.#closeCell();
-    const isEmpty = this.#fault === null && this.#cells.every((cell) => cell === '');
-    if (!isEmpty) this.#records.push({ cells: this.#cells, fault: this.#fault });
-    this.#cells = [];
-    this.#length = 0;
-    this.#fault = null;
+interface QuotedCell {
+  readonly value: string;
+  readonly fault: string | null;
+  /** The position behind it. */
+  readonly end: number;
+}
+
+/** Null when the closing quote may still come. */
+function quotedCell(text: string, from: number, isAll: boolean): QuotedCell | null {
+  const most = from + MAX_CELL;
+  let value = '';
+  let part = from + 1;
+  for (;;) {
+    const quote = text.indexOf('"', part);
+    const isUnclosed = quote === -1 && isAll && text.length <= most;
+    if (isUnclosed) return { value, fault: UNCLOSED, end: text.length };
+    if (quote > most || (quote === -1 && text.length > most)) {
+      return { value, fault: TOO_LONG, end: most };
+    }
+    if (quote === -1 || (quote + 1 === text.length && !isAll)) return null;
+    value += text.slice(part, quote);
+    if (text.charCodeAt(quote + 1) !== QUOTE) return { value, fault: null, end: quote + 1 };
+    value += '"';
+    part = quote + 2;
   }
+}
+
+/** Whether the line is a row as it stands, or was one before a stray quote came into it. */
+function looksLikeRow(line: string, { cells, addressAt }: RowShape, delimiter: string): boolean {
+  if (!line.includes('@')) return false;
+  const readings = [line.split(delimiter), cellsOfLine(line, delimiter)];
+  return readings.some((row) => row.length === cells && isAddress(row[addressAt] ?? ''));
+}
+
+/** The cells of a line by its quotes, as far as these are closed. */
+function cellsOfLine(line: string, delimiter: string): readonly string[] {
+  const read = quotedRecord(line, 0, delimiter, true);
+  if (read === null || read.fault === null) return read?.cells ?? [];
+  return [...read.cells, ...line.slice(read.cellStart).split(delimiter)];
+}
+
+/** Whether the cell is an address, or was one before a stray quote came into it. */
+function isAddress(cell: string): boolean {
+  return cell.includes('@') && 'address' in parseEmailAddress(cell.replaceAll('"', ''));
+}
+
+function firstBreak(text: string, from: number): { readonly start: number; readonly end: number } | null {
+  LINE_BREAKS.lastIndex = from;
+  const found = LINE_BREAKS.exec(text);
+  return found === null ? null : { start: found.index, end: found.index + found[0].length };
+}
+
+function hasBreak(text: string): boolean {
+  return text.includes('\n') || text.includes('\r');
+}
+
+function breaksIn(text: string): number {
+  return text.match(LINE_BREAKS)?.length ?? 0;
 }

@@ -1,53 +1,47 @@
 import { CsvReader, type CsvRecord } from './csv-reader.js';
+import { textDecoder } from './csv-text.js';
 import { acceptedColumns, type ColumnRules, type ImportBatch } from './import-batch.js';
 import { chooseColumns, type ColumnTarget } from './import-columns.js';
 import { ImportNotReadableError } from './import.errors.js';
 import { checkedRow } from './import-row.js';
 import type { CheckedRow } from './import.js';
 
+const UTF_16 = 'send Content-Type: text/csv; charset=utf-16le if it is UTF-16 without a byte order mark';
+
 /**
- * The rows of a CSV file in UTF-8, as its bytes arrive; the first batch comes with the header. Throws
- * ImportNotReadableError, DomainValidationError.
+ * The rows of a CSV file as its bytes arrive; the first batch comes with the header. Throws ImportNotReadableError,
+ * DomainValidationError.
  */
 export async function* csvRows(
   body: AsyncIterable<Uint8Array>,
+  charset: string,
   rules: ColumnRules,
 ): AsyncGenerator<ImportBatch> {
-  // Takes the byte order mark away.
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  const reader = new CsvReader();
   const table = new CsvTable(rules);
-  const decoded = (bytes?: Uint8Array): string => {
-    try {
-      return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
-    } catch {
-      throw new ImportNotReadableError({ body: `is not UTF-8, somewhere after row ${table.lastRow}` });
-    }
-  };
-  for await (const bytes of body) yield* table.take(reader.push(decoded(bytes)));
-  yield* table.take(reader.push(decoded()));
-  yield* table.take(reader.end());
+  const reader = new CsvReader((header) => table.open(header));
+  const decoded = textDecoder(charset, () => reader.line);
+  for await (const bytes of body) yield* table.batch(reader.push(decoded(bytes)));
+  yield* table.batch(reader.push(decoded()));
+  yield* table.batch(reader.end());
   table.refuseEmpty();
 }
 
 /** Numbers the records after the header and knows the field of each column. */
 class CsvTable {
   #columns: readonly ColumnTarget[] | null = null;
-  lastRow = 0;
+  #lastRow = 0;
 
   constructor(private readonly rules: ColumnRules) {}
 
-  *take(records: readonly CsvRecord[]): Generator<ImportBatch> {
-    let rest = records;
-    if (this.#columns === null) {
-      const header = records[0];
-      if (header === undefined) return;
-      this.#columns = columnsOf(header, this.rules);
-      rest = records.slice(1);
-      yield { columns: this.#columns, rows: [] };
-    }
+  /** Reads the names of the columns and returns the place of the address. */
+  open(header: CsvRecord): number {
+    this.#columns = columnsOf(header, this.rules);
+    return this.#columns.indexOf('email');
+  }
+
+  *batch(records: readonly CsvRecord[]): Generator<ImportBatch> {
     const columns = this.#columns;
-    if (rest.length > 0) yield { columns, rows: rest.map((record) => this.#staged(columns, record)) };
+    if (columns !== null) yield { columns, rows: records.map((record) => this.#checked(columns, record)) };
   }
 
   refuseEmpty(): void {
@@ -56,14 +50,11 @@ class CsvTable {
     }
   }
 
-  #staged(columns: readonly ColumnTarget[], { cells, fault }: CsvRecord): CheckedRow {
-    this.lastRow += 1;
-    const row = this.lastRow;
-    const reason =
-      fault ??
-      (cells.length === columns.length ? null : `has ${cells.length} cells instead of ${columns.length}`);
-    if (reason !== null) return { row, emailKey: null, cells: [], fault: reason, newSubscriber: null };
-    return checkedRow(columns, this.rules.definitions, row, cells);
+  #checked(columns: readonly ColumnTarget[], { cells, fault, line }: CsvRecord): CheckedRow {
+    this.#lastRow += 1;
+    const place = { row: this.#lastRow, line };
+    if (fault !== null) return { ...place, emailKey: null, cells: [], fault, newSubscriber: null };
+    return checkedRow(columns, this.rules.definitions, place, cells);
   }
 }
 
@@ -72,6 +63,9 @@ function columnsOf(
   { mapping, definitions }: ColumnRules,
 ): readonly ColumnTarget[] {
   if (fault !== null) throw new ImportNotReadableError({ columns: fault });
+  if (cells.some((cell) => cell.includes('\0'))) {
+    throw new ImportNotReadableError({ body: `has NUL characters in its first row: ${UTF_16}` });
+  }
   const chosen = chooseColumns(cells, mapping, definitions, (index) => `columns[${index}]`);
   if (chosen.targets.includes('email')) return acceptedColumns(chosen);
   const missing = { columns: 'has no email: the first row must name the columns' };

@@ -80,6 +80,6 @@ export class ImportDecisions {
   }
 }
 
-function noteOf({ row, address }: ReadRow, errors: FaultyRow['errors']): FaultyRow {
-  return { row, email: address.value, emailKey: address.key, errors };
+function noteOf({ row, line, address }: ReadRow, errors: FaultyRow['errors']): FaultyRow {
+  return { row, line, email: address.value, emailKey: address.key, errors };
 }

@@ -8,65 +8,67 @@ import {
 } from '#kernel';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { applyCustomFields } from '../custom-fields/custom-field-values.js';
+import { normalizedName } from '../subscribers/person-name.js';
 import { NO_FIELDS } from '../subscribers/subscriber.js';
 import { type ColumnTarget, customFieldOf } from './import-columns.js';
-import { type CheckedRow, type StagedRow, type StagedSubscriber, WHOLE_ROW } from './import.js';
+import {
+  type CheckedRow,
+  type ImportError,
+  type RowPlace,
+  type StagedRow,
+  type StagedSubscriber,
+  WHOLE_ROW,
+} from './import.js';
 
 /** The fields of a row. Fields that it does not have are absent; null clears. */
-export interface ReadRow {
-  readonly row: number;
+export interface ReadRow extends RowPlace {
   readonly address: EmailAddress;
   readonly fields: { readonly [Field in keyof typeof READERS]?: string | null };
   readonly customFields: Readonly<Record<string, unknown>>;
 }
 
 /** A row that cannot be applied. */
-export interface FaultyRow {
-  readonly row: number;
-  readonly email: string | null;
+export interface FaultyRow extends ImportError {
   readonly emailKey: string | null;
-  readonly errors: Readonly<Record<string, string>>;
 }
 
 /** The values of cells, and all errors in them. */
-interface ReadCells extends Omit<ReadRow, 'row' | 'address'> {
+interface ReadCells extends Omit<ReadRow, keyof RowPlace | 'address'> {
   readonly address: EmailAddress | null;
   readonly errors: Readonly<Record<string, string>>;
 }
 
 /** The same rules as in the API. */
 const READERS = {
-  firstName: (text: string) => boundedText(text, 50),
-  lastName: (text: string) => boundedText(text, 50),
+  firstName: (text: string) => boundedText(normalizedName(text), 50),
+  lastName: (text: string) => boundedText(normalizedName(text), 50),
   phone: (text: string) => boundedText(text, 20),
   locale: localeOf,
   timeZone: timeZoneOf,
 };
 const CONTROL = /\p{Cc}/u;
-/** RFC 5321 §4.5.3.1.3: longer text is not an address and is not shown. */
-const SHOWN_ADDRESS = 254;
 
 /** Checks a new row: its address, and the subscriber to create when nobody has the address. */
 export function checkedRow(
   columns: readonly ColumnTarget[],
   definitions: readonly CustomFieldDefinition[],
-  row: number,
+  place: RowPlace,
   cells: readonly unknown[],
 ): CheckedRow {
   const read = readCells(columns, cells);
   const emailKey = read.address?.key ?? null;
-  return { row, emailKey, cells, fault: null, newSubscriber: newSubscriberOf(read, definitions) };
+  return { ...place, emailKey, cells, fault: null, newSubscriber: newSubscriberOf(read, definitions) };
 }
 
 /** Reads the cells of a row, and reports all errors at once. */
 export function readRow(columns: readonly ColumnTarget[], staged: StagedRow): ReadRow | FaultyRow {
-  const { row, emailKey, cells, fault } = staged;
-  if (fault !== null)
-    return { row, email: shownAddress(columns, cells), emailKey, errors: { [WHOLE_ROW]: fault } };
+  const { row, line, emailKey, cells, fault } = staged;
+  if (fault !== null) return { row, line, email: null, emailKey, errors: { [WHOLE_ROW]: fault } };
   const { address, fields, customFields, errors } = readCells(columns, cells);
-  if (address === null || hasAny(errors))
-    return { row, email: shownAddress(columns, cells), emailKey, errors };
-  return { row, address, fields, customFields };
+  // Of a cell that is not an address nobody can say to whom it belongs, so that no erasure would find it.
+  if (address === null) return { row, line, email: null, emailKey, errors };
+  if (hasAny(errors)) return { row, line, email: address.value, emailKey, errors };
+  return { row, line, address, fields, customFields };
 }
 
 /** Whether the row can be applied. */
@@ -94,7 +96,11 @@ function readCells(columns: readonly ColumnTarget[], cells: readonly unknown[]):
     if (target === null || target === 'email' || isNothing(value)) return;
     const key = customFieldOf(target);
     if (key !== null) customFields[key] = value;
-    else fields[target] = fieldOf(target as keyof typeof READERS, value, errors);
+    else {
+      const read = fieldOf(target as keyof typeof READERS, value, errors);
+      // A name of quotes alone.
+      if (read !== '') fields[target] = read;
+    }
   });
   return { address, fields, customFields, errors };
 }
@@ -148,11 +154,4 @@ function localeOf(text: string): ReadText {
 function timeZoneOf(text: string): ReadText {
   const value = text.trim();
   return isTimeZone(value) ? { value } : { fault: TIME_ZONE_FAULT };
-}
-
-function shownAddress(columns: readonly ColumnTarget[], cells: readonly unknown[]): string | null {
-  const value = emailOf(columns, cells);
-  if (typeof value !== 'string') return null;
-  const text = value.trim().slice(0, SHOWN_ADDRESS);
-  return text.replaceAll(/\p{Cc}/gu, '\ufffd').toWellFormed();
 }

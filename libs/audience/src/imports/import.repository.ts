@@ -56,11 +56,12 @@ export class ImportRepository {
       if (notes.length > 0) {
         // A template: one parameter for each row would make a new statement for each number of rows.
         await sql`
-          insert into audience.import_errors (import_id, environment_id, row_number, email, email_key, errors)
-          select ${importId}, ${scope.environmentId}, n.row_number, n.email, n.email_key, n.errors::jsonb
-          from unnest(${notes.map(({ row }) => row)}::bigint[], ${notes.map(({ email }) => email)}::text[],
-            ${notes.map(({ emailKey }) => emailKey)}::text[], ${notes.map(({ errors }) => JSON.stringify(errors))}::text[])
-            as n(row_number, email, email_key, errors)
+          insert into audience.import_errors (import_id, environment_id, row_number, line, email, email_key, errors)
+          select ${importId}, ${scope.environmentId}, n.row_number, n.line, n.email, n.email_key, n.errors::jsonb
+          from unnest(${notes.map(({ row }) => row)}::bigint[], ${notes.map(({ line }) => line)}::bigint[],
+            ${notes.map(({ email }) => email)}::text[], ${notes.map(({ emailKey }) => emailKey)}::text[],
+            ${notes.map(({ errors }) => JSON.stringify(errors))}::text[])
+            as n(row_number, line, email, email_key, errors)
           returning row_number
         `.execute(tables);
       }

@@ -83,10 +83,17 @@ export class Import {
   }
 }
 
-/** The errors and notes about one row. */
-export interface ImportError {
+/** A row's place in what was sent. */
+export interface RowPlace {
   /** Counted from 1, without the header and empty lines. */
   readonly row: number;
+  /** The line of the file in which it begins, counted from 1; null in a list. */
+  readonly line: number | null;
+}
+
+/** The errors and notes about one row. */
+export interface ImportError extends RowPlace {
+  /** Null where the row has no valid address. */
   readonly email: string | null;
   /** Column → the error, or why the row was skipped; `row` for the whole row. */
   readonly errors: Readonly<Record<string, string>>;
@@ -98,8 +105,7 @@ export interface StagedSubscriber extends SubscriberFields {
 }
 
 /** A row that waits for the worker. */
-export interface StagedRow {
-  readonly row: number;
+export interface StagedRow extends RowPlace {
   /** The key that all spellings of an address share; null when the address is not valid. */
   readonly emailKey: string | null;
   /** One value for each column, as received: text, or JSON values. Empty text counts as no value, null clears. */

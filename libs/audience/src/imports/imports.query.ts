@@ -40,7 +40,7 @@ export class ImportsQuery {
       const { rows } = await sql<Counted<ImportError>>`
         select n.total, e.* from (select ${totalOf(request, sql`(select count(*) ${matching})`)} as total) n
         left join (
-          select row_number as "row", email, errors, ${ROWS_IN_ORDER.place} as place
+          select row_number as "row", line, email, errors, ${ROWS_IN_ORDER.place} as place
           ${matching} and ${ROWS_IN_ORDER.isBehind(request)} order by ${ROWS_IN_ORDER.by} ${limitOf(request)}
         ) e on true
         order by e."row"

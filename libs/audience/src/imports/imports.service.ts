@@ -21,9 +21,9 @@ export interface ImportOptions {
   readonly mapping: ColumnMapping;
 }
 
-/** A CSV file as its bytes arrive, or a list. */
+/** A CSV file as its bytes arrive, with the encoding that it has unless a byte order mark says another; or a list. */
 export type ImportContent =
-  | { readonly csv: AsyncIterable<Uint8Array> }
+  | { readonly csv: AsyncIterable<Uint8Array>; readonly charset: string }
   | { readonly rows: readonly JsonRow[] };
 
 interface OpenedImport {
@@ -80,7 +80,8 @@ export class ImportsService {
     const errors = topicKeyFaults([...topics.values()], topicKeys);
     const rules: ColumnRules = { mapping, definitions: await this.customFields.definitions(scope) };
     if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
-    const batches = 'csv' in content ? csvRows(content.csv, rules) : [jsonRows(content.rows, rules)];
+    const batches =
+      'csv' in content ? csvRows(content.csv, content.charset, rules) : [jsonRows(content.rows, rules)];
     return { batches, definitionsDigest: definitionsDigest(rules.definitions) };
   }
 

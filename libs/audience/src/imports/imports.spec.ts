@@ -18,6 +18,9 @@ import { ImportsQuery } from './imports.query.js';
 import { type ImportContent, type ImportOptions, ImportsService } from './imports.service.js';
 import { RemoveOldImports } from './remove-old-imports.task.js';
 
+const notUtf8 = (line: number) =>
+  `is not UTF-8, in line ${line} or behind it: name its encoding, as in Content-Type: text/csv; charset=windows-1252`;
+
 describe('an import', () => {
   let fixture: AudienceFixture;
   let scope: ProjectScope;
@@ -33,9 +36,11 @@ describe('an import', () => {
     news = await fixture.topic(scope);
   });
 
-  const csv = (...pieces: readonly (string | Buffer)[]): ImportContent => ({
+  const encoded = (charset: string, ...pieces: readonly (string | Buffer)[]): ImportContent => ({
     csv: Readable.from(pieces.map((piece) => Buffer.from(piece))),
+    charset,
   });
+  const csv = (...pieces: readonly (string | Buffer)[]) => encoded('utf-8', ...pieces);
 
   function accept(content: ImportContent, options: Partial<ImportOptions> = {}): Promise<ImportView> {
     const {
@@ -252,8 +257,8 @@ describe('an import', () => {
     );
     expect(ended.counts).toEqual({ total: 4, created: 2, updated: 0, skipped: 2, failed: 0 });
     expect(await errorsOf(ended)).toEqual([
-      [1, { row: 'has the address of row 4, which counts' }],
-      [3, { row: 'has the address of row 4, which counts' }],
+      [1, { row: 'has the address of row 4 in line 5, which counts' }],
+      [3, { row: 'has the address of row 4 in line 5, which counts' }],
     ]);
     expect(await find('ada@example.com')).toMatchObject({ firstName: 'C' });
   });
@@ -288,6 +293,94 @@ describe('an import', () => {
       [9, { row: 'has text after a closing quote' }],
     ]);
     expect(await find('ken@example.com')).toMatchObject({ customFields: { age: 41 } });
+  });
+
+  it('loses nobody to a stray quote, and names the line of the file', async () => {
+    await makeField('note', 'LONG_TEXT');
+    const people = Array.from({ length: 60 }, (_, n) => `big${n}@d.example,First${n},Note ${n}`);
+    people[10] = 'big10@d.example,"First10,Note 10';
+    people[30] = 'big30@d.example,First30,"Note 30';
+    people[57] = 'big57@d.example,First57,Note 57"';
+    const ended = await run(csv(`email,firstName,note\n\n${people.join('\n')}\n`));
+    expect(ended).toMatchObject({ status: 'COMPLETED', counts: { total: 60, created: 58, failed: 2 } });
+    const { items } = await fixture.get(ImportsQuery).errors(scope, ended.id, { page: 0, size: 10 });
+    expect(items.map(({ row, line, email }) => [row, line, email])).toEqual([
+      [11, 13, null],
+      [31, 33, null],
+    ]);
+    expect(await find('big29@d.example')).toMatchObject({ customFields: { note: 'Note 29' } });
+    expect(await find('big56@d.example')).toMatchObject({ firstName: 'First56' });
+  });
+
+  it('keeps a note of 10 000 characters on many lines as it is', async () => {
+    await makeField('note', 'LONG_TEXT');
+    const note = 'Call ada@example.com, or bob; not "before" nine.\r\n\r\n'.repeat(300).slice(0, 10_000);
+    await run(csv(`email,note\r\nann@example.com,"${note.replaceAll('"', '""')}"\r\nbob@example.com,x\r\n`));
+    expect(await find('ann@example.com')).toMatchObject({ customFields: { note } });
+    expect(await find('bob@example.com')).toMatchObject({ customFields: { note: 'x' } });
+  });
+
+  it('reads names and languages as programs write them', async () => {
+    await run(
+      csv(
+        'email,firstName,lastName,locale\n',
+        'ada@example.com," Ada ","""Lovelace""",en_US\n',
+        'jose@example.com,Jose\u0301,\u00a0García,zh_CN\n',
+        'none@example.com,""" """,,de_DE.UTF-8\n',
+      ),
+    );
+    expect(await find('ada@example.com')).toMatchObject({
+      firstName: 'Ada',
+      lastName: 'Lovelace',
+      locale: 'en-US',
+    });
+    expect(await find('jose@example.com')).toMatchObject({
+      firstName: 'José',
+      lastName: 'García',
+      locale: 'zh-CN',
+    });
+    expect(await find('none@example.com')).toMatchObject({ firstName: null, locale: 'de-DE' });
+    fixture.clock.advance(HOUR);
+    const before = await find('ada@example.com');
+    await run(csv('email,firstName\nada@example.com, "Ada"\n'));
+    expect(await find('ada@example.com')).toEqual(before);
+  });
+
+  const umlauts = 'email;firstName\r\njorg@example.com;Jörg\r\n';
+  const swapped = (text: string) => Buffer.from(text, 'utf16le').swap16();
+  it.each([
+    ['UTF-16 with a mark', 'utf-8', Buffer.from(`\ufeff${umlauts}`, 'utf16le')],
+    ['big-endian UTF-16 with a mark', 'utf-8', swapped(`\ufeff${umlauts}`)],
+    ['UTF-16 that the client names', 'utf-16le', Buffer.from(umlauts, 'utf16le')],
+    ['Windows-1252 that the client names', 'windows-1252', Buffer.from(umlauts, 'latin1')],
+    ['UTF-8 with a mark, whatever the client names', 'windows-1252', Buffer.from(`\ufeff${umlauts}`)],
+    ['UTF-8 behind a line of Excel', 'utf-8', Buffer.from(`\ufeffsep=;\r\n${umlauts}`)],
+  ])('reads %s', async (_what, charset, bytes) => {
+    const pieces = Array.from(bytes, (byte) => Buffer.from([byte]));
+    expect((await run(encoded(charset, ...pieces))).counts).toMatchObject({ total: 1, created: 1 });
+    expect(await find('jorg@example.com')).toMatchObject({ firstName: 'Jörg' });
+  });
+
+  it('keeps no address in its errors that an erasure could not find', async () => {
+    const cells = [
+      'Ada <ada@example.com>',
+      'mailto:ada@example.com',
+      '"ada@example.com, bob@example.com"',
+      'ada@example.com',
+      'x',
+    ];
+    const ended = await run(
+      csv(`email,phone\n${cells.map((cell) => `${cell},${'1'.repeat(30)}`).join('\n')}\n`),
+    );
+    await fixture.subscribe(scope, 'ada@example.com', news);
+    const emails = async () =>
+      (await fixture.get(ImportsQuery).errors(scope, ended.id, { page: 0, size: 10 })).items.map(
+        ({ line, email }) => [line, email],
+      );
+    const others = [2, 3, 4, 6].map((line) => [line, null]);
+    expect(await emails()).toEqual(others.toSpliced(3, 0, [5, 'ada@example.com']));
+    await fixture.get(ErasureService).erase(scope, address('ada@example.com'), PROOF);
+    expect(await emails()).toEqual(others);
   });
 
   it('keeps every character of what it is given', async () => {
@@ -338,12 +431,12 @@ describe('an import', () => {
     [
       'text that is not UTF-8',
       Buffer.from('email,firstName\na@example.com,J\xf6rg\n', 'latin1'),
-      { body: 'is not UTF-8, somewhere after row 0' },
+      { body: notUtf8(2) },
     ],
     [
       'half a character at its end',
       Buffer.from('email\na@example.com\n\xc3', 'latin1'),
-      { body: 'is not UTF-8, somewhere after row 1' },
+      { body: notUtf8(3) },
     ],
   ])('refuses a file with %s, and keeps nothing of it', async (_what, file, errors) => {
     await expect(accept(csv(file))).rejects.toMatchObject({ code: 'validation-error', errors });
@@ -422,6 +515,11 @@ describe('an import', () => {
     await run(file(), { mapping: { Mail: 'email', Tariff: 'plan', Notes: null } });
     expect(await find('ada@example.com')).toMatchObject({ customFields: { plan: 'pro' } });
     await expect(
+      accept({ rows: [{ email: 'a@example.com', 'customFields.plan': 'a', customFields: { plan: 'b' } }] }),
+    ).rejects.toMatchObject({
+      errors: { 'rows[0].customFields.plan': 'holds customFields.plan again' },
+    });
+    await expect(
       accept({ rows: [{ email: 'a@example.com' }, { email: 'b@example.com', age: 4 }] }),
     ).rejects.toMatchObject({
       errors: { 'rows[1].age': 'is not a known column: age' },
@@ -434,7 +532,7 @@ describe('an import', () => {
       for (let row = 0; row < 20_000; row += 1) yield Buffer.from(`person-${row}@example.com\n`);
       await Promise.reject(new Error('aborted'));
     }
-    await expect(accept({ csv: broken() })).rejects.toThrow('aborted');
+    await expect(accept({ csv: broken(), charset: 'utf-8' })).rejects.toThrow('aborted');
     expect(await stagedRows()).toHaveLength(0);
     expect(
       await fixture.test.query('select 1 from audience.imports where environment_id = $1', [

@@ -17,12 +17,13 @@ export function jsonRows(rows: readonly JsonRow[], rules: ColumnRules): ImportBa
   });
   const names = [...paths.keys()];
   const pathOf = (index: number): string => paths.get(names[index]!)!;
-  const columns = acceptedColumns(chooseColumns(names, rules.mapping, rules.definitions, pathOf));
+  const chosen = chooseColumns(names, rules.mapping, rules.definitions, pathOf);
+  const columns = acceptedColumns({ ...chosen, faults: { ...chosen.faults, ...writtenTwice(rows) } });
   return {
     columns,
     rows: flat.map((row, index) => {
       const cells = names.map((name) => (Object.hasOwn(row, name) ? row[name] : ''));
-      return checkedRow(columns, rules.definitions, index + 1, cells);
+      return checkedRow(columns, rules.definitions, { row: index + 1, line: null }, cells);
     }),
   };
 }
@@ -55,6 +56,17 @@ function writtenAlike(rows: readonly FlatRow[], { mapping, definitions }: Column
     }
     return written;
   });
+}
+
+/** The custom fields that a row has in its object and beside it under the same name. */
+function writtenTwice(rows: readonly JsonRow[]): Readonly<Record<string, string>> {
+  const twice = rows.flatMap((row, index) =>
+    Object.keys(row.customFields ?? {})
+      .map((key) => `customFields.${key}`)
+      .filter((name) => Object.hasOwn(row, name))
+      .map((name) => [`rows[${index}].${name}`, `holds ${name} again`] as const),
+  );
+  return Object.fromEntries(twice);
 }
 
 function withoutNesting({ customFields = {}, ...row }: JsonRow): FlatRow {

@@ -7,7 +7,7 @@ const MOST_BYTES = 3;
 
 /** Its columns in the order of `copyLine`. */
 export const STAGED_COLUMNS =
-  'environment_id, import_id, row_number, email_key, cells, fault, email, first_name, last_name, phone, locale, time_zone, custom_fields';
+  'environment_id, import_id, row_number, line, email_key, cells, fault, email, first_name, last_name, phone, locale, time_zone, custom_fields';
 
 /**
  * Buffers rows and sends them in batches: one buffer fills while the database receives the other. When both are full, the
@@ -78,8 +78,11 @@ export class StagingWriter {
 }
 
 /** COPY's text format: tabs between columns, `\N` for null, and a backslash before what would mean something. */
-function copyLine(whose: string, { row, emailKey, cells, fault, newSubscriber }: CheckedRow): string {
-  const line = `${whose}\t${row}\t${shown(emailKey)}\t${shown(JSON.stringify(cells))}\t${shown(fault)}`;
+function copyLine(
+  whose: string,
+  { row, line: fileLine, emailKey, cells, fault, newSubscriber }: CheckedRow,
+): string {
+  const line = `${whose}\t${row}\t${fileLine ?? '\\N'}\t${shown(emailKey)}\t${shown(JSON.stringify(cells))}\t${shown(fault)}`;
   if (newSubscriber === null) return `${line}${'\t\\N'.repeat(7)}\n`;
   const { email, firstName, lastName, phone, locale, timeZone, customFields } = newSubscriber;
   const names = `${shown(email)}\t${shown(firstName)}\t${shown(lastName)}\t${shown(phone)}`;

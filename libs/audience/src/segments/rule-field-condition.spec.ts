@@ -7,7 +7,11 @@ describe('a rule of a field', () => {
 
   it.each<[string, string, unknown, object, boolean]>([
     ['firstName', 'eq', 'Ada', text('equal', 'ada'), false],
-    ['firstName', 'eq', ' Ada@BÜCHER.example', text('equal', ' ada@bücher.example'), false],
+    ['firstName', 'eq', ' Ada@BÜCHER.example', text('equal', 'ada@bücher.example'), false],
+    ['lastName', 'in', ['"Ada"', 'Jose\u0301'], text('equal', 'ada', 'josé'), false],
+    ['firstName', 'contains', ' e\u0301', text('containing', ' é'), false],
+    ['locale', 'eq', 'en_US', text('equal', 'en-us'), false],
+    ['locale', 'startsWith', 'pt-', text('beginning', 'pt-'), false],
     ['custom.work', 'eq', 'Ada@BÜCHER.example', text('equal', 'ada@bücher.example'), false],
     ['lastName', 'neq', 'Ada', text('equal', 'ada'), true],
     ['phone', 'in', ['A', 'B'], text('equal', 'a', 'b'), false],

@@ -1,9 +1,10 @@
-import { hostName } from '#kernel';
+import { hostName, parseLocale } from '#kernel';
 import type { RuleCatalogue } from './rule-catalogue.js';
 import { type JsonObject, member, type RuleFaults } from './rule-faults.js';
 import { type NamedField, readField } from './rule-fields.js';
 import { readDayOrMoment, readDuration } from './rule-values.js';
-import type { FieldCondition, FieldTest, ValueKind } from './segment-rules.js';
+import type { FieldCondition, FieldTest, RuleField, ValueKind } from './segment-rules.js';
+import { normalizedName } from '../subscribers/person-name.js';
 import { folded } from './text-folding.js';
 
 const OPERATORS = {
@@ -94,19 +95,32 @@ function readText({ field }: NamedField, op: string, { value, path, faults }: Gi
   const values = op === 'in' ? faults.list(value, path, text) : one(text(value, path));
   if (values === null) return null;
   const is = TEXT_TESTS[op as keyof typeof TEXT_TESTS];
-  const isEmail = 'column' in field && field.column === 'email';
-  return {
-    test: 'text',
-    is,
-    values: values.map((each) => (isEmail ? emailKeyPart(each, is) : folded(each))),
-  };
+  return { test: 'text', is, values: values.map((each) => comparedText(field, each, is)) };
+}
+
+type TextTest = (typeof TEXT_TESTS)[keyof typeof TEXT_TESTS];
+
+/** The text in the form in which the field's values are stored, folded. */
+function comparedText(field: RuleField, text: string, is: TextTest): string {
+  const column = 'column' in field ? field.column : null;
+  switch (column) {
+    case 'email':
+      return emailKeyPart(text, is);
+    case 'firstName':
+    case 'lastName':
+      return folded(is === 'equal' ? normalizedName(text) : text.normalize('NFC'));
+    case 'locale':
+      return folded((is === 'equal' ? parseLocale(text) : null) ?? text);
+    default:
+      return folded(text);
+  }
 }
 
 /**
  * Converts a part of an address to the form of the address's key: lower case, a whole domain as A-labels. So
  * `endsWith "@bücher.example"` finds addresses in either spelling.
  */
-function emailKeyPart(text: string, is: (typeof TEXT_TESTS)[keyof typeof TEXT_TESTS]): string {
+function emailKeyPart(text: string, is: TextTest): string {
   const part = is === 'equal' ? text.trim() : text;
   const at = part.lastIndexOf('@');
   if (at === -1 && is !== 'ending') return part.toLowerCase();

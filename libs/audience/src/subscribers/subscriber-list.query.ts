@@ -8,6 +8,7 @@ import {
   topicSubscriberCount,
 } from '../counters/counters.query.js';
 import type { SubscriberStatus } from '../consents/subscriber-status.js';
+import { normalizedName } from './person-name.js';
 import { everyoneFound, searched } from './subscriber-search.query.js';
 
 export interface SubscriberFilter {
@@ -34,8 +35,8 @@ export function listed(
   filter: SubscriberFilter,
   request: PageRequest,
 ): RawBuilder<unknown> {
-  const { q } = filter;
-  if (q === undefined || q === '') {
+  const q = normalizedName(filter.q ?? '');
+  if (q === '') {
     return sql`n as materialized (select ${totalOf(request, total(scope, filter))} as total), p as (${walk(scope, filter, request)})`;
   }
   if (isSearchAlone(filter)) return searched(scope, q, request);
