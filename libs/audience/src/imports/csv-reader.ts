@@ -123,7 +123,7 @@ export class CsvReader {
     if (read === null) return null;
     const lines = read.isMultiline ? this.#text.slice(from, read.end).split(LINE_BREAK) : [];
     const fault = this.#faultOf(read, lines, delimiter);
-    this.#add(read.cells, fault?.text ?? null);
+    this.#add(fault === null ? read.cells : [], fault?.text ?? null);
     if (fault?.isOfFirstLine === true) return this.#endLine(from, isAll);
     this.#line += Math.max(1, lines.length - 1);
     return read.end;

@@ -52,9 +52,9 @@ class CsvTable {
 
   #checked(columns: readonly ColumnTarget[], { cells, fault, line }: CsvRecord): CheckedRow {
     this.#lastRow += 1;
-    const place = { row: this.#lastRow, line };
-    if (fault !== null) return { ...place, emailKey: null, cells: [], fault, newSubscriber: null };
-    return checkedRow(columns, this.rules.definitions, place, cells);
+    const row = this.#lastRow;
+    if (fault !== null) return { row, line, emailKey: null, cells: [], fault, newSubscriber: null };
+    return checkedRow(columns, this.rules.definitions, { row, line }, cells);
   }
 }
 

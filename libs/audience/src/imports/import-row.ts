@@ -52,12 +52,12 @@ const CONTROL = /\p{Cc}/u;
 export function checkedRow(
   columns: readonly ColumnTarget[],
   definitions: readonly CustomFieldDefinition[],
-  place: RowPlace,
+  { row, line }: RowPlace,
   cells: readonly unknown[],
 ): CheckedRow {
   const read = readCells(columns, cells);
   const emailKey = read.address?.key ?? null;
-  return { ...place, emailKey, cells, fault: null, newSubscriber: newSubscriberOf(read, definitions) };
+  return { row, line, emailKey, cells, fault: null, newSubscriber: newSubscriberOf(read, definitions) };
 }
 
 /** Reads the cells of a row, and reports all errors at once. */
