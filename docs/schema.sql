@@ -857,6 +857,7 @@ create table audience.import_errors (
   email text,
   email_key text collate "C",
   errors jsonb not null,
+  line bigint,
   constraint import_errors_pkey PRIMARY KEY (import_id, row_number, environment_id),
   constraint import_errors_import_id_environment_id_fkey FOREIGN KEY (import_id, environment_id) REFERENCES audience.imports(id, environment_id) ON DELETE CASCADE
 );
@@ -869,6 +870,8 @@ create policy system_rows on audience.import_errors for all to mailwright_system
 grant delete, insert, select on audience.import_errors to mailwright_app;
 grant delete, insert, select, update on audience.import_errors to mailwright_system;
 comment on table audience.import_errors is 'Rows of imports that were refused, and why.';
+comment on column audience.import_errors.email is 'Null unless the row has a valid address: in a cell that is none, such as one of two addresses, no erasure would find its owner.';
+comment on column audience.import_errors.line is 'As in import_rows.';
 
 create table audience.import_rows (
   import_id uuid not null,
@@ -884,6 +887,7 @@ create table audience.import_rows (
   custom_fields jsonb,
   cells text not null,
   fault text,
+  line bigint,
   constraint import_rows_pkey PRIMARY KEY (import_id, row_number, environment_id)
 ) partition by list (import_id);
 alter table audience.import_rows enable row level security;
@@ -897,6 +901,7 @@ grant update (cells, custom_fields, email, email_key, fault, first_name, last_na
 comment on table audience.import_rows is 'Rows of imports that wait for the worker, which removes them chunk by chunk: a row that is here is not done. They come checked, so the worker makes new subscribers of the columns from `email` to `custom_fields` without reading one. Those hold for the custom fields as they were; when these changed, and for subscribers who are there already, it reads `cells`.';
 comment on column audience.import_rows.email is 'Null where the row makes no new subscriber as it is.';
 comment on column audience.import_rows.cells is 'A JSON array.';
+comment on column audience.import_rows.line is 'The line of the file in which the row begins, counted from 1; null for a row of a list.';
 
 create table audience.imports (
   id uuid not null,
