@@ -195,7 +195,7 @@ export interface paths {
     put?: never;
     /**
      * Import subscribers from CSV or a list
-     * @description Send CSV of any size in UTF-8 with the options in the query, or JSON with up to 10 000 rows. The rows are stored before the answer and applied after it: look at the import until it is COMPLETED.
+     * @description Send CSV of any size with the options in the query, or JSON with up to 10 000 rows. The rows are stored before the answer and applied after it: look at the import until it is COMPLETED.
      *
      *     The key needs the scope `subscribers:write`.
      */
@@ -2194,6 +2194,9 @@ export interface components {
        * @description Counted from 1, without the header and empty lines.
        */
       row: number;
+      /** @description The line of the file in which the row begins, counted from 1; null for a row of a list. */
+      line: number | null;
+      /** @description Null when the row has no valid address. */
       email: string | null;
       errors: {
         [key: string]: string;
@@ -4998,6 +5001,7 @@ export interface operations {
            *       "data": [
            *         {
            *           "row": 1,
+           *           "line": 1,
            *           "email": "ada@example.com",
            *           "errors": {}
            *         }
