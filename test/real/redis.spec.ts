@@ -1,4 +1,7 @@
+import { mkdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { CampaignRun } from '../long/chaos/campaign-run.fixture.js';
 import { eventually } from '#testing/eventually';
 import { describeWith } from './parts.js';
@@ -7,6 +10,12 @@ import { type RealRedis, startRealRedis } from './support/redis.js';
 const RECIPIENTS = 300;
 /** What a process says of an outage: that it began, and that it is over. */
 const LINES = 2;
+
+const linesOf = (output: string) =>
+  output
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => (JSON.parse(line) as { msg: string }).msg);
 
 describeWith(['redis'], 'a redis-server that asks for a password, is killed and comes back', () => {
   let redis: RealRedis;
@@ -21,12 +30,6 @@ describeWith(['redis'], 'a redis-server that asks for a password, is killed and 
     await run?.close();
     await redis?.kill();
   });
-
-  const linesOf = (output: string) =>
-    output
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => (JSON.parse(line) as { msg: string }).msg);
 
   it('lets requests fail at once, is told of in two lines, and nothing is lost', async () => {
     const { api, worker } = run.system;
@@ -49,12 +52,118 @@ describeWith(['redis'], 'a redis-server that asks for a password, is killed and 
     expect((await campaign.received()).size).toBe(RECIPIENTS);
     await eventually('its end is told', () => linesOf(worker.output()).length >= LINES);
     expect(linesOf(worker.output())).toEqual([
-      'the queue does not answer: REDIS_URL leads to it',
-      'the queue answers again',
+      'jobs wait: Redis, which has the queue, cannot be used',
+      'jobs go on: Redis can be used',
     ]);
-    expect(linesOf(api.output()).filter((msg) => msg.includes('REDIS_URL'))).toEqual([
-      'requests get 503: REDIS_URL does not answer',
-      'requests are answered again: REDIS_URL does',
+    expect(linesOf(api.output())).toEqual([
+      'requests get 503: Redis cannot be used',
+      'requests are answered again: Redis can be used',
     ]);
   });
+});
+
+interface Mood {
+  readonly mood: string;
+  readonly begin: (admin: Redis, redis: RealRedis) => Promise<unknown>;
+  readonly end: (admin: Redis, redis: RealRedis) => Promise<unknown>;
+  readonly reason: RegExp;
+}
+
+/** A file that cannot be put in its place stands for a disk that is full or gone. */
+async function failToSave(admin: Redis, { directory }: RealRedis): Promise<void> {
+  await mkdir(join(directory, 'dump.rdb'));
+  await admin.config('SET', 'save', '3600 1');
+  await admin.bgsave();
+  await eventually('the save has failed', async () =>
+    (await admin.info('persistence')).includes('rdb_last_bgsave_status:err'),
+  );
+}
+
+async function save(admin: Redis, { directory }: RealRedis): Promise<void> {
+  await rmdir(join(directory, 'dump.rdb'));
+  await admin.bgsave();
+}
+
+const MOODS: readonly Mood[] = [
+  {
+    mood: 'is out of memory and evicts nothing (OOM)',
+    begin: (admin) => admin.config('SET', 'maxmemory', '1'),
+    end: (admin) => admin.config('SET', 'maxmemory', '0'),
+    reason: /maxmemory/,
+  },
+  {
+    mood: 'was made a replica by a failover (READONLY)',
+    begin: (admin) => admin.replicaof('127.0.0.1', 1),
+    end: (admin) => admin.replicaof('NO', 'ONE'),
+    reason: /replica/,
+  },
+  { mood: 'cannot save (MISCONF)', begin: failToSave, end: save, reason: /cannot save/ },
+  {
+    mood: 'is busy with a script that does not end (BUSY)',
+    begin: async (_, { url }) => {
+      const endless = new Redis(url);
+      endless.eval('while true do end', 0).then(undefined, () => endless.disconnect());
+      const other = new Redis(url, { enableReadyCheck: false });
+      await eventually('it is busy', async () => {
+        const said = await other.get('anything').catch(String);
+        return String(said).includes('BUSY');
+      });
+      other.disconnect();
+    },
+    end: (admin) => admin.script('KILL'),
+    reason: /busy/,
+  },
+];
+
+describeWith(['redis'], 'a redis-server that answers with errors', () => {
+  let redis: RealRedis;
+  let admin: Redis;
+  let run: CampaignRun;
+
+  beforeAll(async () => {
+    redis = await startRealRedis('a-password');
+    admin = new Redis(redis.url, { enableReadyCheck: false });
+    run = await CampaignRun.open(2, { REDIS_URL: redis.url });
+  });
+
+  afterAll(async () => {
+    admin?.disconnect();
+    await run?.close();
+    await redis?.kill();
+  });
+
+  it.each(MOODS)(
+    '$mood: 503 for keys, pages for readers, all mails in the end',
+    async ({ begin, end, reason }) => {
+      const { api, worker, baseUrl } = run.system;
+      const told = { api: linesOf(api.output()).length, worker: linesOf(worker.output()).length };
+      const name = reason.source.slice(-4).toUpperCase();
+      const client = await (await run.system.project(`M${name}`)).client('TEST');
+      expect((await client.get('/topics')).status).toBe(200);
+      const campaign = await run.send(`C${name}`, RECIPIENTS);
+      await begin(admin, redis);
+      for (let request = 0; request < 20; request += 1) {
+        const answer = await client.get('/topics');
+        expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+      }
+      for (const page of ['c', 'u', 'p', 'v', 'o', 'l'])
+        expect((await fetch(`${baseUrl}/${page}/forged`)).status).toBe(404);
+      const ready = await fetch(`http://127.0.0.1:${api.port}/health/ready`);
+      expect([ready.status, await ready.json()]).toMatchObject([503, { checks: { database: 'ok' } }]);
+      await eventually('the worker tells of it', () => linesOf(worker.output()).length > told.worker);
+      await end(admin, redis);
+      await eventually('requests are answered', async () => (await client.get('/topics')).status === 200);
+      await campaign.isSent();
+      expect((await campaign.received()).size).toBe(RECIPIENTS);
+      await eventually('its end is told', () => linesOf(worker.output()).length >= told.worker + LINES);
+      expect(linesOf(api.output()).slice(told.api)).toEqual([
+        'requests get 503: Redis cannot be used',
+        'requests are answered again: Redis can be used',
+      ]);
+      expect(linesOf(worker.output()).slice(told.worker)).toEqual([
+        'jobs wait: Redis, which has the queue, cannot be used',
+        'jobs go on: Redis can be used',
+      ]);
+    },
+  );
 });

@@ -6,6 +6,7 @@ import {
   ConfigurationError,
   Database,
   databaseFailure,
+  databaseOutageLines,
   describeError,
   listenFailure,
   excessiveRights,
@@ -52,14 +53,16 @@ async function startOn(held: HeldPort, options: ApiOptions): Promise<RunningApi>
   const app = await createApi(held.config, options);
   const { HOST, PORT } = app.get<Config>(CONFIG);
   try {
-    const { pool } = app.get(Database);
+    const { pool, outage } = app.get(Database);
     await refuseUnfitDatabase(pool);
     const excessive = await excessiveRights(pool);
-    if (excessive !== null) app.get<Logger>(LOGGER).warn(excessive);
+    const logger = app.get<Logger>(LOGGER);
+    if (excessive !== null) logger.warn(excessive);
     await app.init();
     await held.release();
     // Nest's own listen would log a taken port, too.
     await app.getHttpAdapter().getInstance().listen({ port: PORT, host: HOST });
+    outage.tell(databaseOutageLines(logger));
   } catch (error) {
     await app.close();
     const { OPERATIONS_PORT, METRICS_PORT } = app.get<Config>(CONFIG);

@@ -13,10 +13,12 @@ import {
   JobRunner,
   LOGGER,
   Notifications,
+  outageLines,
   type PeriodicTask,
   PeriodicTasks,
   type QueueBackend,
   Relay,
+  redisFailure,
   RemoveExpiredRows,
 } from '#platform';
 import { createQueueBackend } from '#platform/queue';
@@ -54,19 +56,20 @@ export const queueProviders: Provider[] = [
   RemoveExpiredRows,
   {
     provide: QUEUE_BACKEND,
-    inject: [CONFIG, LOGGER],
-    useFactory: (config: Config, logger: Logger) =>
+    inject: [CONFIG, LOGGER, Database],
+    useFactory: (config: Config, logger: Logger, { outage }: Database) =>
       createQueueBackend({
         databaseUrl: config.DATABASE_URL,
         redisUrl: config.REDIS_URL,
-        outage: {
-          begins: (error) =>
-            logger.warn(
-              { error: describeError(error) },
-              `the queue does not answer: ${config.REDIS_URL === undefined ? 'DATABASE_URL' : 'REDIS_URL'} leads to it`,
-            ),
-          ends: () => logger.warn('the queue answers again'),
-        },
+        databaseOutage: outage,
+        redisOutage: outageLines(
+          logger,
+          {
+            begins: 'jobs wait: Redis, which has the queue, cannot be used',
+            ends: 'jobs go on: Redis can be used',
+          },
+          redisFailure,
+        ),
         onError: (error) => logger.warn({ error: describeError(error) }, 'the queue failed'),
       }),
   },

@@ -14,6 +14,7 @@ import {
   createLogger,
   Database,
   databaseChecks,
+  databaseOutageLines,
   excessiveRights,
   HealthChecks,
   listenFailure,
@@ -95,11 +96,14 @@ async function readyToListen(
   config: Config,
 ): Promise<number> {
   try {
-    const { pool } = app.get(Database);
+    const { pool, outage } = app.get(Database);
     await refuseUnfitDatabase(pool);
     const excessive = await excessiveRights(pool);
-    if (excessive !== null) app.get<Logger>(LOGGER).warn(excessive);
-    return await listen(server, config);
+    const logger = app.get<Logger>(LOGGER);
+    if (excessive !== null) logger.warn(excessive);
+    const port = await listen(server, config);
+    outage.tell(databaseOutageLines(logger));
+    return port;
   } catch (error) {
     await app.close();
     throw error;
@@ -121,7 +125,12 @@ function operationsOf(app: INestApplicationContext): Operations {
   const registry = app.get<Registry>(Registry);
   collectProcessMetrics(registry, database);
   if (cluster.isWorker) tellMetrics(registry);
-  const checks = [...databaseChecks(database), { name: 'queue', check: () => backend.ping() }];
+  const queue = {
+    name: 'queue',
+    check: () => backend.ping(),
+    reasonOf: (error: unknown) => backend.reasonOf(error),
+  };
+  const checks = [...databaseChecks(database), queue];
   return new Operations(new HealthChecks(checks), registry);
 }
 

@@ -12,7 +12,7 @@ import {
 } from 'smtp-server';
 import { ReturnedMail } from '#deliverability';
 import { Clock } from '#kernel';
-import { type Config, CONFIG, describeError, LOGGER } from '#platform';
+import { type Config, CONFIG, describeError, logFailure, LOGGER } from '#platform';
 import type { WorkerPart } from '../context-work.js';
 import { WorkerStartError } from '../worker-start.error.js';
 import { readMail } from './bounce-mail.js';
@@ -182,7 +182,7 @@ export class BounceServer implements WorkerPart {
       await this.returned.take({ ...envelopeOf(session), raw: mail });
       done(null, '2.0.0 Thank you');
     } catch (error) {
-      this.logger.error({ error: describeError(error) }, 'a report could not be stored');
+      logFailure(this.logger, error, 'a report could not be stored');
       refuse(done, 451, '4.3.0 Try again later');
     }
   }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { Database, describeError, LOGGER, Loop, Notifications } from '#platform';
+import { Database, logFailure, LOGGER, Loop, Notifications } from '#platform';
 import { SIMULATIONS_CHANNEL } from './mailbox-simulations.query.js';
 import type { Simulation } from './mailbox-simulation.js';
 import { SimulatedAnswers } from './simulated-answers.service.js';
@@ -31,7 +31,7 @@ export class MailboxSimulator {
     this.#loop = new Loop(
       LOOK_EVERY_MS,
       () => this.pass(),
-      (error) => this.logger.error({ error: describeError(error) }, 'simulating mailboxes failed'),
+      (error) => logFailure(this.logger, error, 'simulating mailboxes failed'),
     );
   }
 
@@ -66,7 +66,7 @@ export class MailboxSimulator {
         await this.#act(simulation);
       } catch (error) {
         failures += 1;
-        this.logger.error({ error: describeError(error) }, 'simulating a mailbox failed');
+        logFailure(this.logger, error, 'simulating a mailbox failed');
       }
     }
     return failures;

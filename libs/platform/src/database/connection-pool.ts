@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { keepPrepared } from './prepared.js';
 import { nameEnvironments } from './planner.js';
+import type { Outage } from '../lifecycle/outage.js';
 import { type DatabaseRole, isDistributed, sessionPool } from './session.js';
 
 export interface PoolOptions {
@@ -10,6 +11,8 @@ export interface PoolOptions {
   readonly applicationName: string;
   /** A statement that takes longer is cancelled; without it, none is. */
   readonly statementTimeoutMs?: number | undefined;
+  /** Notices when the server cannot be reached or refuses to work. */
+  readonly outage?: Outage | undefined;
 }
 
 /** To get a connection, waiting for a free one included. */
@@ -42,6 +45,7 @@ export function poolOf(
   const pool = sessionPool(
     {
       connectionString: options.url,
+      outage: options.outage,
       max: size,
       application_name: options.applicationName,
       connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,

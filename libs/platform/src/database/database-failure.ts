@@ -14,6 +14,13 @@ const CUT = unavailable(
   'The connection to PostgreSQL ended. Either it has stopped, and its log says why, or what answers at DATABASE_URL is no PostgreSQL.',
 );
 
+const POOLED = unavailable(
+  'DATABASE_URL leads to a connection pooler in transaction mode: set it back to session mode (docs/database.md#poolers).',
+);
+const READ_ONLY = unavailable(
+  'PostgreSQL can only be read: DATABASE_URL leads to a standby, or to a server that was demoted.',
+);
+
 /** By SQLSTATE and by the code of the system. */
 const BY_CODE: Readonly<Record<string, DatabaseFailure>> = {
   ECONNREFUSED: SILENT,
@@ -32,7 +39,10 @@ const BY_CODE: Readonly<Record<string, DatabaseFailure>> = {
     code: 'not-migrated',
     message: 'The database has no schema yet. Run `npm run migrate` first.',
   },
+  '25006': READ_ONLY,
   '53100': unavailable('PostgreSQL has no room left on its disk.'),
+  '53400': unavailable('PostgreSQL cannot write temporary files: is its temp_file_limit next to nothing?'),
+  '58030': unavailable('PostgreSQL cannot read or write its disk: its log says more.'),
   '53300': unavailable(
     'PostgreSQL has no connection left: raise its max_connections, or lower DATABASE_POOL_SIZE.',
   ),
@@ -40,6 +50,25 @@ const BY_CODE: Readonly<Record<string, DatabaseFailure>> = {
   '57P02': NOT_NOW,
   '57P03': NOT_NOW,
 };
+
+/** Connection lost, resources, shutdown, a server that can only be read, and one whose disk fails (PostgreSQL, appendix A). */
+const OUTAGES = /^(08...|25006|53[0-2]00|57P0[1-4]|58000|58030)$/;
+
+/** The words of the driver on a connection that is lost. */
+const LOST = /^(Connection terminated|Client has encountered a connection error)/;
+
+/** The words of the pool when it has waited for a connection in vain. */
+export const NO_CONNECTION = /^timeout exceeded when trying to connect/;
+const WAITED = unavailable(
+  'No connection to PostgreSQL was made or became free in time: does it answer, and is DATABASE_POOL_SIZE enough?',
+);
+
+/** What was asked is not to blame: the server is away, or refuses to work for anybody. */
+export function isServerOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, syscall } = error as { readonly code?: unknown; readonly syscall?: unknown };
+  return typeof syscall === 'string' || OUTAGES.test(String(code)) || LOST.test(error.message);
+}
 
 /** What an operator can do about a database that fails at the start; null when `error` is of another kind. */
 export function databaseFailure(error: unknown): DatabaseFailure | null {
@@ -53,6 +82,8 @@ export function databaseFailure(error: unknown): DatabaseFailure | null {
       message: `The user of DATABASE_URL has too few rights (docs/database.md#logins): ${refused}.`,
     };
   }
+  if (/a pooler is in transaction mode/.test(text)) return POOLED;
+  if (NO_CONNECTION.test(text)) return WAITED;
   return BY_CODE[code] ?? (/^Connection terminated|is not queryable$/.test(text) ? CUT : null);
 }
 

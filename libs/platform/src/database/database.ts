@@ -6,15 +6,17 @@ import type { Clock, ProjectScope } from '#kernel';
 import { postgresWakeLine } from '../wakes/postgres-wake-line.js';
 import { type Wake, type WakeLine, Wakes } from '../wakes/wakes.js';
 import { AskedTogether } from './asked-together.js';
+import { Outage } from '../lifecycle/outage.js';
 import { GENERIC_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
 import { copyIn } from './copy-in.js';
-import { letIdle, READ_ONLY, readOnlyWithin } from './read-only.js';
+import { letIdle, READ_ONLY, readOnlyWithin, refuseReadOnly } from './read-only.js';
 import { onOwnConnection } from './own-connection.js';
 import type { ReadReplica } from './read-replica.js';
 import { SingleStatements } from './single-statements.js';
 import { clockPreamble, preambleOf } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
-import { checkPool } from './session.js';
+import { checkPool, UnsafeSessionError } from './session.js';
+import { refuseTransactionPooling } from './session-pooling.js';
 import { camelCaseColumns } from './tables.js';
 
 /** SQL without types: `Database.tables` has them. */
@@ -78,6 +80,8 @@ export class Database {
     readonly pool: pg.Pool,
     private readonly single: Readonly<Record<'lookUps' | 'lists', SingleStatements>>,
     private readonly options: DatabaseOptions,
+    /** Whoever is told of it decides when that begins. */
+    readonly outage: Outage,
   ) {
     const { clock, wakeLine } = options;
     this.#orm = orm;
@@ -86,7 +90,12 @@ export class Database {
     this.#wakes = new Wakes(wakeLine ?? notify);
   }
 
-  static async connect(options: DatabaseOptions): Promise<Database> {
+  static async connect(given: DatabaseOptions): Promise<Database> {
+    const outage = new Outage(async () => {
+      await database.ping();
+      await refuseTransactionPooling(database.pool);
+    });
+    const options = { ...given, outage };
     const pool = poolOf(options, options.poolSize);
     const dialect = new ScopedPostgresDialect(pool);
     const orm = await MikroORM.init({
@@ -102,8 +111,9 @@ export class Database {
       lookUps: new SingleStatements(poolOf(options, LOOK_UP_CONNECTIONS, GENERIC_PLANS)),
       lists: new SingleStatements(poolOf(options, LIST_CONNECTIONS, GENERIC_PLANS)),
     };
-    const database = new Database(orm, pool, single, options);
-    if (options.readUrl !== undefined) await database.#follow({ ...options, url: options.readUrl });
+    const database = new Database(orm, pool, single, options, outage);
+    // The replica is no part of the outage: without it the primary answers.
+    if (options.readUrl !== undefined) await database.#follow({ ...given, url: options.readUrl });
     return database;
   }
 
@@ -163,6 +173,7 @@ export class Database {
 
   /** The same outside of a transaction and without a scope: row-level security shows it no rows. */
   unscopedTables<DB>(): Kysely<DB> {
+    this.#refuseForeignSessions();
     return this.unscoped.withPlugin(camelCaseColumns) as Kysely<DB>;
   }
 
@@ -196,11 +207,12 @@ export class Database {
    * a project environment or for the system, which sees all projects' rows. Its values are parameters, so that statements of
    * one kind have one text. It never joins an open transaction.
    */
-  statement<Row>(
+  async statement<Row>(
     scope: ProjectScope | 'system',
     statement: RawBuilder<Row>,
     { flushed = true, isList = false }: StatementOptions = {},
   ): Promise<Row[]> {
+    this.#refuseForeignSessions();
     const settings = `${this.#settingsOf(scope)}; set local synchronous_commit = ${flushed ? 'on' : 'off'}`;
     const { sql, parameters } = this.#compiled(statement);
     return (isList ? this.single.lists : this.single.lookUps).run<Row>(settings, sql, parameters);
@@ -231,13 +243,16 @@ export class Database {
     else open.wakes.push(wake);
   }
 
-  /** Answers when the server does, can be written to and row-level security holds; rejects otherwise. */
+  /** Resolves when the server answers, can write to its disk, and row-level security holds; rejects otherwise. */
   async ping(): Promise<void> {
     await checkPool(this.pool, 'mailwright_app');
-    const { rows } = await this.pool.query<{ mode: string }>(
-      `select current_setting('transaction_read_only') as mode`,
-    );
-    if (rows[0]?.mode !== 'off') throw new Error('PostgreSQL can only be read.');
+    await refuseReadOnly(this.pool);
+  }
+
+  /** The same, and there is no outage that goes on. */
+  async check(): Promise<void> {
+    this.#refuseForeignSessions();
+    await this.ping();
   }
 
   /** SQL outside a transaction and without a scope: row-level security shows it no rows. */
@@ -245,7 +260,14 @@ export class Database {
     return this.#orm.em.fork().getKysely<unknown>();
   }
 
+  /** Behind a pooler that gives sessions away nothing is asked until it does so no more. */
+  #refuseForeignSessions(): void {
+    const { error } = this.outage;
+    if (error instanceof UnsafeSessionError) throw error;
+  }
+
   async close(): Promise<void> {
+    this.outage.close();
     await this.#wakes.close();
     await this.#orm.close(true);
     // The ORM ends the pool only when it has used it.
@@ -273,6 +295,7 @@ export class Database {
 
   async #run<T>(scope: ProjectScope | 'system', work: () => Promise<T>): Promise<T> {
     if (this.#openOf(scope) !== undefined) return work();
+    this.#refuseForeignSessions();
     const em = this.#orm.em.fork({ clear: true, useContext: false });
     const wakes: Wake[] = [];
     const result = await transactionPreamble.run(this.#settingsOf(scope), () =>

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { isPooled } from './session.js';
+import { isPooled, UnsafeSessionError } from './session.js';
 import { UnfitDatabaseError } from './unfit-database.error.js';
 
 /** A pooler that gives a connection to somebody else after each transaction. */
@@ -29,6 +29,8 @@ export async function refuseTransactionPooling(pool: pg.Pool): Promise<void> {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         if (await isGivenAway(first, second)) throw new TransactionPoolingError();
       }
+    } catch (error) {
+      throw error instanceof UnsafeSessionError ? new TransactionPoolingError() : error;
     } finally {
       second.release();
     }
@@ -47,7 +49,7 @@ async function isGivenAway(first: pg.ClientBase, second: pg.ClientBase): Promise
     if ((await processOf(second)) === own) return true;
     return (await processOf(first)) !== own;
   } finally {
-    await second.query('rollback');
+    await second.query('rollback').catch(() => undefined);
   }
 }
 

@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import pg from 'pg';
+import type { Outage } from '../lifecycle/outage.js';
+import { isServerOutage, NO_CONNECTION } from './database-failure.js';
 
 /** What the programs work as; row-level security shows each its rows (docs/internals/database.md#row-level-security). */
 export type DatabaseRole = 'mailwright_app' | 'mailwright_system';
@@ -11,29 +14,138 @@ interface Session {
   readonly is_secured: boolean;
   readonly is_distributed: boolean;
   readonly pid: number;
+  readonly token: string | null;
 }
 
+/** What a session says of itself: a pooler in transaction mode leads to that of somebody else. */
+const TOKEN = `current_setting('mailwright.session', true) as token`;
+
 /** The role and what row-level security says of itself; its tables are missing before the first migration. */
-const SESSION = `select current_user as "user", pg_backend_pid() as pid, current_setting('row_security') = 'on'
+const SESSION = `select current_user as "user", pg_backend_pid() as pid, ${TOKEN}, current_setting('row_security') = 'on'
   and row_security_active(to_regclass('platform.outbox')) is not false as is_secured,
   exists (select 1 from pg_extension where extname = 'citus') as is_distributed`;
 
 /** Citus finds the node of a statement when it plans it for its values. */
 const CUSTOM_PLANS = 'set plan_cache_mode = force_custom_plan';
 
-const serverProcesses = new WeakMap<pg.ClientBase, number>();
+const sessions = new WeakMap<pg.ClientBase, Pick<Session, 'pid' | 'token'>>();
 const toCitus = new WeakSet<pg.ClientBase>();
+
+export interface SessionPoolOptions extends pg.PoolConfig {
+  /** Notices when the server cannot be reached or refuses to work. */
+  readonly outage?: Outage | undefined;
+}
 
 /** A pool whose connections have `role` and `settings` (`name = value`) before anybody gets them. */
 export function sessionPool(
-  options: pg.PoolConfig,
+  { outage, ...options }: SessionPoolOptions,
   role: DatabaseRole,
   settings: readonly string[] = [],
 ): pg.Pool {
+  class Client extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super(config);
+      watch(this, outage);
+    }
+  }
   // pg waits for what it returns, which its types leave out.
-  const session = { onConnect: (client: pg.ClientBase) => beginSession(client, role, settings) };
-  return new pg.Pool({ ...options, ...session });
+  const onConnect = async (client: pg.ClientBase): Promise<void> => {
+    try {
+      await beginSession(client, role, settings);
+    } catch (error) {
+      if (error instanceof UnsafeSessionError) outage?.noticed(error);
+      throw error;
+    }
+  };
+  const session = { onConnect };
+  const pool = new pg.Pool({ ...options, ...session, Client });
+  const connect = pool.connect.bind(pool) as Call;
+  const isLate = (error: unknown) => error instanceof Error && NO_CONNECTION.test(error.message);
+  return Object.assign(pool, {
+    connect: (...parameters: unknown[]) =>
+      noticing(connect, parameters, (error) => isLate(error) && outage?.noticed(error)),
+  });
 }
+
+type Call = (...parameters: unknown[]) => unknown;
+type Callback = (error: unknown, ...results: unknown[]) => void;
+
+/** Has `outage` notice what fails, and nothing asked in a session of somebody else. */
+function watch(client: pg.Client, outage: Outage | undefined): void {
+  const connect = client.connect.bind(client) as Call;
+  const query = client.query.bind(client) as Call;
+  const told = (error: unknown, isConnecting: boolean): void => {
+    if (isConnecting || error instanceof UnsafeSessionError || isServerOutage(error)) outage?.noticed(error);
+  };
+  Object.assign(client, {
+    connect: (...parameters: unknown[]) => noticing(connect, parameters, (error) => told(error, true)),
+    query: (...parameters: unknown[]) => {
+      const ask = isAskedWithin(client, parameters[0]) ? query : securely(client, query);
+      return noticing(ask, parameters, (error) => told(error, false));
+    },
+  });
+}
+
+/** Calls what gives a promise or takes a callback, and tells of its error. A stream tells of its own. */
+function noticing(call: Call, parameters: readonly unknown[], tell: (error: unknown) => void): unknown {
+  const callback = parameters.at(-1);
+  if (typeof callback === 'function') {
+    const telling: Callback = (error, ...results) => {
+      if (error != null) tell(error);
+      (callback as Callback)(error, ...results);
+    };
+    return call(...parameters.slice(0, -1), telling);
+  }
+  const result = call(...parameters);
+  if (result instanceof Promise) result.catch(tell);
+  return result;
+}
+
+/** In a session that cannot change: without a pooler, at its beginning, and in a transaction that was found to be in it. */
+function isAskedWithin(client: pg.Client, query: unknown): boolean {
+  const isStream = typeof query === 'object' && query !== null && 'submit' in query;
+  return !isPooled(client) || isStream || client.getTransactionStatus() !== 'I';
+}
+
+const BEGIN = /^begin\b/i;
+
+/**
+ * Asks in a transaction that begins with a look at the session. Between transactions a pooler may be switched to transaction
+ * mode, and lead to the role, the settings and the prepared statements of somebody else.
+ */
+function securely(client: pg.Client, query: Call): Call {
+  const begin = async (statement: string): Promise<unknown> => {
+    const results = (await query(`${statement}; select ${TOKEN}`)) as pg.QueryResult<Session>[];
+    if (results.at(-1)?.rows[0]?.token === sessions.get(client)?.token) return results;
+    // Its pool replaces it.
+    void client.end().catch(() => undefined);
+    throw new UnsafeSessionError(POOLED);
+  };
+  const ask = async (parameters: readonly unknown[]): Promise<unknown> => {
+    const [statement] = parameters;
+    if (typeof statement === 'string' && BEGIN.test(statement)) return begin(statement);
+    await begin('begin');
+    try {
+      const result = await query(...parameters);
+      await query('commit');
+      return result;
+    } catch (error) {
+      await (query('rollback') as Promise<unknown>).catch(() => undefined);
+      throw error;
+    }
+  };
+  return (...parameters) => {
+    const callback = parameters.at(-1);
+    if (typeof callback !== 'function') return ask(parameters);
+    ask(parameters.slice(0, -1)).then(
+      (result) => (callback as Callback)(undefined, result),
+      (error: unknown) => (callback as Callback)(error),
+    );
+    return undefined;
+  };
+}
+
+const POOLED = 'The session was given to another server process: a pooler is in transaction mode.';
 
 /**
  * The first message of a new connection: takes the role and sets `settings`, and looks whether it was done. Not by options of the connection's start, which poolers drop. Throws `UnsafeSessionError`.
@@ -43,12 +155,15 @@ async function beginSession(
   role: DatabaseRole,
   settings: readonly string[],
 ): Promise<void> {
-  const sets = [`role ${role}`, 'row_security = on', ...settings].map((setting) => `set ${setting}`);
+  const token = randomUUID();
+  const sets = [`role ${role}`, 'row_security = on', `mailwright.session = '${token}'`, ...settings].map(
+    (setting) => `set ${setting}`,
+  );
   // Several statements in one message have several results, of which the types know nothing.
   const results: unknown = await client.query([...sets, SESSION].join('; '));
   const session = (results as pg.QueryResult<Session>[]).at(-1)?.rows[0];
   refuseUnsafe(session, role);
-  serverProcesses.set(client, session.pid);
+  sessions.set(client, { pid: session.pid, token });
   if (!session.is_distributed) return;
   toCitus.add(client);
   await client.query(CUSTOM_PLANS);
@@ -73,17 +188,14 @@ export async function checkPool(pool: pg.Pool, role: DatabaseRole): Promise<void
 async function checkSession(client: pg.ClientBase, role: DatabaseRole): Promise<void> {
   const { rows } = await client.query<Session>(SESSION);
   refuseUnsafe(rows[0], role);
-  const begun = serverProcesses.get(client);
-  if (begun !== undefined && begun !== rows[0]?.pid)
-    throw new UnsafeSessionError(
-      'The session was given to another server process: a pooler is in transaction mode.',
-    );
+  if (sessions.get(client)?.token !== rows[0]?.token) throw new UnsafeSessionError(POOLED);
 }
 
 /** Whether something stands between: PostgreSQL itself names the process that answers when a connection begins. */
 export function isPooled(client: pg.ClientBase): boolean {
   const { processID } = client as { readonly processID?: number };
-  return processID !== serverProcesses.get(client);
+  const session = sessions.get(client);
+  return session !== undefined && processID !== session.pid;
 }
 
 function refuseUnsafe(session: Session | undefined, role: DatabaseRole): asserts session is Session {

@@ -6,7 +6,8 @@ import { Registry } from 'prom-client';
 import { Clock } from '#kernel';
 import type { Config } from '../config/config.js';
 import { Database } from '../database/database.js';
-import { describeError } from '../logging/redact.js';
+import { outageLines } from '../lifecycle/outage.js';
+import { redisFailure } from '../lifecycle/redis-failure.js';
 import { HttpMetrics } from '../metrics/http-metrics.js';
 import { collectProcessMetrics } from '../metrics/process-metrics.js';
 import { databaseChecks } from '../operations/database-checks.js';
@@ -46,17 +47,17 @@ const providers = [
   },
   {
     provide: RateLimitStorage,
-    useFactory: async (config: Config, logger: Logger): Promise<RateLimitStorage> => {
-      if (config.REDIS_URL === undefined) return new PostgresRateLimitStorage(config.DATABASE_URL);
+    useFactory: async (config: Config, logger: Logger, { outage }: Database): Promise<RateLimitStorage> => {
+      if (config.REDIS_URL === undefined) return new PostgresRateLimitStorage(config.DATABASE_URL, outage);
       // Without Redis no process spends memory on its client.
       const { RedisRateLimitStorage } = await import('./rate-limit/redis-rate-limit.storage.js');
-      return new RedisRateLimitStorage(config.REDIS_URL, {
-        begins: (error) =>
-          logger.warn({ error: describeError(error) }, 'requests get 503: REDIS_URL does not answer'),
-        ends: () => logger.warn('requests are answered again: REDIS_URL does'),
-      });
+      const lines = {
+        begins: 'requests get 503: Redis cannot be used',
+        ends: 'requests are answered again: Redis can be used',
+      };
+      return new RedisRateLimitStorage(config.REDIS_URL, outageLines(logger, lines, redisFailure));
     },
-    inject: [CONFIG, LOGGER],
+    inject: [CONFIG, LOGGER, Database],
   },
   RateLimitGuard,
   ScopeGuard,
@@ -77,7 +78,11 @@ const providers = [
     provide: Operations,
     useFactory: (database: Database, storage: RateLimitStorage, registry: Registry, draining: Draining) => {
       collectProcessMetrics(registry, database);
-      const rateLimit = { name: 'rateLimit', check: () => storage.ping() };
+      const rateLimit = {
+        name: 'rateLimit',
+        check: () => storage.ping(),
+        reasonOf: (error: unknown) => storage.reasonOf(error),
+      };
       const checks = [...databaseChecks(database), rateLimit, draining.check()];
       return new Operations(new HealthChecks(checks), registry);
     },

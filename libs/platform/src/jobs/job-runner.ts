@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { newId } from '#kernel';
 import type { Database } from '../database/database.js';
+import { logFailure } from '../lifecycle/outage.js';
 import { describeError } from '../logging/redact.js';
 import type { JobMetrics } from './job-metrics.js';
 import {
@@ -123,7 +124,7 @@ export class JobRunner {
   async #failed(job: Job, leased: LeasedJob, error: unknown): Promise<string> {
     if (error instanceof LeaseLostError) return 'lost';
     const reason = describeError(error);
-    this.logger.error({ job: job.name, failures: leased.failures + 1, error: reason }, 'job failed');
+    logFailure(this.logger, error, 'job failed', { job: job.name, failures: leased.failures + 1 });
     if (leased.failures + 1 >= GIVE_UP_AFTER) {
       await failJob(this.database, leased, reason);
       return 'failed';

@@ -108,7 +108,8 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
     backend = createQueueBackend({
       databaseUrl: test.url,
       redisUrl: redis?.url,
-      outage: SILENT,
+      databaseOutage: database.outage,
+      redisOutage: SILENT,
       onError: () => undefined,
     });
     const catalogue = new JobCatalogue([note, walk], [ParcelSent, RouteOpened]);

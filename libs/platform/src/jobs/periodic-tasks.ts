@@ -4,7 +4,7 @@ import type { Clock } from '#kernel';
 import { present, presentAnd } from '../clock/present.js';
 import type { Database } from '../database/database.js';
 import { Loop } from '../lifecycle/loop.js';
-import { describeError } from '../logging/redact.js';
+import { logFailure } from '../lifecycle/outage.js';
 
 /** Housekeeping that is due again and again: one worker does it, once an interval. */
 export abstract class PeriodicTask {
@@ -49,7 +49,7 @@ export class PeriodicTasks {
       try {
         if (await this.#claim(task)) await task.run();
       } catch (error) {
-        this.logger.error({ task: task.name, error: describeError(error) }, 'periodic task failed');
+        logFailure(this.logger, error, 'periodic task failed', { task: task.name });
       }
       this.#nextOffer.set(task.name, this.clock.now().getTime() + task.everyMs);
     }

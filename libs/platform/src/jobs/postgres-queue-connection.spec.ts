@@ -1,26 +1,38 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { freePort } from '#testing/ports';
+import { Outage } from '../lifecycle/outage.js';
 import { createQueueBackend, type QueueBackend } from './queue-backend.js';
 
 let test: TestDatabase;
 let told: string[];
+const pools: pg.Pool[] = [];
 
 beforeEach(async () => {
   test = await createTestDatabase();
   told = [];
 });
 
-afterEach(() => test.drop());
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.end()));
+  await test.drop();
+});
 
 function backendOf(url: string): QueueBackend {
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  pools.push(pool);
+  const outage = new Outage(() => pool.query('select 1'));
+  const listener = { begins: () => told.push('away'), ends: () => told.push('back') };
+  outage.tell(listener);
   return createQueueBackend({
     databaseUrl: url,
     redisUrl: undefined,
-    outage: { begins: () => told.push('away'), ends: () => told.push('back') },
+    databaseOutage: outage,
+    redisOutage: listener,
     onError: ({ message }) => told.push(message),
   });
 }
@@ -85,6 +97,7 @@ describe('a queue on PostgreSQL', () => {
     const server = await forward(port, direct);
     await queue.add([{ id: '1-0', name: 'n', data: { v: 1, inboxId: 1 } }]);
     await eventually('the job is taken', () => taken.includes(1));
+    await eventually('its end is told', () => told.length === 2);
     expect(told).toEqual(['away', 'back']);
     await consumer.close(true);
     await queue.close();

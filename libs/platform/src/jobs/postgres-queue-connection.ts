@@ -28,7 +28,7 @@ class LastingConnection extends PostgresConnection {
   ) {
     super(ownPool);
     this.on('error', (error: Error) => {
-      outage.noticed(this, error);
+      outage.noticed(error);
       if (!this.#isTrying) this.#ready = this.#untilReady();
     });
   }
@@ -48,7 +48,6 @@ class LastingConnection extends PostgresConnection {
     this.#isTrying = true;
     while (!(await this.#answers()) && this.isClosing === undefined) await delay(TRY_AGAIN_MS);
     this.#isTrying = false;
-    this.outage.isOver(this);
   }
 
   async #answers(): Promise<boolean> {
@@ -57,7 +56,7 @@ class LastingConnection extends PostgresConnection {
       setImmediate(() => this.emit('ready'));
       return true;
     } catch (error) {
-      if (this.isClosing === undefined) this.outage.noticed(this, error);
+      if (this.isClosing === undefined) this.outage.noticed(error);
       return false;
     }
   }
@@ -72,6 +71,7 @@ export function postgresBackends(
     const pool = sessionPool(
       {
         connectionString: databaseUrl,
+        outage,
         max: CONNECTIONS,
         keepAlive: true,
         application_name: 'mailwright-queue',

@@ -1,6 +1,7 @@
 import { createRedisBackend, type Processor, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { Outage, type OutageListener } from '../lifecycle/outage.js';
+import { FOLLOWS_FAILOVER, isReply, probeRedis, redisFailure } from '../lifecycle/redis-failure.js';
 import { isUnavailability } from '../lifecycle/unavailability.js';
 import { postgresBackends } from './postgres-queue-connection.js';
 
@@ -29,14 +30,18 @@ export interface QueueBackend {
   queue(name: string): WorkQueue;
   consumer(name: string, concurrency: number, process: (job: QueuedJob) => Promise<void>): QueueConsumer;
   ping(): Promise<void>;
+  /** Why `ping` was rejected, in words for the operator. */
+  reasonOf(error: unknown): string;
   close(): Promise<void>;
 }
 
 export interface QueueBackendOptions {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
-  /** Told when the queue does not answer, and when it does again: it recovers by itself. */
-  readonly outage: OutageListener;
+  /** Of the database, told when a queue there does not answer. It recovers by itself. */
+  readonly databaseOutage: Outage;
+  /** Told when Redis cannot be used, and when it can again. */
+  readonly redisOutage: OutageListener;
   /** Told of other faults. */
   readonly onError: (error: Error) => void;
 }
@@ -51,14 +56,14 @@ export function createQueueBackend(options: QueueBackendOptions): QueueBackend {
   return options.redisUrl === undefined ? postgresBackend(options) : redisBackend(options, options.redisUrl);
 }
 
-function postgresBackend({ databaseUrl, ...told }: QueueBackendOptions): QueueBackend {
-  const backends = postgresBackends(databaseUrl, new Outage(told.outage));
+function postgresBackend({ databaseUrl, databaseOutage, ...told }: QueueBackendOptions): QueueBackend {
+  const backends = postgresBackends(databaseUrl, databaseOutage);
   // What is asked is asked with a pool of the backend's own.
   const connection = { connectionString: databaseUrl };
-  const onError = otherFaults(told.onError);
+  const onError = otherFaults(databaseOutage, told.onError);
   return {
     kind: 'postgres',
-    queue: (name) => wrapQueue(new Queue(name, { connection, ...quiet }, backends), onError),
+    queue: (name) => wrapQueue(new Queue(name, { connection, ...quiet }, backends), databaseOutage, onError),
     consumer: (name, concurrency, process) =>
       wrapWorker(
         new Worker(
@@ -69,25 +74,30 @@ function postgresBackend({ databaseUrl, ...told }: QueueBackendOptions): QueueBa
         ),
         onError,
       ),
+    // The database is a check of its own.
     ping: () => Promise.resolve(),
+    reasonOf: String,
     close: () => Promise.resolve(),
   };
 }
 
 function redisBackend(told: QueueBackendOptions, redisUrl: string): QueueBackend {
-  const outage = new Outage(told.outage);
-  const onError = otherFaults(told.onError);
+  const outage = new Outage(() => probeRedis(shared, 'queue'));
+  outage.tell(told.redisOutage);
+  const onError = otherFaults(outage, told.onError);
   const connect = (): Redis => {
-    const redis = new Redis(redisUrl, { maxRetriesPerRequest: null, enableReadyCheck: true });
-    redis.on('error', (error) => outage.noticed(redis, error));
-    for (const event of ['ready', 'end']) redis.on(event, () => outage.isOver(redis));
-    return redis;
+    const redis = new Redis(redisUrl, {
+      ...FOLLOWS_FAILOVER,
+      maxRetriesPerRequest: null,
+      enableReadyCheck: true,
+    });
+    return redis.on('error', (error) => outage.noticed(error));
   };
   const shared = connect();
   return {
     kind: 'redis',
     queue: (name) =>
-      wrapQueue(new Queue(name, { connection: shared, ...quiet }, createRedisBackend), onError),
+      wrapQueue(new Queue(name, { connection: shared, ...quiet }, createRedisBackend), outage, onError),
     consumer: (name, concurrency, process) => {
       const own = connect();
       const worker = new Worker(
@@ -104,10 +114,10 @@ function redisBackend(told: QueueBackendOptions, redisUrl: string): QueueBackend
         },
       };
     },
-    ping: async () => {
-      await shared.ping();
-    },
+    ping: () => probeRedis(shared, 'queue'),
+    reasonOf: redisFailure,
     close: () => {
+      outage.close();
       disconnect(shared);
       return Promise.resolve();
     },
@@ -117,10 +127,11 @@ function redisBackend(told: QueueBackendOptions, redisUrl: string): QueueBackend
 /** A job that was taken and is not in the queue any more, since the queue was emptied: the inbox knows of it. */
 const FORGOTTEN = /^Missing (key|lock) for job/;
 
-/** BullMQ tells of a lost connection as well, which the outage has been told of. */
-function otherFaults(onError: (error: Error) => void): (error: Error) => void {
+/** BullMQ tells of a lost connection as well, which the outage has been told of; what Redis answers it alone hears. */
+function otherFaults(outage: Outage, onError: (error: Error) => void): (error: Error) => void {
   return (error) => {
-    if (!isUnavailability(error) && !FORGOTTEN.test(error.message)) onError(error);
+    if (isReply(error)) outage.noticed(error);
+    else if (!isUnavailability(error) && !FORGOTTEN.test(error.message)) onError(error);
   };
 }
 
@@ -147,14 +158,19 @@ interface Faulty {
 
 function wrapQueue(
   queue: Pick<Queue, 'addBulk' | 'close'> & Faulty,
+  outage: Outage,
   onError: (error: Error) => void,
 ): WorkQueue {
   queue.on('error', onError);
   return {
     add: async (jobs) => {
-      await queue.addBulk(
-        jobs.map(({ id, name, data }) => ({ name, data, opts: { jobId: id, ...KEEP_NOTHING } })),
-      );
+      const waking = jobs.map(({ id, name, data }) => ({ name, data, opts: { jobId: id, ...KEEP_NOTHING } }));
+      try {
+        await queue.addBulk(waking);
+      } catch (error) {
+        if (isUnavailability(error)) outage.noticed(error);
+        throw error;
+      }
     },
     close: () => queue.close(),
   };

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { present, presentAnd } from '../clock/present.js';
 import type { Database } from '../database/database.js';
-import { describeError } from '../logging/redact.js';
 import { Loop } from '../lifecycle/loop.js';
+import { logFailure } from '../lifecycle/outage.js';
 import { OUTBOX_CHANNEL } from '../outbox/outbox.js';
 import type { Notifications } from '../wakes/notifications.js';
 import { drain } from './drain.js';
@@ -50,7 +50,7 @@ export class Relay {
     this.#loop = new Loop(
       POLL_MS,
       () => this.pass(),
-      (error) => this.logger.error({ error: describeError(error) }, 'relay failed'),
+      (error) => logFailure(this.logger, error, 'relay failed'),
     );
   }
 

@@ -1,27 +1,100 @@
-/** Whom an outage is told to. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { describeError } from '../logging/redact.js';
+
+/** Told of an outage. */
 export interface OutageListener {
   readonly begins: (error: unknown) => void;
   readonly ends: () => void;
 }
 
+const LOOK_EVERY_MS = 1_000;
+
+/** A property with a name, since the ORM copies those of a driver's error to one of its own. */
+const MARK = 'isOfOutage';
+
 /**
- * Tells once that something is away, and once that it is back, however many connections notice it and however often
- * each of them tries again.
+ * Something that the process cannot do without, such as the database: tells once that it is away and once that it is back,
+ * however many notice it and however often each of them tries again. While it is away, `probe` looks for its return.
  */
 export class Outage {
-  readonly #without = new Set<object>();
+  #begun: { readonly error: unknown } | undefined;
+  #listener: OutageListener | undefined;
 
-  constructor(private readonly listener: OutageListener) {}
+  constructor(
+    private readonly probe: () => Promise<unknown>,
+    private readonly lookEveryMs = LOOK_EVERY_MS,
+  ) {}
 
-  /** `connection` does not reach it. */
-  noticed(connection: object, error: unknown): void {
-    const isNew = this.#without.size === 0;
-    this.#without.add(connection);
-    if (isNew) this.listener.begins(error);
+  /** From now on. Before that nothing counts as an outage: a program that cannot start says so itself. */
+  tell(listener: OutageListener): void {
+    this.#listener = listener;
   }
 
-  /** `connection` reaches it again, or is not used any more. */
-  isOver(connection: object): void {
-    if (this.#without.delete(connection) && this.#without.size === 0) this.listener.ends();
+  get isOn(): boolean {
+    return this.#begun !== undefined;
   }
+
+  /** The one that it began with, while it is on. */
+  get error(): unknown {
+    return this.#begun?.error;
+  }
+
+  /** Work failed with `error` because of the outage. `logFailure` says no more of that. */
+  noticed(error: unknown): void {
+    if (this.#listener === undefined) return;
+    if (typeof error === 'object' && error !== null && Object.isExtensible(error))
+      Object.defineProperty(error, MARK, { value: true, configurable: true });
+    if (this.#begun !== undefined) return;
+    this.#begun = { error };
+    this.#listener.begins(error);
+    void this.#untilOver();
+  }
+
+  /** Tells nothing more. */
+  close(): void {
+    this.#listener = undefined;
+  }
+
+  async #untilOver(): Promise<void> {
+    while (this.#listener !== undefined) {
+      try {
+        await this.probe();
+        this.#begun = undefined;
+        this.#listener?.ends();
+        return;
+      } catch {
+        await delay(this.lookEveryMs, undefined, { ref: false });
+      }
+    }
+  }
+}
+
+const MAX_CAUSES = 5;
+
+/** An outage has been told of, and `error` is of it. */
+export function isOfOutage(error: unknown, causes = 0): boolean {
+  if (typeof error !== 'object' || error === null || causes > MAX_CAUSES) return false;
+  return MARK in error || ('cause' in error && isOfOutage(error.cause, causes + 1));
+}
+
+/** Logs why work failed that is tried again; of an outage its beginning and its end are said, and that is enough. */
+export function logFailure(logger: Logger, error: unknown, message: string, fields: object = {}): void {
+  const level = isOfOutage(error) ? 'debug' : 'error';
+  logger[level]({ ...fields, error: describeError(error) }, message);
+}
+
+/** A line when it begins, with `reason` where that is known, and a line when it ends. */
+export function outageLines(
+  logger: Logger,
+  { begins, ends }: { readonly begins: string; readonly ends: string },
+  reasonOf: (error: unknown) => string | null,
+): OutageListener {
+  return {
+    begins: (error) => {
+      const reason = reasonOf(error);
+      logger.error({ error: describeError(error), ...(reason === null ? {} : { reason }) }, begins);
+    },
+    ends: () => logger.warn(ends),
+  };
 }

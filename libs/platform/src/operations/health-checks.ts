@@ -4,6 +4,8 @@ export interface HealthCheck {
   readonly name: string;
   /** Rejects, or does not answer, when it is not there. */
   check(): Promise<void>;
+  /** Why `check` was rejected, in words that may be seen by anybody. Null, or left out, when nobody knows. */
+  reasonOf?(error: unknown): string | null;
   /** The process does its work without it. */
   readonly isOptional?: boolean;
 }
@@ -14,6 +16,13 @@ export interface Readiness {
   /** Degraded: ready, and only something optional is missing. */
   readonly status: 'ok' | 'degraded' | 'unavailable';
   readonly checks: Readonly<Record<string, HealthState>>;
+  /** Why checks have failed, where that is known. */
+  readonly reasons?: Readonly<Record<string, string>>;
+}
+
+interface Outcome {
+  readonly state: HealthState;
+  readonly reason?: string | null;
 }
 
 const DEADLINE_MS = 2_000;
@@ -24,22 +33,31 @@ export class HealthChecks {
 
   /** Asks all at once; answers within two seconds. */
   async readiness(): Promise<Readiness> {
-    const states = await Promise.all(this.checks.map(stateOf));
-    const missing = this.checks.filter((_, index) => states[index] !== 'ok');
+    const outcomes = await Promise.all(this.checks.map(outcomeOf));
+    const missing = this.checks.filter((_, index) => outcomes[index]?.state !== 'ok');
     const without = missing.every(({ isOptional }) => isOptional) ? 'degraded' : 'unavailable';
     return {
       status: missing.length === 0 ? 'ok' : without,
-      checks: Object.fromEntries(this.checks.map(({ name }, index) => [name, states[index]!])),
+      checks: Object.fromEntries(this.checks.map(({ name }, index) => [name, outcomes[index]!.state])),
+      ...reasonsOf(this.checks, outcomes),
     };
   }
 }
 
-async function stateOf(check: HealthCheck): Promise<HealthState> {
-  const late = Promise.withResolvers<HealthState>();
-  const timer = setTimeout(() => late.resolve('timed out'), DEADLINE_MS);
+function reasonsOf(checks: readonly HealthCheck[], outcomes: readonly Outcome[]): Pick<Readiness, 'reasons'> {
+  const known = checks.flatMap(({ name }, index) => {
+    const reason = outcomes[index]?.reason ?? null;
+    return reason === null ? [] : [[name, reason] as const];
+  });
+  return known.length === 0 ? {} : { reasons: Object.fromEntries(known) };
+}
+
+async function outcomeOf(check: HealthCheck): Promise<Outcome> {
+  const late = Promise.withResolvers<Outcome>();
+  const timer = setTimeout(() => late.resolve({ state: 'timed out' }), DEADLINE_MS);
   const asked = check.check().then(
-    (): HealthState => 'ok',
-    (): HealthState => 'failed',
+    (): Outcome => ({ state: 'ok' }),
+    (error: unknown): Outcome => ({ state: 'failed', reason: check.reasonOf?.(error) ?? null }),
   );
   try {
     return await Promise.race([asked, late.promise]);

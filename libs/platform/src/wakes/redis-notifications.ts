@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { FOLLOWS_FAILOVER } from '../lifecycle/redis-failure.js';
 import { Notifications } from './notifications.js';
 import { REDIS_PREFIX } from './redis-wake-line.js';
 
@@ -8,7 +9,12 @@ export class RedisNotifications extends Notifications {
 
   constructor(url: string) {
     super();
-    this.#redis = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: null, autoResubscribe: false });
+    this.#redis = new Redis(url, {
+      ...FOLLOWS_FAILOVER,
+      lazyConnect: true,
+      maxRetriesPerRequest: null,
+      autoResubscribe: false,
+    });
     // Whoever cannot do without Redis tells of it.
     this.#redis.on('error', () => undefined);
     this.#redis.on('message', (channel: string, payload: string) =>

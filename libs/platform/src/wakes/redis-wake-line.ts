@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { FOLLOWS_FAILOVER } from '../lifecycle/redis-failure.js';
 import type { WakeLine } from './wakes.js';
 
 /** Of the channels in Redis, which all its databases share. */
@@ -8,7 +9,12 @@ const PATIENCE_MS = 1_000;
 
 /** PUBLISH in Redis, on a connection that opens with the first wake-up. */
 export function redisWakeLine(url: string): WakeLine {
-  const redis = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 0, commandTimeout: PATIENCE_MS });
+  const redis = new Redis(url, {
+    ...FOLLOWS_FAILOVER,
+    lazyConnect: true,
+    maxRetriesPerRequest: 0,
+    commandTimeout: PATIENCE_MS,
+  });
   redis.on('error', () => undefined);
   return {
     send: async (wakes) => {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { describeError, LOGGER, Loop, Notifications } from '#platform';
+import { logFailure, LOGGER, Loop, Notifications } from '#platform';
 import { WebhookEndpoints } from '../endpoints/webhook-endpoints.service.js';
 import { WEBHOOKS_CHANNEL } from '../events/webhook-publisher.service.js';
 import { PostsUnderWay } from './posts-under-way.js';
@@ -34,7 +34,7 @@ export class WebhookSender {
     this.#loop = new Loop(
       LOOK_EVERY_MS,
       () => this.pass(),
-      (error) => logger.error({ error: describeError(error) }, 'sending webhooks failed'),
+      (error) => logFailure(logger, error, 'sending webhooks failed'),
     );
   }
 

@@ -2,15 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } fro
 import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { type PublishedEventType, Clock, type ProjectScope } from '#kernel';
-import {
-  type PublishedEvent,
-  Publisher,
-  Database,
-  describeError,
-  environmentOf,
-  LOGGER,
-  Loop,
-} from '#platform';
+import { type PublishedEvent, Publisher, Database, logFailure, environmentOf, LOGGER, Loop } from '#platform';
 
 const REFRESH_MS = 2_000;
 
@@ -38,8 +30,7 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
       () => this.refresh(),
       (error) => {
         // A program that cannot start for its database says so itself.
-        if (this.#failures++ > 0)
-          logger.warn({ error: describeError(error) }, 'reading the webhook endpoints failed');
+        if (this.#failures++ > 0) logFailure(logger, error, 'reading the webhook endpoints failed');
       },
     );
   }

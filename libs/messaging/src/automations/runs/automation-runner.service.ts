@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { TRIGGERS_CHANNEL } from '#audience';
 import { Clock } from '#kernel';
-import { describeError, LOGGER, Loop, Notifications } from '#platform';
+import { logFailure, LOGGER, Loop, Notifications } from '#platform';
 import { AutomationWork, type Piece } from './automation-work.service.js';
 import { Backoffs } from './backoffs.js';
 import { RUNS_CHANNEL } from './runs.channel.js';
@@ -70,6 +70,6 @@ export class AutomationRunner {
   }
 
   #complain(error: unknown, what: { readonly of?: string; readonly backoffMs?: number } = {}): void {
-    this.logger.error({ error: describeError(error), ...what }, 'the work of an automation failed');
+    logFailure(this.logger, error, 'the work of an automation failed', what);
   }
 }

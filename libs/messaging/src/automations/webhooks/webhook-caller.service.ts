@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { firstOf } from '#kernel';
-import { describeError, isUnavailability, LOGGER, Loop, Notifications } from '#platform';
+import { describeError, isUnavailability, logFailure, LOGGER, Loop, Notifications } from '#platform';
 import { RUNS_CHANNEL } from '../runs/runs.channel.js';
 import { type DueVersion, WaitingWork } from '../runs/waiting-work.query.js';
 import { type WebhookCall, WebhookCalls } from './webhook-calls.service.js';
@@ -105,7 +105,6 @@ export class WebhookCaller {
   }
 
   #complain(error: unknown, what: { readonly run?: string; readonly failures?: number } = {}): void {
-    const fields = { error: describeError(error), ...what };
-    this.logger.error(fields, 'the webhook of an automation could not be called');
+    logFailure(this.logger, error, 'the webhook of an automation could not be called', what);
   }
 }

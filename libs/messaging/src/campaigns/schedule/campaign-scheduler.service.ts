@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { describeError, LOGGER, Loop } from '#platform';
+import { logFailure, LOGGER, Loop } from '#platform';
 import { CampaignAnalysisService } from '../analysis/campaign-analysis.service.js';
 import { CampaignRepository } from '../campaign.repository.js';
 import { ScheduledCampaignsService } from './scheduled-campaigns.service.js';
@@ -28,7 +28,7 @@ export class CampaignScheduler {
     this.#loop = new Loop(
       POLL_MS,
       () => this.pass(),
-      (error) => this.logger.error({ error: describeError(error) }, 'looking for scheduled campaigns failed'),
+      (error) => logFailure(this.logger, error, 'looking for scheduled campaigns failed'),
     );
   }
 
@@ -52,10 +52,7 @@ export class CampaignScheduler {
       const reason = await this.starting.start(scope, id);
       if (reason !== null) this.logger.error({ campaignId: id, reason }, 'a scheduled campaign failed');
     } catch (error) {
-      this.logger.error(
-        { campaignId: id, error: describeError(error) },
-        'a scheduled campaign did not start',
-      );
+      logFailure(this.logger, error, 'a scheduled campaign did not start', { campaignId: id });
     }
   }
 }

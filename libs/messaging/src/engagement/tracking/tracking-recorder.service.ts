@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
-import { type Config, CONFIG, Database, describeError, LOGGER } from '#platform';
+import { type Config, CONFIG, Database, describeError, logFailure, LOGGER } from '#platform';
 import { TrackedRequests } from './tracked-requests.service.js';
 import { kindOfAgent } from './user-agent.js';
 import { type RequestBlock, WaitingRequests } from './waiting-requests.service.js';
@@ -117,10 +117,15 @@ export class TrackingRecorder implements OnApplicationShutdown {
       () => false,
     );
     const lost = isReachable && this.#failures >= TRIES;
-    const fields = { events: batch.length, lost, error: describeError(error) };
-    this.logger.error(fields, 'opens and clicks could not be written');
-    if (lost) this.#failures = 0;
-    else this.#waiting.putBack(batch);
+    const message = 'opens and clicks could not be written';
+    const fields = { events: batch.length, lost };
+    if (lost) {
+      this.logger.error({ ...fields, error: describeError(error) }, message);
+      this.#failures = 0;
+    } else {
+      logFailure(this.logger, error, message, fields);
+      this.#waiting.putBack(batch);
+    }
   }
 }
 

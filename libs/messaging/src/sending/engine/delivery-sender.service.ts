@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { type Clock, newId } from '#kernel';
-import { describeError, Loop, type MailMetrics } from '#platform';
+import { logFailure, Loop, type MailMetrics } from '#platform';
 import type { DeliveryJournal } from './delivery-journal.service.js';
 import { type DeliveryOutcome, outcomeOf } from '../delivery-outcome.js';
 import type { DeliverySource, DeliveryWork } from '../delivery-source.js';
@@ -287,7 +287,7 @@ export class DeliverySender {
   }
 
   #complain(what: string, error: unknown): void {
-    this.parts.logger.error({ error: describeError(error) }, what);
+    logFailure(this.parts.logger, error, what);
   }
 }
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { describeError, LOGGER, Loop } from '#platform';
+import { logFailure, LOGGER, Loop } from '#platform';
 import { RelaysInUse } from '../own-relays/relays-in-use.service.js';
 import { DeliveryClaimsQuery, type OwnStream } from './delivery-claims.query.js';
 import type { DeliverySender } from './delivery-sender.service.js';
@@ -98,13 +98,11 @@ export class OwnRelaySenders {
       const isUsed = [...this.#running.values()].some((running) => running.environmentId === environmentId);
       if (!isUsed) await this.relays.forget(environmentId);
     } catch (error) {
-      this.logger.error({ error: describeError(error) }, 'ending an idle sender failed');
+      logFailure(this.logger, error, 'ending an idle sender failed');
     }
   }
 
   #loop(pass: () => Promise<void>, complaint: string): Loop {
-    return new Loop(LOOK_EVERY_MS, pass, (error) =>
-      this.logger.error({ error: describeError(error) }, complaint),
-    );
+    return new Loop(LOOK_EVERY_MS, pass, (error) => logFailure(this.logger, error, complaint));
   }
 }

@@ -1,6 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { isOfOutage } from '../../lifecycle/outage.js';
 import { problemOf } from './problem-of-error.js';
 import type { ProblemWriter } from './problem-writer.js';
 import { isVanishedReference } from './vanished-reference.js';
@@ -22,7 +23,7 @@ export class ProblemFilter implements ExceptionFilter {
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const problem = problemOf(error, request.routeOptions.url?.includes(':') ?? false);
     if (problem.slug === 'internal-error') this.#log('error', 'request failed', error, request);
-    else if (problem.slug === 'unavailable' || isVanishedReference(error))
+    else if ((problem.slug === 'unavailable' && !isOfOutage(error)) || isVanishedReference(error))
       this.#log('warn', 'request could not be served', error, request);
     if (!reply.sent) this.writer.send(problem, request, reply);
     else if (!reply.raw.writableEnded) reply.raw.destroy();

@@ -1,5 +1,7 @@
 import type pg from 'pg';
+import { databaseFailure } from '../../database/database-failure.js';
 import { sessionPool } from '../../database/session.js';
+import type { Outage } from '../../lifecycle/outage.js';
 import { RateLimitStorage } from './rate-limit.storage.js';
 import type { WindowHit } from './shared-hits.js';
 
@@ -18,6 +20,7 @@ const HIT = {
 
 /** Enough: a count takes less than a millisecond. */
 const CONNECTIONS = 2;
+const PROBE_MS = 60_000;
 
 /**
  * Counts in an unlogged table of PostgreSQL, over connections of its own: a burst of requests that wait for
@@ -26,10 +29,12 @@ const CONNECTIONS = 2;
 export class PostgresRateLimitStorage extends RateLimitStorage {
   private readonly pool: pg.Pool;
 
-  constructor(databaseUrl: string) {
+  /** `outage` is the database's. */
+  constructor(databaseUrl: string, outage?: Outage) {
     super();
     const options = {
       connectionString: databaseUrl,
+      outage,
       max: CONNECTIONS,
       // Kept while idle: on a busy server, opening one may take longer than a count has time.
       idleTimeoutMillis: 0,
@@ -48,7 +53,11 @@ export class PostgresRateLimitStorage extends RateLimitStorage {
   }
 
   override async ping(): Promise<void> {
-    await this.pool.query(`select 'platform.rate_limit_windows'::regclass`);
+    await this.count('probe', PROBE_MS, 1);
+  }
+
+  override reasonOf(error: unknown): string | null {
+    return databaseFailure(error)?.message ?? null;
   }
 
   override async close(): Promise<void> {

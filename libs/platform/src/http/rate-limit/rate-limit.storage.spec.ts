@@ -9,6 +9,7 @@ class BusyStorage extends RateLimitStorage {
   readonly answer = Promise.withResolvers<WindowHit>();
 
   override ping = () => Promise.resolve();
+  override reasonOf = () => null;
   override close = () => Promise.resolve();
   protected override count = () => this.answer.promise;
 }

@@ -26,8 +26,11 @@ export abstract class RateLimitStorage implements ThrottlerStorage {
     };
   }
 
-  /** Answers when the storage does; rejects otherwise. */
+  /** Resolves when the storage can count; rejects otherwise. */
   abstract ping(): Promise<void>;
+
+  /** Why `ping` was rejected, in words for the operator; null when nobody knows. */
+  abstract reasonOf(error: unknown): string | null;
 
   abstract close(): Promise<void>;
 

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { UnavailableError } from '#kernel';
 import { Outage, type OutageListener } from '../../lifecycle/outage.js';
+import { FOLLOWS_FAILOVER, probeRedis, redisFailure } from '../../lifecycle/redis-failure.js';
 import { RateLimitStorage } from './rate-limit.storage.js';
 import type { WindowHit } from './shared-hits.js';
 
@@ -20,51 +21,57 @@ return { hits, tonumber(redis.call('HGET', KEYS[1], 'ends')), now }`;
 /** A Redis that says nothing for so long is away. */
 const SILENCE_MS = 5_000;
 
-/** Counts in Redis. While it is away, nobody waits for it. */
+/** Counts in Redis. While it is away, or answers with errors, nobody waits for it. */
 export class RedisRateLimitStorage extends RateLimitStorage {
   readonly #redis: Redis;
-  #isAway = false;
-  #isClosed = false;
+  readonly #outage: Outage;
 
   constructor(url: string, listener: OutageListener) {
     super();
     this.#redis = new Redis(url, {
+      ...FOLLOWS_FAILOVER,
       lazyConnect: true,
       maxRetriesPerRequest: 0,
       socketTimeout: SILENCE_MS,
       disconnectTimeout: 200,
     });
-    const outage = new Outage(listener);
-    this.#redis.on('error', (error) => outage.noticed(this, error));
-    this.#redis.on('close', () => {
-      this.#isAway = true;
-      // It may be back before anybody fails to reach it, but some have got 503.
-      if (!this.#isClosed) outage.noticed(this, new Error('The connection was closed.'));
-    });
-    this.#redis.on('ready', () => {
-      this.#isAway = false;
-      outage.isOver(this);
-    });
+    this.#outage = new Outage(() => probeRedis(this.#redis, 'rate-limit'));
+    this.#outage.tell(listener);
+    this.#redis.on('error', (error) => this.#outage.noticed(error));
+    // It may be back before anybody fails to reach it, but some have got 503.
+    this.#redis.on('close', () => this.#outage.noticed(new Error('The connection was closed.')));
   }
 
   protected override async count(key: string, windowMs: number, times: number): Promise<WindowHit> {
-    this.#refuseWhileAway();
-    const reply = await this.#redis.eval(HIT, 1, KEY_PREFIX + key, String(windowMs), String(times));
-    const [hits = 0, endsAtMs = 0, nowMs = 0] = (reply as unknown[]).map(Number);
-    return { hits, endsAtMs, remainingMs: endsAtMs - nowMs };
+    if (this.#outage.isOn) throw this.#refusal();
+    try {
+      const reply = await this.#redis.eval(HIT, 1, KEY_PREFIX + key, String(windowMs), String(times));
+      const [hits = 0, endsAtMs = 0, nowMs = 0] = (reply as unknown[]).map(Number);
+      return { hits, endsAtMs, remainingMs: endsAtMs - nowMs };
+    } catch (error) {
+      this.#outage.noticed(error);
+      throw this.#refusal();
+    }
   }
 
   override async ping(): Promise<void> {
-    this.#refuseWhileAway();
-    await this.#redis.ping();
+    // Nobody waits for the next attempt to connect.
+    if (this.#outage.isOn && this.#redis.status !== 'ready') throw this.#outage.error;
+    await probeRedis(this.#redis, 'rate-limit');
+  }
+
+  override reasonOf(error: unknown): string {
+    return redisFailure(error);
   }
 
   override async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#outage.close();
     this.#redis.disconnect();
   }
 
-  #refuseWhileAway(): void {
-    if (this.#isAway) throw new UnavailableError('Redis, which counts the requests, does not answer.', 1);
+  #refusal(): UnavailableError {
+    const refusal = new UnavailableError('Redis, which counts the requests, cannot be used.', 1);
+    this.#outage.noticed(refusal);
+    return refusal;
   }
 }
