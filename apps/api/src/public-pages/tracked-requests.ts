@@ -73,15 +73,16 @@ interface Own {
 
 /** Null when a controller has to answer. */
 function replyTo(request: IncomingMessage, { links, ...own }: Own): Reply | null {
-  const { method, url = '' } = request;
+  const { method, url = '', headers } = request;
   if (method !== 'GET' && method !== 'HEAD') return null;
+  if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return null;
   const isLink = url.startsWith(LINK);
   if (!isLink && !url.startsWith(PIXELS)) return null;
   const end = PREFIX_LENGTH + TOKEN_LENGTH;
   if (url.length !== end && url[end] !== '?') return null;
   const token = url.slice(PREFIX_LENGTH, end);
-  if (!isOfHost(request.headers.host, token, own)) return null;
-  const tracked = trackedRequestOf(method, request.headers);
+  if (!isOfHost(headers.host, token, own)) return null;
+  const tracked = trackedRequestOf(method, headers);
   if (!isLink) return links.open(token, tracked) ? PIXEL_REPLY : null;
   const target = links.followAtOnce(token, tracked);
   if (target === null) return null;

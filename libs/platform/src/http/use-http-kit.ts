@@ -5,7 +5,11 @@ import { logContext } from '../logging/request-context.js';
 import { CONFIG } from '../platform.module.js';
 import { AccessHook } from './authentication/access.hook.js';
 import { ApiKeyAuthenticator } from './authentication/api-key-authenticator.js';
-import { clientAddressReader } from './authentication/trusted-proxy.js';
+import {
+  clientAddressReader,
+  connectingAddress,
+  keepConnectingAddress,
+} from './authentication/trusted-proxy.js';
 import { IdempotencyGuard } from './idempotency/idempotency.guard.js';
 import { API_PREFIX } from './operation/api-controller.decorator.js';
 import { isPage, linkHeader } from './pagination/link-header.js';
@@ -19,6 +23,7 @@ import { Draining } from './server/draining.js';
 import { RequestLog } from './server/request-log.js';
 import { ignoreUnknownExpectations, refuseWithoutHost } from './server/request-form.js';
 import { addSecurityHeaders } from './server/response-headers.js';
+import { leaveUnread } from './server/unread-body.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
 
 /**
@@ -32,6 +37,7 @@ export function useHttpKit(app: NestFastifyApplication): void {
   decorateRequests(fastify, app.get<Config>(CONFIG));
   registerBodyParsers(fastify);
   ignoreUnknownExpectations(fastify.server);
+  fastify.server.on('connection', keepConnectingAddress);
   registerRoutes(fastify, app.get(RouteTable));
   registerRequestHooks(fastify, app);
   registerReplyHooks(fastify, app);
@@ -41,7 +47,7 @@ function decorateRequests(fastify: FastifyInstance, { TRUST_PROXY }: Config): vo
   const read = clientAddressReader(TRUST_PROXY);
   fastify.decorateRequest('clientAddress', {
     getter(this: FastifyRequest) {
-      return read(this.ip, this.headers['x-forwarded-for']?.toString());
+      return read(connectingAddress(this.socket), this.headers['x-forwarded-for']?.toString());
     },
   });
   fastify.decorateRequest('caller', null);
@@ -110,6 +116,7 @@ function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplicatio
     deadline.stop(request);
     // A connection that is kept would hold up the end of the process.
     if (draining.isOn) void reply.header('connection', 'close');
+    leaveUnread(request.raw, reply.raw);
     // Answered before the guards, such as a body that is too large.
     if (request.caller !== null && !request.isCounted)
       await rateLimit.checkUnrouted(request, reply).catch(() => undefined);

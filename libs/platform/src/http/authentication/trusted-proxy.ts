@@ -1,6 +1,18 @@
-import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { BlockList, isIPv4, isIPv6, type Socket } from 'node:net';
 import { parseIpAddress } from '#kernel';
 import type { TrustedProxies } from '../../config/trusted-proxies.js';
+
+/** Called for each new connection: once it is reset, its address can be asked for no more. */
+export function keepConnectingAddress(socket: Socket): void {
+  void socket.remoteAddress;
+}
+
+/** Of a connection that was reset before anybody could ask, and that nobody reads an answer from. */
+const UNKNOWN = '0.0.0.0';
+
+export function connectingAddress({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string {
+  return remoteAddress ?? UNKNOWN;
+}
 
 /** The address that a connection and its X-Forwarded-For say a request comes from. */
 export type ClientAddressReader = (connecting: string, forwardedFor: string | undefined) => string;

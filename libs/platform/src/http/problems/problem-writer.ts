@@ -1,11 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '#kernel';
 import type { ProblemError } from './problem-error.js';
-import { PROBLEM_TYPES, type ProblemSlug } from './problem-types.js';
-import { afterUnreadBody } from './unread-body.js';
+import { PROBLEM_TYPES } from './problem-types.js';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
-const LEAVE_BODY_UNREAD: ReadonlySet<ProblemSlug> = new Set(['payload-too-large', 'unsupported-media-type']);
 
 /** Writes problems (RFC 9457) as answers. */
 export class ProblemWriter {
@@ -36,9 +34,7 @@ export class ProblemWriter {
       .header('content-type', PROBLEM_MEDIA_TYPE)
       .header('cache-control', 'no-store');
     // Bytes, since Fastify would add a charset to text, and JSON has none (RFC 8259 §11).
-    const answer = (): void => void reply.send(Buffer.from(JSON.stringify(body)));
-    if (LEAVE_BODY_UNREAD.has(problem.slug)) afterUnreadBody(request.raw, answer);
-    else answer();
+    void reply.send(Buffer.from(JSON.stringify(body)));
   }
 }
 
