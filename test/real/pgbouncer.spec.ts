@@ -163,3 +163,79 @@ describeWith(['pgbouncer'], 'behind PgBouncer in transaction mode', () => {
     }
   });
 });
+
+describeWith(['pgbouncer'], 'behind a PgBouncer that is switched to transaction mode and back', () => {
+  let bouncer: PgBouncer;
+  let system: RunningSystem;
+  let clients: ApiClient[];
+
+  beforeAll(async () => {
+    const database = await createTestDatabase();
+    bouncer = await startPgBouncer({ url: database.url, poolMode: 'session', settings: USUAL });
+    system = await startSystemOn(database, { DATABASE_URL: bouncer.url });
+    clients = await Promise.all(
+      ['FIRST', 'OTHER', 'THIRD'].map(async (key) => (await system.project(key)).client('TEST')),
+    );
+    for (const [index, client] of clients.entries())
+      await client.post('/topics', { name: `Of ${index}`, doubleOptInEnabled: true });
+  });
+
+  afterAll(async () => {
+    await system?.stop();
+    await bouncer?.stop();
+  });
+
+  /** Of each project many requests at once, which look it up in all ways that there are. */
+  async function rush(): Promise<number[]> {
+    const requests = Array.from({ length: 20 }, () =>
+      clients.map((client, index) => ask(client, index)),
+    ).flat();
+    return Promise.all(requests);
+  }
+
+  async function ask(client: ApiClient, index: number): Promise<number> {
+    const topics = await client.get('/topics');
+    if (topics.status !== 200) {
+      expect([topics.status, topics.headers.get('retry-after')]).toEqual([503, '1']);
+      return topics.status;
+    }
+    expect(topics.at<{ name: string }[]>('data').map(({ name }) => name)).toEqual([`Of ${index}`]);
+    return 200;
+  }
+
+  const readiness = async (port: number) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/health/ready`);
+    return { status: answer.status, text: await answer.text() };
+  };
+  const said = (output: string) =>
+    output
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => (JSON.parse(line) as { msg: string }).msg);
+
+  it('answers 503 rather than in the session of somebody else, and goes on by itself', async () => {
+    expect(new Set(await rush())).toEqual(new Set([200]));
+    await bouncer.switchTo('transaction');
+    await eventually('requests stop', async () => new Set(await rush()).has(503));
+    await eventually('it is known', () => said(system.api.output()).length > 0);
+    expect(new Set(await rush())).toEqual(new Set([503]));
+    const { status, text } = await readiness(system.api.port);
+    expect([status, text]).toEqual([503, expect.stringContaining('pooler in transaction mode')]);
+    await bouncer.switchTo('session');
+    await eventually('all requests are answered', async () => !new Set(await rush()).has(503));
+    for (const program of [system.api, system.worker])
+      await eventually('it is ready', async () => (await readiness(program.port)).status === 200);
+    expect(said(system.api.output())).toEqual(['PostgreSQL cannot be used', 'PostgreSQL can be used again']);
+    const [client] = clients;
+    const topic = await client!.post('/topics', { name: 'After', doubleOptInEnabled: true });
+    await client!.post('/subscribers', {
+      email: 'ada@example.com',
+      topicKeys: [topic.at('topicKey')],
+      consent: { source: 'form' },
+    });
+    await eventually('jobs run', async () => {
+      const inbox = await client!.get('/test-inbox/messages?to=ada@example.com');
+      return inbox.at<unknown[]>('data').length > 0;
+    });
+  });
+});

@@ -10,13 +10,17 @@ import { executableOf } from '../parts.js';
 export interface PgBouncer {
   /** What a program connects to, instead of the URL that was given. */
   readonly url: string;
+  /** As an operator does: the configuration is changed and read again. */
+  switchTo(poolMode: PoolMode): Promise<void>;
   stop(): Promise<void>;
 }
+
+export type PoolMode = 'session' | 'transaction';
 
 export interface PgBouncerOptions {
   /** The database and the login behind it. */
   readonly url: string;
-  readonly poolMode: 'session' | 'transaction';
+  readonly poolMode: PoolMode;
   /** Lines of its section `[pgbouncer]` besides. */
   readonly settings?: Readonly<Record<string, string | number>>;
 }
@@ -32,22 +36,24 @@ export async function startPgBouncer({ url, poolMode, settings = {} }: PgBouncer
     unix_socket_dir: '',
     auth_type: 'scram-sha-256',
     auth_file: join(directory, 'users'),
-    pool_mode: poolMode,
     default_pool_size: 80,
     max_client_conn: 200,
     ...settings,
   };
   const configuration = join(directory, 'pgbouncer.ini');
   await writeFile(lines.auth_file, `"${server.username}" "${decodeURIComponent(server.password)}"\n`);
-  await writeFile(
-    configuration,
-    [
-      '[databases]',
-      `${server.pathname.slice(1)} = host=${server.hostname} port=${server.port}`,
-      '[pgbouncer]',
-      ...Object.entries(lines).map(([name, value]) => `${name} = ${value}`),
-    ].join('\n'),
-  );
+  const target = `${server.pathname.slice(1)} = host=${server.hostname} port=${server.port}`;
+  const configure = (mode: PoolMode) =>
+    writeFile(
+      configuration,
+      [
+        '[databases]',
+        target,
+        '[pgbouncer]',
+        ...Object.entries({ ...lines, pool_mode: mode }).map(([name, value]) => `${name} = ${value}`),
+      ].join('\n'),
+    );
+  await configure(poolMode);
   await chmod(directory, 0o755);
   // It does not run as root, and needs nothing of the user that it becomes.
   const user = process.getuid?.() === 0 ? ['--user=nobody'] : [];
@@ -56,6 +62,10 @@ export async function startPgBouncer({ url, poolMode, settings = {} }: PgBouncer
   server.port = String(port);
   return {
     url: server.href,
+    switchTo: async (mode) => {
+      await configure(mode);
+      child.kill('SIGHUP');
+    },
     stop: async () => {
       const exit = once(child, 'exit');
       child.kill('SIGKILL');

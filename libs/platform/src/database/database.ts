@@ -15,7 +15,7 @@ import type { ReadReplica } from './read-replica.js';
 import { SingleStatements } from './single-statements.js';
 import { clockPreamble, preambleOf } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
-import { checkPool, UnsafeSessionError } from './session.js';
+import { checkPool, cutSessions, UnsafeSessionError } from './session.js';
 import { refuseTransactionPooling } from './session-pooling.js';
 import { camelCaseColumns } from './tables.js';
 
@@ -91,9 +91,12 @@ export class Database {
   }
 
   static async connect(given: DatabaseOptions): Promise<Database> {
-    const outage = new Outage(async () => {
+    const outage: Outage = new Outage(async () => {
       await database.ping();
       await refuseTransactionPooling(database.pool);
+      if (!(outage.error instanceof UnsafeSessionError)) return;
+      await cutSessions();
+      await database.ping();
     });
     const options = { ...given, outage };
     const pool = poolOf(options, options.poolSize);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { Outage } from '../lifecycle/outage.js';
 import { isServerOutage, NO_CONNECTION } from './database-failure.js';
@@ -70,6 +71,29 @@ export function sessionPool(
 type Call = (...parameters: unknown[]) => unknown;
 type Callback = (error: unknown, ...results: unknown[]) => void;
 
+const open = new Set<pg.Client>();
+
+/** Has `cutSessions` end the connection as well. */
+export function keepSession(client: pg.Client): void {
+  open.add(client);
+  client.once('end', () => open.delete(client));
+}
+
+/**
+ * Cuts every connection of the process, for new ones to be made in their place: after a pooler gave sessions away nobody knows
+ * what became of each, and one that listens is deaf. Resolves when no pool takes one of them for usable.
+ */
+export async function cutSessions(): Promise<void> {
+  await Promise.all(
+    [...open].map((client) => {
+      const { connection } = client as pg.Client & { readonly connection: { readonly stream: Socket } };
+      const ended = new Promise<void>((resolve) => void client.once('end', resolve));
+      connection.stream.destroy();
+      return ended;
+    }),
+  );
+}
+
 /** Has `outage` notice what fails, and nothing asked in a session of somebody else. */
 function watch(client: pg.Client, outage: Outage | undefined): void {
   const connect = client.connect.bind(client) as Call;
@@ -77,6 +101,7 @@ function watch(client: pg.Client, outage: Outage | undefined): void {
   const told = (error: unknown, isConnecting: boolean): void => {
     if (isConnecting || error instanceof UnsafeSessionError || isServerOutage(error)) outage?.noticed(error);
   };
+  keepSession(client);
   Object.assign(client, {
     connect: (...parameters: unknown[]) => noticing(connect, parameters, (error) => told(error, true)),
     query: (...parameters: unknown[]) => {

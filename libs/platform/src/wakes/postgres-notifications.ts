@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { keepSession } from '../database/session.js';
 import { Notifications } from './notifications.js';
 
 const RECONNECT_MS = 500;
@@ -44,6 +45,7 @@ export class PostgresNotifications extends Notifications {
     client.on('error', () => void this.#reconnect(client));
     client.on('end', () => void this.#reconnect(client));
     client.on('notification', ({ channel, payload }) => this.deliver(channel, payload ?? ''));
+    keepSession(client);
     await client.connect();
     for (const channel of this.channels) await client.query(`listen ${channel}`);
     if (this.#running) this.#client = client;
