@@ -6,7 +6,6 @@ const MOST_WORK = 200_000;
 /** A look at one element from another is so much cheaper than a declaration. */
 const LOOKS_IN_DECLARATION = 500;
 
-const RULE = /([^{}]*)\{([^{}]*)/g;
 /** Selectors that look at all siblings or descendants of an element: `:nth-child(2n)`, `:has(a)`, `a ~ b`. */
 const LOOKING_ROUND = /~|:[\w-]+\(/g;
 
@@ -29,13 +28,28 @@ function inlinedSheets(mjml: string): string[] {
 
 function workOf(css: string, elements: number): number {
   let work = 0;
-  for (const [, selectors = '', declarations = ''] of css.matchAll(RULE)) {
+  for (const { selectors, declarations } of rulesOf(css)) {
     const most = countOf(selectors, /,/g) + 1;
     work += most * (countOf(declarations, /;/g) + 1) * elements;
     for (const selector of selectors.split(','))
       work += elements ** (countOf(selector, LOOKING_ROUND) + 1) / LOOKS_IN_DECLARATION;
   }
   return work;
+}
+
+/**
+ * Rules as they follow each other, those in `@media` too. Cut at the braces, since an expression that looks for one would read
+ * what holds none from every character again.
+ */
+function rulesOf(css: string): { readonly selectors: string; readonly declarations: string }[] {
+  const parts = css.split('{');
+  return parts.slice(1).map((part, index) => {
+    const before = parts[index] ?? '';
+    return {
+      selectors: before.slice(before.lastIndexOf('}') + 1),
+      declarations: part.split('}', 1)[0] ?? '',
+    };
+  });
 }
 
 const countOf = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
