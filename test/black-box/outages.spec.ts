@@ -79,6 +79,39 @@ describe('while PostgreSQL is away', () => {
   });
 });
 
+describe('a PostgreSQL that can be read and has no room to write', () => {
+  let system: RunningSystem;
+
+  beforeAll(async () => {
+    system = await startSystemOn(await createTestDatabase());
+  });
+  afterAll(() => system?.stop());
+
+  /** Stands for a disk that is full: the real one is in test/real. */
+  async function limitRoom(limit: string): Promise<void> {
+    const name = new URL(system.database.url).pathname.slice(1);
+    await system.database.query(`alter database ${name} ${limit}`);
+    await system.database.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`,
+    );
+  }
+
+  it('keeps the programs from being ready, who say why', async () => {
+    await limitRoom(`set temp_file_limit = '64kB'`);
+    for (const program of [system.api, system.worker])
+      expect(
+        await eventually('it has connected again', async () => {
+          const readiness = await readinessOf(program);
+          return JSON.stringify(readiness).includes('temp_file_limit') ? readiness : null;
+        }),
+      ).toMatchObject({ code: 503, checks: { database: 'failed' } });
+    await limitRoom('reset temp_file_limit');
+    for (const program of [system.api, system.worker])
+      await eventually('it is ready', async () => (await readinessOf(program)).code === 200);
+  });
+});
+
 describe('a Redis that answers with errors', () => {
   let redis: TestRedis;
   let admin: Redis;
