@@ -64,7 +64,7 @@ export { checkRoute, type RouteCheck } from './mail/check-route.js';
 export { RouteUnavailable } from './mail/smtp-opening.js';
 export type { SmtpRoute } from './mail/smtp-route.js';
 export { SmtpTransport, type SmtpTransportOptions } from './mail/smtp-transport.js';
-export { logFailure, outageLines } from './lifecycle/outage.js';
+export { isOfOutage, logFailure, outageLines } from './lifecycle/outage.js';
 export { redisFailure } from './lifecycle/redis-failure.js';
 export { isUnavailability } from './lifecycle/unavailability.js';
 export { JobMetrics } from './jobs/job-metrics.js';

@@ -3,7 +3,7 @@ import { ThrottlerException } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { NotFoundError, UnavailableError } from '#kernel';
-import { describeError, LOGGER } from '#platform';
+import { describeError, isOfOutage, LOGGER } from '#platform';
 import { isUnavailability } from '#platform/http';
 import { failurePage, notFoundPage, tooManyPages } from './not-found-page.js';
 import { sendPage } from './page-reply.js';
@@ -26,9 +26,13 @@ export class PageFailures implements ExceptionFilter {
     if (error instanceof UnavailableError) {
       return sendPage(reply.header('retry-after', error.retryAfterSeconds), failurePage(view, 503));
     }
-    if (isUnavailability(error))
-      return sendPage(reply.header('retry-after', RETRY_AFTER_SECONDS), failurePage(view, 503));
-    this.logger.error({ requestId: request.id, error: describeError(error) }, 'public page failed');
+    const isAway = isUnavailability(error);
+    if (!isOfOutage(error))
+      this.logger[isAway ? 'warn' : 'error'](
+        { requestId: request.id, error: describeError(error) },
+        isAway ? 'public page could not be served' : 'public page failed',
+      );
+    if (isAway) return sendPage(reply.header('retry-after', RETRY_AFTER_SECONDS), failurePage(view, 503));
     sendPage(reply, failurePage(view, 500));
   }
 }

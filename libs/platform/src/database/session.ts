@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { callbackify } from 'node:util';
 import pg from 'pg';
 import type { Outage } from '../lifecycle/outage.js';
 import { isServerOutage, NO_CONNECTION } from './database-failure.js';
@@ -162,11 +163,7 @@ function securely(client: pg.Client, query: Call): Call {
   return (...parameters) => {
     const callback = parameters.at(-1);
     if (typeof callback !== 'function') return ask(parameters);
-    ask(parameters.slice(0, -1)).then(
-      (result) => (callback as Callback)(undefined, result),
-      (error: unknown) => (callback as Callback)(error),
-    );
-    return undefined;
+    return callbackify(ask)(parameters.slice(0, -1), callback as Callback);
   };
 }
 

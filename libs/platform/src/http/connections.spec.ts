@@ -120,10 +120,10 @@ describe('A connection', () => {
     expect((await fetch(`${api.url}/api/v1/parcels`, { headers: { 'x-api-key': 'key' } })).status).toBe(200);
     await eventually('all are over', async () => {
       const server = api.app.getHttpAdapter().getInstance().server;
-      const open = await new Promise<number>((resolve, reject) => {
+      const connections = await new Promise<number>((resolve, reject) => {
         server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
       });
-      return open <= 1;
+      return connections <= 1;
     });
     const logged = lines.slice(before).map((line) => JSON.parse(line) as { level: string; msg: string });
     expect(logged.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
