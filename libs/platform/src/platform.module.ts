@@ -15,6 +15,7 @@ import { Publisher, SilentPublisher } from './publishing/publisher.js';
 import { DatabaseClock } from './clock/database-clock.js';
 import type { Config } from './config/config.js';
 import { Database } from './database/database.js';
+import { keepSession } from './database/session.js';
 import { OutgoingHttp } from './outgoing-http/outgoing-http.js';
 import { isPublicAddress } from './outgoing-http/public-address.js';
 import { addressResolver } from './outgoing-http/resolve-addresses.js';
@@ -127,7 +128,7 @@ async function wakeLineOf({ REDIS_URL }: Config): Promise<WakeLine | undefined> 
 }
 
 async function notificationsOf({ DATABASE_URL, REDIS_URL }: Config): Promise<Notifications> {
-  if (REDIS_URL === undefined) return new PostgresNotifications(DATABASE_URL);
+  if (REDIS_URL === undefined) return new PostgresNotifications(DATABASE_URL, keepSession);
   const { RedisNotifications } = await import('./wakes/redis-notifications.js');
   return new RedisNotifications(REDIS_URL);
 }

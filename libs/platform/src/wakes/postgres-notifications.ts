@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { keepSession } from '../database/session.js';
 import { Notifications } from './notifications.js';
 
 const RECONNECT_MS = 500;
@@ -12,7 +11,11 @@ export class PostgresNotifications extends Notifications {
   /** A connection takes one statement after the other. */
   #listening: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly databaseUrl: string) {
+  /** `keep`: told of each connection, which whoever cuts the process's connections cuts too. */
+  constructor(
+    private readonly databaseUrl: string,
+    private readonly keep: (client: pg.Client) => void = () => undefined,
+  ) {
     super();
   }
 
@@ -45,7 +48,7 @@ export class PostgresNotifications extends Notifications {
     client.on('error', () => void this.#reconnect(client));
     client.on('end', () => void this.#reconnect(client));
     client.on('notification', ({ channel, payload }) => this.deliver(channel, payload ?? ''));
-    keepSession(client);
+    this.keep(client);
     await client.connect();
     for (const channel of this.channels) await client.query(`listen ${channel}`);
     if (this.#running) this.#client = client;
