@@ -106,6 +106,7 @@ function outcomesOf({ raw }: SisimaiSample, finding: Finding): readonly string[]
   if (isHard) return status.startsWith('4') ? ['mailbox', 'network'] : ['hard'];
   if (reason === 'blocked' && status.startsWith('4')) return ['policy', 'sender', 'network'];
   const outcomes = OUTCOMES[reason] ?? [];
+  if (reason === 'networkerror' && /\bNXDOMAIN\b/.test(text)) return [...outcomes, 'hard'];
   return /^(?:filtered|rejected)$/.test(reason) && SAYS_UNKNOWN.test(text) ? [...outcomes, 'hard'] : outcomes;
 }
 

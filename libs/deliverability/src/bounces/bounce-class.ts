@@ -11,8 +11,8 @@ export interface Refusal {
 
 /** As much of a refusal's words as is looked at. */
 export const MAX_TEXT = 2_000;
-/** Whose names may say anything: `no-such-user@blacklist.example`. */
-const ADDRESS = /[^\s<>"',;:()@]{1,64}@[^\s<>"',;:()@]{1,255}/g;
+/** Addresses, which may contain misleading words: `no-such-user@blacklist.example`. Dots in a row end one: `ada@x.example...User`. */
+const ADDRESS = /[^\s<>"',;:()@]{1,64}@(?:[^\s<>"',;:()@.]|\.(?!\.)){1,255}/g;
 
 /** Classifies a refusal by the bounce table; what no row knows is `unknown`. */
 export function classifyRefusal({ code, enhancedCode, text }: Refusal): BounceClass {

@@ -16,3 +16,8 @@ export interface BounceRule {
   /** Reply line: basic code, enhanced code if there is one, words. */
   readonly sample: string;
 }
+
+/** One pattern of several, so that a row can list its words one below the other. */
+export function anyOf(...patterns: readonly RegExp[]): RegExp {
+  return new RegExp(patterns.map(({ source }) => source).join('|'), 'i');
+}

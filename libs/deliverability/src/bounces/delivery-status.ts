@@ -50,5 +50,11 @@ function refusalOfRecipient(fields: Fields): Refusal {
   // `smtp; 550 …`: the type of the code is for readers who know more of them.
   const diagnostic = (fields.get('diagnostic-code') ?? '').replace(/^[\w.-]{1,40}\s{0,9};\s{0,9}/, '');
   // `5.1.1 (user unknown)`
-  return refusalOf(diagnostic === '' ? field.slice(all.length) : diagnostic, status);
+  const refusal = refusalOf(diagnostic === '' ? field.slice(all.length) : diagnostic, status);
+  return isGivenUpDomain(refusal) ? { ...refusal, enhancedCode: '5.1.2' } : refusal;
+}
+
+/** Google's report that it gave up a domain that does not exist has a temporary status that says nothing. */
+function isGivenUpDomain({ code, enhancedCode, text }: Refusal): boolean {
+  return code === 0 && enhancedCode === '4.0.0' && /\bNXDOMAIN\b/.test(text);
 }

@@ -5,8 +5,10 @@ const BASIC_CODE = /(?:^|\bsaid:\s{0,9}|:\s{1,9}|[(<#]|<<< |\bcode:? {0,2}:?)([4
 const ENHANCED_CODE = /(?<![\d.])([45]\.\d{1,3}\.\d{1,3})(?![\d]|\.\d)/g;
 /** `x.0.0`, and Exchange Online’s `5.0.350`: something went wrong, no more is said. */
 const VAGUE = /^[45]\.0\.\d{1,3}$/;
-/** `x.1.0`: something of this subject, not said what (RFC 3463 §2). */
-const SPECIFIC = /^[45]\.[1-7]\.[1-9]\d{0,2}$/;
+/** Not `x.1.0`, something of this subject, not said what (RFC 3463 §2), except that of security, which tells enough. */
+const SPECIFIC = /^[45]\.(?:[1-7]\.[1-9]\d{0,2}|7\.0)$/;
+/** Statuses that Sendmail makes of a basic code alone; they say no more than the code. */
+const TRANSLATIONS: Readonly<Record<number, string>> = { 550: '5.1.1', 551: '5.1.6', 553: '5.1.3' };
 const REPEATED_CODES = /\b[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3}\s)?/g;
 
 /**
@@ -17,8 +19,9 @@ const REPEATED_CODES = /\b[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3}\s)?/g;
 export function refusalOf(words: string, status: string | null): Refusal {
   const text = words.slice(0, MAX_TEXT);
   const inWords = [...text.matchAll(ENHANCED_CODE)].map(([, code = '']) => code);
-  const codes = [...inWords, ...(status === null ? [] : [status])];
   const code = Number(BASIC_CODE.exec(text)?.[1] ?? 0);
+  const isTranslated = inWords.length === 0 && status === TRANSLATIONS[code];
+  const codes = [...inWords, ...(status === null || isTranslated ? [] : [status])];
   return {
     code,
     enhancedCode:

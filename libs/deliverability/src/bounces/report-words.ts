@@ -10,13 +10,17 @@ export const LIST_SERVER =
 export const LIST_REFUSAL =
   /\bnot (?:a )?(?:member|subscriber)|\bnon-?(?:member|subscriber)s?\b|\b(?:mail )?loop (?:alert|detected)\b/i;
 
+/** A gatekeeper that asks the sender to prove something first; some have the form of a report of failure. */
+export const CHALLENGE =
+  /\bX-Boxbe-Notice\b|\bboxbe\b.{0,80}\bguest list\b|\bguest list\b.{0,80}\bboxbe\b|\b(?:waitlisted|wait-listed)\b|\bchallenge[ -]response\b|\bprove (?:that )?you(?:'re| are) (?:not a |a )?(?:human|person|real|robot|machine|spammer)|\b(?:click|follow|visit)\b.{0,40}\blinks?\b.{0,40}\b(?:to be (?:added|approved)|to (?:confirm|verify) (?:that you|your (?:address|message|e-?mail)))\b|\breply to this (?:mail|e-?mail|message)\b.{0,60}\b(?:to be|will be|have it) (?:delivered|released|approved)\b/is;
+
 /** What a machine says that answers for a person. */
 export const AUTOMATIC_REPLY =
   /\bout of (?:the )?office\b|\bauto(?:matic|mated)?[ -]?(?:reply|response|answer)|\bvacation\b|\bon holiday|\baway from\b|\babwesen|\babsence\b|\bfuera de la oficina|\bassente\b|\bautomatische antwort/i;
 
 /** That a mail failed, in a subject or in the text. */
 export const FAILURE =
-  /\bundeliver|\bnon-?deliver|\breturned (?:mail|to sender|e-?mail)|\breturning (?:message )?to sender|\bfail(?:ure|ed) (?:notice|notification|delivery|mail|recipients)|\b(?:delivery|mail|e-?mail|message)\b.{0,40}\b(?:fail(?:ure|ed)?|error|problem|rejected|aborted|bounced)\b|\b(?:could|can|was|were|has|have|is|did|does)(?: ?not|n't) (?:be |been )?(?:successfully )?(?:deliver|reach|sent|accept)|\b(?:unable|not able|wasn't able|failed|impossible) to deliver|\bprocessing error\b|\bnot deliverable\b|\bhas been returned\b|\bpermanent (?:fatal )?(?:error|failure)|\bfailed permanently\b|\brecipients?\b.{0,40}\b(?:failed|aborted)\b|\b(?:was|were|been) (?:automatically )?(?:rejected|returned|refused)\b|\bautomatically rejected\b|\bdelivery (?:status )?notification:? .{0,3}(?:error|fail)/i;
+  /\bundeliver|\bnon-?deliver|\breturned (?:mail|to sender|e-?mail)|\breturning (?:message )?to sender|\bfail(?:ure|ed) (?:notice|notification|delivery|mail|recipients)|\b(?:delivery|mail|e-?mail|message)\b.{0,40}\b(?:fail(?:ure|ed)?|error|problem|rejected|aborted|bounced)\b|\b(?:could|can|was|were|has|have|is|did|does)(?: ?not|n't) (?:be |been )?(?:successfully )?(?:deliver|reach|sent|accept)|\b(?:unable|not able|wasn't able|failed|impossible) to deliver|\bprocessing error\b|\bnot deliverable\b|\b(?:mail|e-?mail|message) not delivered\b|\bhas been returned\b|\bpermanent (?:fatal )?(?:error|failure)|\bfailed permanently\b|\brecipients?\b.{0,40}\b(?:failed|aborted)\b|\b(?:was|were|been) (?:automatically )?(?:rejected|returned|refused)\b|\bautomatically rejected\b|\bdelivery (?:status )?notification:? .{0,3}(?:error|fail)/i;
 
 /** The same in the other languages of large mail providers. */
 export const FAILURE_ABROAD =
@@ -45,3 +49,7 @@ export const SUBJECT_REASON = /^(?:returned|failed) mail: (.{1,200})/i;
 /** Where the report begins to speak of the recipient, after what it says to everybody. */
 export const RECIPIENT =
   /^ ?<[^<>\s@]{1,64}@[^<>\s]{1,255}>:|(?:address\(es\)|addresses?) failed:[ \t]{0,9}\n|could not be delivered to[^:]{0,200}:|following (?:list of )?(?:recipients?|address(?:es)?|address\(es\))[^:]{0,80}:|transcript of session follows|technical details|reason(?: for failure)?:/im;
+
+/** Sendmail's transcript: what the server replied, and a line that Sendmail makes of the reply's basic code. */
+export const SERVER_REPLY = /^<<< [45]\d\d[ -]/m;
+export const TRANSLATED_REPLY = /^[45]\d\d (?:[45]\.\d\.\d )?\S{3,320}\.{3} /;

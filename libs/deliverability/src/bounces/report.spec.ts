@@ -60,3 +60,108 @@ describe('a mail from the empty sender', () => {
     );
   });
 });
+
+/** A report as Sendmail writes it of a plain 550: the status and the last line of the transcript are Sendmail's own. */
+function ofSendmail(reply: string): Buffer {
+  return Buffer.from(`From: Mail Delivery Subsystem <MAILER-DAEMON@relay.example>
+Subject: Returned mail: see transcript for details
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=delivery-status; boundary="part"
+
+--part
+
+   ----- The following addresses had permanent fatal errors -----
+<ada@example.com>
+    (reason: 550 ${reply})
+
+   ----- Transcript of session follows -----
+... while talking to mx.example.com.:
+>>> RCPT To:<ada@example.com>
+<<< 550 ${reply}
+550 5.1.1 <ada@example.com>... User unknown
+
+--part
+Content-Type: message/delivery-status
+
+Reporting-MTA: dns; relay.example
+
+Final-Recipient: RFC822; ada@example.com
+Action: failed
+Status: 5.1.1
+Remote-MTA: DNS; mx.example.com
+Diagnostic-Code: SMTP; 550 ${reply}
+
+--part
+Content-Type: text/rfc822-headers
+
+Message-ID: ${ORIGINAL}
+
+--part--
+`);
+}
+
+describe('an address that is alive is not suppressed when Sendmail makes 5.1.1 of', () => {
+  it.each([
+    'Relaying denied',
+    'Sorry, we do not relay for strangers',
+    'Your message was rejected due to spam',
+    'You must use TLS',
+    'Encryption needed, issue STARTTLS first',
+    'Access denied',
+    'Please try again later',
+    'Come back in an hour',
+    'Mail of your domain breaks its DMARC policy',
+    'SPF says that you are not who you say you are',
+    'We could not find the reverse name of your address',
+    'Your server has no PTR record',
+    'Your address is listed by our provider of lists',
+    'Too many connections from your network',
+    'Slow down, please',
+    'Dynamic IP addresses may not send mail here',
+    'Content filter hit: message refused',
+    'This message smells of phishing',
+    'A virus was found in your attachment',
+    'Message larger than we take',
+    'Message size exceeds the limit of this site',
+    'Only members may post to this list',
+    'Sender not in the list of allowed senders',
+    'Sender address rejected: user unknown',
+    'The domain of the sender does not resolve',
+    'Log in before you send',
+    'Local configuration error',
+    'Internal error while delivering',
+    'Connection timed out',
+    'Mailbox is over its quota',
+    'Not enough space in the mailbox',
+    'Mailbox locked temporarily',
+    'Directory service unavailable, user unknown',
+    'Unknown user or full mailbox',
+    'Not today',
+    'Tänk om',
+  ])('550 %s', async (reply) => {
+    expect(summary(await readReport(ofSendmail(reply)))).not.toBe('hard');
+  });
+});
+
+describe('a dead address is suppressed when Sendmail reports', () => {
+  it.each([
+    'No such user here',
+    'User unknown',
+    'ada@example.com...User unknown',
+    'Unknown recipient',
+    'Recipient rejected',
+    'Nonexistent mailbox',
+    'There is no one at this address',
+    'Sorry, no mailbox here by that name',
+    'This account was closed',
+    'Mailbox disabled',
+    'Her account has been suspended',
+    'Empfänger unbekannt',
+    'Utilisateur inconnu',
+    'El destinatario no existe',
+    'Access denied, no such user',
+    'Spam or not, user unknown',
+  ])('550 %s', async (reply) => {
+    expect(summary(await readReport(ofSendmail(reply)))).toBe('hard');
+  });
+});

@@ -1,6 +1,6 @@
 import { classifyRefusal, type Refusal } from './bounce-class.js';
 import { refusalOf } from './refusal-text.js';
-import { AUTOMATIC_REJECTION, SUBJECT_REASON } from './report-words.js';
+import { AUTOMATIC_REJECTION, CHALLENGE, SUBJECT_REASON } from './report-words.js';
 import type { BounceClass } from './bounce-rule.js';
 import { type DeliveryStatus, deliveryStatusOf } from './delivery-status.js';
 import { fieldsOf, headerFieldsOf } from './report-fields.js';
@@ -36,6 +36,7 @@ export async function readReport(raw: Uint8Array, from: string | null = null): P
   const parts = await reportPartsOf(raw);
   if (parts === null) return { kind: 'nothing', why: 'unreadable' };
   if (parts.feedbackReport !== null) return feedback(parts, parts.feedbackReport);
+  if (isChallenge(parts)) return { kind: 'nothing', why: 'no-report' };
   const status = statusOf(parts);
   if (status !== null) return notification(parts, status);
   if (isOldComplaint(parts)) return complaint(parts);
@@ -50,6 +51,11 @@ export async function readReport(raw: Uint8Array, from: string | null = null): P
 function feedback(parts: ReportParts, report: string): Report {
   const type = /^[a-z-]+/i.exec(fieldsOf(report).get('feedback-type') ?? '')?.[0]?.toLowerCase();
   return type === 'abuse' ? complaint(parts) : { kind: 'nothing', why: 'other-feedback' };
+}
+
+/** Boxbe's have the form of a report, with `Action: failed`. */
+function isChallenge({ deliveryStatus, text }: ReportParts): boolean {
+  return CHALLENGE.test(ownTextOf(text)) || (deliveryStatus !== null && CHALLENGE.test(deliveryStatus));
 }
 
 /** In a part of its own, or, where a server or a gateway made one part of them all, in the text. */

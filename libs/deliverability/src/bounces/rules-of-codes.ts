@@ -1,5 +1,5 @@
 import type { BounceRule } from './bounce-rule.js';
-import { NO_MAIL_SERVICE, UNKNOWN_MAILBOX } from './rules-of-words.js';
+import { DEAD_ADDRESS_CODE, NO_MAIL_SERVICE, UNKNOWN_MAILBOX } from './rules-of-words.js';
 
 /**
  * The enhanced code, the most telling of all codes (RFC 3463 §3); where servers are known to use one for two things,
@@ -51,12 +51,13 @@ export const RULES_OF_CODES: readonly BounceRule[] = [
   },
   {
     class: 'hard',
-    enhanced: /^5\.1\.(?:1|2|3|6|10)$|^5\.2\.1$/,
+    enhanced: DEAD_ADDRESS_CODE,
+    text: UNKNOWN_MAILBOX,
     sample: '550 5.1.1 The email account that you tried to reach does not exist.',
   },
   {
     class: 'hard',
-    enhanced: /^5\.7\.1$/,
+    enhanced: /^5\.7\.\d{1,3}$/,
     text: UNKNOWN_MAILBOX,
     sample: '550 5.7.1 Invalid recipient (Mode: normal)',
   },

@@ -1,4 +1,4 @@
-import type { BounceRule } from './bounce-rule.js';
+import { anyOf, type BounceRule } from './bounce-rule.js';
 
 /**
  * Words that are clearer than any code beside them: servers say 5.1.1 of clients on a block list, of quotas and of rates.
@@ -7,13 +7,13 @@ import type { BounceRule } from './bounce-rule.js';
 export const RULES_OVER_CODES: readonly BounceRule[] = [
   {
     class: 'mailbox',
-    text: /\breceiving mail (?:too quickly|at a rate)\b|\btoo many messages (?:on|in) (?:the |his |her |their )?(?:server|mailbox|inbox)\b/i,
+    text: /\breceiving mail (?:too quickly|at a rate)\b|\bReceivingRate|\btoo many messages (?:on|in) (?:the |his |her |their )?(?:server|mailbox|inbox)\b/i,
     sample:
       '550 5.2.1 The user you are trying to contact is receiving mail at a rate that prevents additional messages',
   },
   {
     class: 'policy',
-    text: /\bblock ?-?list|\bblack ?-?list|\bblocklisted\b|\bdnsbl\b|\brbl\b|\b(?:spamhaus|spamcop|barracudacentral|sorbs|surbl|uribl)\b|\b(?:bad|poor|low) (?:\w{1,20} )?reputation\b|\breputation (?:of|is|was|score|too)\b|\bblocked (?:using|by|on|at) \S{1,80}\.\w/i,
+    text: /\bblock ?-?list|\bblack ?-?list|\bblocklisted\b|\bdnsbls?\b|\brbl\b|\b(?:spamhaus|spamcop|barracudacentral|sorbs|surbl|uribl)\b|\b(?:bad|poor|low) (?:\w{1,20} )?reputation\b|\breputation (?:of|is|was|score|too)\b|\bblocked (?:using|by|on|at) \S{1,80}\.\w/i,
     sample: '554 5.1.1 Service unavailable; Client host [192.0.2.1] blocked using zen.spamhaus.org',
   },
   {
@@ -43,8 +43,23 @@ export const RULES_OVER_CODES: readonly BounceRule[] = [
   },
   {
     class: 'mailbox',
-    text: /\b(?:mailbox|inbox|maildir|mail ?folder|disk|account)\b.{0,30}\b(?:full(?! (?:details?|text|name|report|list|headers?|address|explanation|information))|quota|exceed(?:s|ed)|over ?size)\b|\buser\b.{0,30}\b(?:quota|exceed(?:s|ed))\b|\bover(?: ?-?| the | his | her | its | their | storage | disk )quota\b|\bquota\b.{0,30}\b(?:exceed(?:s|ed|ing)?|full|reached)\b|\bexceed(?:s|ed|ing)? (?:\S{1,20} )?(?:storage|mailbox|disk|quota)\b|\b(?:insufficient|not enough|out of|no) (?:disk|system|mailbox|storage) (?:space|storage)\b|\bout of storage\b|\bpostfach.{0,30}\bvoll\b|\bbo[iî]te.{0,30}\bpleine\b|\bbuz[oó]n.{0,30}\bllen[oa]\b|\bcasella.{0,30}\bpiena\b|\bcaixa.{0,30}\bcheia\b|(?:ящик|почтов).{0,30}переполнен|(?:邮箱|信箱).{0,12}(?:已满|已滿)|容量を超|いっぱい/i,
+    text: anyOf(
+      /\b(?:mailbox|inbox|maildir|mail ?folder|disk|account)\b.{0,30}\b(?:full(?! (?:details?|text|name|report|list|headers?|address|explanation|information))|quota|exceed(?:s|ed)|over ?size)\b/,
+      /\bfull (?:mail ?box|inbox|mail ?folder)\b|\boverquota|\bmailbox limit\b|\buser\b.{0,30}\b(?:quota|exceed(?:s|ed))\b|\bover(?: ?-?| the | his | her | its | their | storage | disk )quota\b/,
+      /\bquota\b.{0,30}\b(?:exceed(?:s|ed|ing)?|full|reached|violat\w{1,4})\b|\bquota violation\b|\bdisk ?space quota\b|\bexceed(?:s|ed|ing)? (?:\S{1,20} )?(?:storage|mailbox|disk|quota)\b|\bmaximum allowed storage\b/,
+      /\b(?:insufficient|not enough|out of|no|not have enough) (?:(?:disk|system|mailbox|storage) )?(?:space|storage)\b|\bspace\b.{0,20}\bused up\b|\breceiving limits?\b/,
+      /\bpostfach.{0,30}\bvoll\b|\bbo[iî]te.{0,30}\bpleine\b|\b(?:buz[oó]n|mailbox|casilla).{0,30}\b(?:llen[oa]|agotad[oa])\b|\bcasella.{0,30}\bpiena\b|\bcaixa.{0,30}\bcheia\b|(?:ящик|почтов).{0,30}переполнен|(?:邮箱|信箱).{0,12}(?:已满|已滿)|容量を超|いっぱい/,
+    ),
     sample: '550 5.1.1 Over quota',
+  },
+  {
+    class: 'mailbox',
+    text: anyOf(
+      /\b(?:user|recipient|mailbox|account)\b[^.:]{0,40}\b(?:disabled|suspended|inactive|deactivated|locked|closed|unavailable)\b.{0,12}\btemporar(?:y|il?y)\b/,
+      /\b(?:user|recipient|mailbox|account)\b[^.]{0,40}\btemporar(?:y|il?y) (?:disabled|suspended|inactive|deactivated|locked|closed|unavailable)\b/,
+      /\b(?:disabled|suspended) temporar(?:y|il?y)\b/,
+    ),
+    sample: '550 5.2.1 Mailbox disabled temporarily',
   },
   {
     class: 'content',
@@ -53,7 +68,7 @@ export const RULES_OVER_CODES: readonly BounceRule[] = [
   },
   {
     class: 'sender',
-    text: /\bsender(?: address| domain|'s address|'s domain)?(?: is| was)? (?:rejected|denied|refused|invalid|unknown|verify failed|verification failed|(?:could|can) ?not be verified)\b|\b(?:unknown|invalid|unrout(?:e)?able) sender\b|\bsender (?:address )?(?:domain )?(?:does(?: not|n't) exist|not found|unknown)\b/i,
+    text: /\bsender(?: address| domain|'s address|'s domain)?(?: is| was)? (?:rejected|denied|refused|invalid|unknown|verify failed|verification failed|(?:could|can) ?not be verified)\b|\b(?:unknown|invalid|unrout(?:e)?able|unauthori[sz]ed) sender\b|\bsender (?:address )?(?:domain )?(?:does(?: not|n't) exist|not found|unknown)\b/i,
     sample: '550 5.1.1 Sender address rejected: undeliverable address: user unknown',
   },
   {
@@ -83,7 +98,18 @@ export const RULES_OVER_CODES: readonly BounceRule[] = [
   },
   {
     class: 'network',
-    text: /\b(?:too many hops|maximum hop count|hop count exceeded|(?:routing|mail|forwarding|mail forwarding) loop|loops back to|loop (?:alert|detected))\b/i,
+    text: /\b(?:LDAP|mysql|sql|(?:user|account) database|(?:directory|account) (?:service|server))\b.{0,30}\b(?:unavailable|not available|fail(?:ed|ure)|error|tim(?:ed|e) ?out|down|unreachable)\b/i,
+    sample: '550 5.1.1 User unknown: LDAP server unavailable',
+  },
+  {
+    class: 'sender',
+    enhanced: /^5\.5\.\d{1,3}$/,
+    text: /\binvalid (?:domain|host) ?name\b/i,
+    sample: '501 5.5.4 Invalid domain name',
+  },
+  {
+    class: 'network',
+    text: /\b(?:too many hops|maximum hop count|hop count exceeded|(?:routing|mail|forwarding|mail forwarding) loop|mailloop|loops back to|loop (?:alert|detected))\b/i,
     sample: '554 5.4.6 Too many hops, this message is looping: maximum hop count exceeded',
   },
   {

@@ -1,4 +1,5 @@
 import type { Refusal } from './bounce-class.js';
+import { anyOf } from './bounce-rule.js';
 import { refusalOf } from './refusal-text.js';
 import { UNKNOWN_MAILBOX } from './rules-of-words.js';
 import type { ReportParts } from './report-parts.js';
@@ -13,13 +14,16 @@ import {
   LIST_SERVER,
   RECIPIENT,
   RETURNED,
+  SERVER_REPLY,
   STILL_TRYING,
+  TRANSLATED_REPLY,
 } from './report-words.js';
 
 /** A paragraph of QSBMF, the bounce format of qmail, for one recipient. */
 const QSBMF_RECIPIENT = /^<[^>\n]{1,320}>:[ \t]{0,9}\n?([\s\S]{0,2000})$/m;
+const CODE = /\b5\d\d[ -]|\b5\.\d{1,3}\.\d{1,3}\b/;
 /** A code, or an address. */
-const TECHNICAL = /\b5\d\d[ -]|\b5\.\d{1,3}\.\d{1,3}\b|[\w.+-]{1,64}@[\w-]{1,63}\.\w/;
+const TECHNICAL = anyOf(CODE, /[\w.+-]{1,64}@[\w-]{1,63}\.\w/);
 const IS_REPORT = /^\s{0,9}multipart\/report\b.{0,200}\breport-type=["']?delivery-status/is;
 const ANSWER = /^(?:re|aw|fwd?|wg|tr|rv|sv|antw):/i;
 /** As much of a text as tells what it is. */
@@ -36,10 +40,15 @@ export function textBounceOf(parts: ReportParts, isNobodys: boolean): Refusal | 
   return failureOf(reasonIn(withoutGuesses(own)));
 }
 
-/** The text before the mail that is quoted in it. */
+/** The text before the mail that is quoted in it, without Sendmail's own words for a code that the server gave. */
 export function ownTextOf(text: string): string {
   const start = RETURNED.exec(text)?.index;
-  return (start === undefined || start === 0 ? text : text.slice(0, start)).slice(0, MAX_OWN_TEXT);
+  const own = (start === undefined || start === 0 ? text : text.slice(0, start)).slice(0, MAX_OWN_TEXT);
+  if (!SERVER_REPLY.test(own)) return own;
+  return own
+    .split('\n')
+    .filter((line) => !TRANSLATED_REPLY.test(line))
+    .join('\n');
 }
 
 /** Without the sentences that only guess. */
@@ -60,16 +69,30 @@ export function reasonIn(text: string): string {
  * A list server's refusal; a daemon's mail, or one from the empty sender (RFC 5321 §4.5.5), that says so in its subject
  * or its text; anybody else's only when both do, and it names an address.
  */
-function isBounce({ headers }: ReportParts, isNobodys: boolean, subject: string, own: string): boolean {
+function isBounce(parts: ReportParts, isNobodys: boolean, subject: string, own: string): boolean {
   if (AUTOMATIC_REPLY.test(subject)) return false;
+  const { headers } = parts;
   const from = headers.get('from') ?? '';
   if (LIST_SERVER.test(from) && (LIST_REFUSAL.test(subject) || LIST_REFUSAL.test(own))) return true;
-  if (DAEMON.test(from) || IS_REPORT.test(headers.get('content-type') ?? ''))
+  const isFromNobody = isNobodys || /<>/.test(from) || headers.get('return-path')?.trim() === '<>';
+  const isReport = IS_REPORT.test(headers.get('content-type') ?? '');
+  if (isReport || (DAEMON.test(from) && isDaemons(parts, isFromNobody, subject, own)))
     return saysFailed(subject) || saysFailed(own) || DELAY.test(subject) || UNKNOWN_MAILBOX.test(own);
-  const isFromNobody = isNobodys || headers.get('return-path')?.trim() === '<>';
   if (isFromNobody && !/^\s{0,9}auto-replied/i.test(headers.get('auto-submitted') ?? ''))
     return saysFailed(subject) || saysFailed(own) || DELAY.test(subject);
   return !ANSWER.test(subject) && saysFailed(subject) && saysFailed(own) && TECHNICAL.test(own);
+}
+
+/** People write under the names of daemons too: about a quota, say, without a code, an address or the mail itself. */
+function isDaemons(
+  { text, returned }: ReportParts,
+  isFromNobody: boolean,
+  subject: string,
+  own: string,
+): boolean {
+  if (ANSWER.test(subject)) return CODE.test(own);
+  if (isFromNobody || returned !== null || own !== text || CODE.test(own)) return true;
+  return TECHNICAL.test(own) && (saysFailed(subject) || DELAY.test(subject) || UNKNOWN_MAILBOX.test(own));
 }
 
 function tellsOfEnd(subject: string, own: string): boolean {
