@@ -85,6 +85,9 @@ const SAMPLES: readonly [number, string | null, string, string][] = [
   [550, null, 'unrouteable mail domain "gone.example"', 'hard'],
   [550, null, 'Recipient Rejected: No account by that name here', 'hard'],
   [550, null, 'Esta cuenta ha expirado por falta de uso', 'hard'],
+  [550, null, 'mailbox ann@example.org unavailable', 'hard'],
+  [550, '5.1.0', '#5.1.0 Address rejected. (in reply to RCPT TO command)', 'hard'],
+  [550, '5.1.0', 'Address rejected by our filter', 'policy'],
   // A full one.
   [550, null, 'Delivery has failed due to a full mailbox', 'mailbox'],
   [550, null, 'The mailbox does not have enough space for this message', 'mailbox'],

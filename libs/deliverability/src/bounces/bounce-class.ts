@@ -33,7 +33,8 @@ function wordsOf(text: string): string {
     .replaceAll(/\s+/g, ' ')
     .replaceAll(HOST, ' ')
     .replaceAll(LABEL, ' ')
-    .replaceAll(ADDRESS, ' ');
+    .replaceAll(ADDRESS, ' ')
+    .replaceAll(/ +/g, ' ');
 }
 
 function matches({ enhanced, text, basic }: BounceRule, refusal: Refusal): boolean {

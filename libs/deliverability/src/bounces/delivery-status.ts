@@ -12,17 +12,26 @@ const OTHER_ACTIONS = ['delayed', 'relayed', 'delivered', 'expanded'] as const;
 const FAILED = /^(?:fail|error|expired|bounced|undeliver)/;
 const STATUS = /^([245])\.(\d{1,3})\.(\d{1,3})(?!\d)/;
 
+/** `smtp; 550 …`: the type of the code is for readers who know more of them. */
+const DIAGNOSTIC_TYPE = /^[\w.-]{1,40}\s{0,9};\s{0,9}/;
+
 /**
  * Reads the fields of message/delivery-status (RFC 3464 §2.3); null when they are of no recipient. One failed recipient
  * is enough: a mail has only one.
  */
 export function deliveryStatusOf(text: string): DeliveryStatus | null {
-  const recipients = fieldGroupsOf(text).filter((fields) => fields.has('action') || fields.has('status'));
+  const recipients = fieldGroupsOf(text).filter(isOfRecipient);
   if (recipients.length === 0) return null;
   const failed = recipients.find((fields) => actionOf(fields) === 'failed');
   if (failed !== undefined)
     return { action: 'failed', refusal: refusalOfRecipient(failed), recipient: recipientOf(failed) };
   return { action: recipients.map(actionOf).find((action) => action !== 'failed') ?? 'none' };
+}
+
+/** Some servers leave action and status out and give the reply alone. */
+function isOfRecipient(fields: Fields): boolean {
+  if (fields.has('action') || fields.has('status')) return true;
+  return fields.has('final-recipient') && fields.has('diagnostic-code');
 }
 
 /** `rfc822; ada@example.com` (RFC 3464 §2.3.2). */
@@ -35,20 +44,20 @@ function recipientOf(fields: Fields): string | null {
   return address === '' ? null : address;
 }
 
-/** Where the action is missing or unheard of, a permanent status tells. */
+/** Where the action is missing or unheard of, a permanent status tells, and where that is missing too, the reply. */
 function actionOf(fields: Fields): DeliveryStatus['action'] {
   const word = /^[a-z]{1,40}/i.exec(fields.get('action') ?? '')?.[0]?.toLowerCase() ?? '';
   const other = OTHER_ACTIONS.find((action) => action === word);
   if (other !== undefined) return other;
-  return FAILED.test(word) || /^5(?:\.|\d\d\b)/.test(fields.get('status') ?? '') ? 'failed' : 'none';
+  const status = fields.get('status') ?? fields.get('diagnostic-code')?.replace(DIAGNOSTIC_TYPE, '') ?? '';
+  return FAILED.test(word) || /^5(?:\.|\d\d\b)/.test(status) ? 'failed' : 'none';
 }
 
 function refusalOfRecipient(fields: Fields): Refusal {
   const field = fields.get('status') ?? '';
   const [all = '', kind, enhanced, detail] = STATUS.exec(field) ?? [];
   const status = kind === undefined ? null : `${kind}.${Number(enhanced)}.${Number(detail)}`;
-  // `smtp; 550 …`: the type of the code is for readers who know more of them.
-  const diagnostic = (fields.get('diagnostic-code') ?? '').replace(/^[\w.-]{1,40}\s{0,9};\s{0,9}/, '');
+  const diagnostic = (fields.get('diagnostic-code') ?? '').replace(DIAGNOSTIC_TYPE, '');
   // `5.1.1 (user unknown)`
   const refusal = refusalOf(diagnostic === '' ? field.slice(all.length) : diagnostic, status);
   return isGivenUpDomain(refusal) ? { ...refusal, enhancedCode: '5.1.2' } : refusal;

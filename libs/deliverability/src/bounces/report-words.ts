@@ -28,7 +28,7 @@ export const FAILURE_ABROAD =
 
 /** That the sending server goes on trying. */
 export const STILL_TRYING =
-  /\bwill be retried\b|\bstill being retried\b|\bwill (?:keep|continue) (?:trying|to try|to be made)|\bdelivery attempts will continue|\bonly a temporary failure\b|\bwarning message only\b|\bthis is a warning only\b|\bnot yet been delivered\b|\bhas been delayed\b|\bis delayed for\b/i;
+  /\bwill (?:be retried|retry)\b|\bstill being retried\b|\bwill (?:keep|continue) (?:trying|to try|to be made)|\bdelivery attempts will continue|\bonly a temporary failure\b|\bwarning message only\b|\bthis is a warning only\b|\bnot yet been delivered\b|\bhas been delayed\b|\bis delayed for\b/i;
 
 export const DELAY = /\bdelay|\bwarning\b/i;
 

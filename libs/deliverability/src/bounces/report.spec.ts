@@ -40,6 +40,26 @@ describe('reports of real-world forms', () => {
   });
 });
 
+it('reads the reply where a report names neither action nor status', async () => {
+  const report = (reply: string) =>
+    Buffer.from(`From: mailerdaemon@mx.example
+Subject: Delivery Status Notification
+Content-Type: multipart/report; report-type=delivery-status; boundary="part"
+
+--part
+Content-Type: message/delivery-status
+
+Reporting-MTA: dns; mx.example
+
+Final-recipient: rfc822; ada@example.com
+Diagnostic-Code: smtp; ${reply}
+
+--part--
+`);
+  expect(summary(await readReport(report('552 Mailbox disk quota exceeded')))).toBe('mailbox');
+  expect(summary(await readReport(report('450 Mailbox busy')))).toBe('nothing:not-failed');
+});
+
 describe('a mail from the empty sender', () => {
   const said = (text: string) => Buffer.from(`From: robot@mail.example\nSubject: Notice\n\n${text}\n`);
 

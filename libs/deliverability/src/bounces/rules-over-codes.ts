@@ -38,7 +38,7 @@ export const RULES_OVER_CODES: readonly BounceRule[] = [
   },
   {
     class: 'policy',
-    text: /\bspam ?(?:classification|content|score|message|signature)\b|\b(?:as|likely|considered|to be|like) (?:spam|unsolicited)\b|\bunsolicited\b/i,
+    text: /\banti-?spam\b|\bspam ?(?:classification|content|score|message|signature)\b|\b(?:as|likely|considered|to be|like) (?:spam|unsolicited)\b|\bunsolicited\b/i,
     sample: '550 Rejected due to spam classification. Set up SPF records if you have not done so',
   },
   {
