@@ -36,9 +36,9 @@ export const DELAY = /\bdelay|\bwarning\b/i;
 export const RETURNED =
   /^[ \t>]{0,8}(?:-{2,40} ?(?:Below this line|Enclosed|This is a copy|Original message|Returned (?:message|mail)|Unsent message|The header|Attachment is a copy)|-{5,40} ?RETURNED MAIL|\|-{5,40} Message (?:text|header)|Original (?:message|mail) (?:as )?(?:follows|received)|Below is a copy of the original|Message headers follow|Received: |Return-Path: |Message-ID: )/im;
 
-/** What only may have happened: a list of possible reasons names all of them. */
+/** What only may have happened, since a list of possible reasons names all of them, and the footers of scanners. */
 export const GUESS =
-  /\b(?:may|might) (?:be|have|not|no longer)\b|\bcould be\b|\bperhaps\b|\bpossible (?:reason|cause)s?\b|\bif (?:the|you|your|this|it)\b/i;
+  /\b(?:may|might) (?:be|have|not|no longer)\b|\bcould be\b|\bperhaps\b|\bpossible (?:reason|cause)s?\b|\b(?:was|been) scanned (?:for|by)\b|\breport this (?:e-?mail|message) as\b|\bif (?:the|you|your|this|it)\b/i;
 
 /** The delivery agent's own reason (RFC 5429), which a server may have put another status beside. */
 export const AUTOMATIC_REJECTION = /\bwas automatically rejected:\s{1,9}(\S[^\n]{0,400})/i;

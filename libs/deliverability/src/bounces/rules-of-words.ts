@@ -98,7 +98,7 @@ export const RULES_OF_WORDS: readonly BounceRule[] = [
   {
     class: 'hard',
     basic: /^5/,
-    text: /\bmailbox (?:is )?unavailable\b|(?<!\b(?:sender|ip|client|your|from|source) )\b(?:recipient|address) rejected\b\W{0,3}(?:$|in reply to RCPT)|\bmailbox not available\b|\b(?:no such|unknown|invalid|illegal|non-?existent) (?:host|domain)\b|\bdead domain\b|\bunrout(?:e)?able (?:address|mail domain)\b|\bundeliverable address\b|\bnot (?:listed|present) in\b.{0,40}\b(?:directory|address book)\b|\bcouldn't find any host\b|\bfind the recipient(?:'s)? domain\b|\bno valid recipients\b(?! from\b)|\bnot configured to receive e?-?mails?\b/i,
+    text: /\bmailbox (?:is )?unavailable\b|(?<!\b(?:sender|ip|client|your|from|source) )\b(?:recipient|address) rejected\b\W{0,9}(?:$|in reply to RCPT)|\bmailbox not available\b|\b(?:no such|unknown|invalid|illegal|non-?existent) (?:host|domain)\b|\bdead domain\b|\bunrout(?:e)?able (?:address|mail domain)\b|\bundeliverable address\b|\bnot (?:listed|present) in\b.{0,40}\b(?:directory|address book)\b|\bcouldn't find any host\b|\bfind the recipient(?:'s)? domain\b|\bno valid recipients\b(?! from\b)|\bnot configured to receive e?-?mails?\b/i,
     sample: '550 Unrouteable address',
   },
   {

@@ -28,6 +28,8 @@ const IS_REPORT = /^\s{0,9}multipart\/report\b.{0,200}\breport-type=["']?deliver
 const ANSWER = /^(?:re|aw|fwd?|wg|tr|rv|sv|antw):/i;
 /** As much of a text as tells what it is. */
 const MAX_OWN_TEXT = 4_000;
+/** A daemon comes to the point in its first line, people do not. */
+const MAX_OPENING = 200;
 
 /** What a bounce says that has no part for machines: qmail's format, Exim's old one, and whatever a daemon writes. */
 export function textBounceOf(parts: ReportParts, isNobodys: boolean): Refusal | 'delayed' | null {
@@ -92,7 +94,10 @@ function isDaemons(
 ): boolean {
   if (ANSWER.test(subject)) return CODE.test(own);
   if (isFromNobody || returned !== null || own !== text || CODE.test(own)) return true;
-  return TECHNICAL.test(own) && (saysFailed(subject) || DELAY.test(subject) || UNKNOWN_MAILBOX.test(own));
+  const opening = own.trimStart().slice(0, MAX_OPENING).split('\n', 1)[0] ?? '';
+  const isNamed =
+    saysFailed(subject) || DELAY.test(subject) || saysFailed(opening) || UNKNOWN_MAILBOX.test(own);
+  return isNamed && TECHNICAL.test(own);
 }
 
 function tellsOfEnd(subject: string, own: string): boolean {
