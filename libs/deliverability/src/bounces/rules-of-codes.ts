@@ -1,5 +1,5 @@
 import type { BounceRule } from './bounce-rule.js';
-import { DEAD_ADDRESS_CODE, NO_MAIL_SERVICE, UNKNOWN_MAILBOX } from './rules-of-words.js';
+import { DEAD_ADDRESS_CODE, GONE, NO_MAIL_SERVICE, UNKNOWN_MAILBOX } from './rules-of-words.js';
 
 /**
  * The enhanced code, the most telling of all codes (RFC 3463 §3); where servers are known to use one for two things,
@@ -54,6 +54,12 @@ export const RULES_OF_CODES: readonly BounceRule[] = [
     enhanced: DEAD_ADDRESS_CODE,
     text: UNKNOWN_MAILBOX,
     sample: '550 5.1.1 The email account that you tried to reach does not exist.',
+  },
+  {
+    class: 'hard',
+    enhanced: DEAD_ADDRESS_CODE,
+    text: GONE,
+    sample: '550 5.2.1 Mailbox blocked for inactivity',
   },
   {
     class: 'hard',

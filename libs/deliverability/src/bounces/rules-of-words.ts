@@ -33,8 +33,13 @@ const UNKNOWN_MAILBOX_ABROAD = anyOf(
 );
 
 /** A mailbox that was there; not a connection that a recipient's server closed, nor our own account at a relay. */
-const GONE =
-  /(?<!\byour (?:\w{1,12} )?)\b(?:user|recipient|mailbox|account|address|addressee)\b[^.]{0,40}(?<!\btemporar(?:y|ily) )\b(?:disabled|deactivated|suspended|inactive|not active|not activated|unavailable permanently|no longer (?:valid|available|active|exists?|in use|on server))\b|(?<!\byour (?:\w{1,12} )?)\b(?:user|mailbox|account)(?: (?:is|was|has|been|now|currently|permanently)){0,4} (?:frozen|locked|closed|archived|terminated|expired)\b|\b(?:disabled|deactivated|inactive|expired|closed|archived) (?:e-?mail )?(?:user|recipient|mailbox|account|address)\b|\bDisabledUser\b|\bno longer (?:works?|with|employed) (?:here|at|for|by|the company)\b/i;
+export const GONE = anyOf(
+  /(?<!\byour (?:\w{1,12} )?)\b(?:user|recipient|mailbox|account|address|addressee)\b[^.]{0,40}(?<!\btemporar(?:y|ily) )\b(?:disabled|deactivated|suspended|inactive|not active|not activated|unavailable permanently|no longer (?:valid|available|active|exists?|in use|on server))\b/,
+  /(?<!\byour (?:\w{1,12} )?)\b(?:user|mailbox|account)(?: (?:is|was|has|been|now|currently|permanently)){0,4} (?:frozen|locked|closed|archived|terminated|expired)\b/,
+  /\b(?:disabled|deactivated|inactive|expired|closed|archived) (?:e-?mail )?(?:user|recipient|mailbox|account|address)\b|\bDisabledUser\b/,
+  /\b(?:user|recipient|mailbox|account)\b[^.]{0,40}\binactivity\b|\b(?:user|account) is unavailable\b|(?:^[\W\d]{0,20}|\b(?:address|mailbox|account) (?:is )?)not used\b/,
+  /\bno longer (?:relays|handles|hosts)\b|\bno longer (?:works?|with|employed) (?:here|at|for|by|the company)\b/,
+);
 
 /** Asked of the sender: to authenticate, to encrypt, to have a name, and not to be a stranger who relays. */
 const ASKS_SENDER = anyOf(
