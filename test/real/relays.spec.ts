@@ -22,8 +22,9 @@ describeWith(['postfix', 'sasl'], 'the Postfix that docs/relays/postfix.md sets 
       BOUNCE_PORT: String(bouncePort),
       OUTGOING_PRIVATE_ADDRESSES: 'true',
       NODE_EXTRA_CA_CERTS: page.certificateFile,
+      NODE_OPTIONS: '--import ./dist/test/real/support/host-names.js',
+      TEST_HOST_NAMES: HOST,
     });
-    way.dns.a(HOST, '127.0.0.1');
     postfix = await page.start(way.destination.port);
   });
   afterAll(async () => {

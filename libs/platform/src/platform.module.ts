@@ -18,7 +18,7 @@ import { Database } from './database/database.js';
 import { keepSession } from './database/session.js';
 import { OutgoingHttp } from './outgoing-http/outgoing-http.js';
 import { isPublicAddress } from './outgoing-http/public-address.js';
-import { addressResolver } from './outgoing-http/resolve-addresses.js';
+import { systemAddresses } from './outgoing-http/resolve-addresses.js';
 import { SecretBox } from './secrets/secret-box.js';
 import { LinkTokens } from './tokens/link-tokens.js';
 import { TrackingTokens } from './tokens/tracking-tokens.js';
@@ -94,7 +94,7 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
         provide: OutgoingHttp,
         useFactory: () =>
           new OutgoingHttp({
-            addressesOf: addressResolver(config.DNS_SERVERS ?? []),
+            addressesOf: systemAddresses,
             ...(config.OUTGOING_PRIVATE_ADDRESSES ? {} : { allows: isPublicAddress }),
           }),
       },

@@ -1,4 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram';
+import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +8,7 @@ import { decode, encode } from 'dns-packet';
 import { Webhook } from 'standardwebhooks';
 import { OutgoingHttp, type OutgoingHttpOptions } from './outgoing-http.js';
 import { isPublicAddress } from './public-address.js';
-import { addressResolver } from './resolve-addresses.js';
+import type { AddressesOf } from './guarded-lookup.js';
 import { webhookHeaders } from './signed-webhook.js';
 
 const closing: (() => unknown)[] = [];
@@ -50,6 +51,13 @@ async function dnsServer(addresses: readonly string[]): Promise<{ server: string
   return { server: `127.0.0.1:${socket.address().port}`, asked: () => asked };
 }
 
+/** By this server alone. */
+function answersOf(server: string): AddressesOf {
+  const resolver = new Resolver();
+  resolver.setServers([server]);
+  return (host) => resolver.resolve4(host);
+}
+
 function client(options: Partial<OutgoingHttpOptions> = {}): OutgoingHttp {
   const http = new OutgoingHttp({
     addressesOf: () => Promise.resolve([]),
@@ -90,7 +98,7 @@ describe('requests to URLs that customers name', () => {
 
   it('reach no name that leads to a private address', async () => {
     const { server } = await dnsServer(['10.0.0.7']);
-    const http = client({ addressesOf: addressResolver([server]) });
+    const http = client({ addressesOf: answersOf(server) });
     await expect(http.request({ method: 'GET', url: 'http://inside.example/' })).rejects.toMatchObject({
       fault: 'resolution',
       message: 'inside.example leads to no public address.',
@@ -132,7 +140,7 @@ describe('requests to URLs that customers name', () => {
   it('connect to the very address that was checked, though the name changes its answer', async () => {
     const checked = await serve((_, response) => response.end('checked'));
     const { server, asked } = await dnsServer(['127.0.0.1', '127.0.0.2']);
-    const http = client({ addressesOf: addressResolver([server]), allows: onlyLoopback });
+    const http = client({ addressesOf: answersOf(server), allows: onlyLoopback });
     const url = `http://rebinding.example:${checked}/`;
     expect(await http.request({ method: 'GET', url })).toMatchObject({ status: 200, body: 'checked' });
     expect(asked()).toBe(1);

@@ -5,6 +5,7 @@ import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import { StatisticsCheckQuery } from '../../reports/statistics/statistics-check.query.js';
 import { DeliveryFeedback } from './delivery-feedback.service.js';
+import { RelayedDeliveries } from './relayed-deliveries.query.js';
 
 const DAY = 24 * 60 * 60_000;
 
@@ -93,6 +94,18 @@ describe('what comes back of a mail', () => {
     }
     return suppressionOf(to);
   }
+
+  it('is found by the Message-ID that we gave the mail, where the provider gave it no id', async () => {
+    const person = await reader();
+    const deliveryId = await mail(person);
+    const deliveries = messaging.get(RelayedDeliveries);
+    const messageId = `${deliveryId}@example.com`;
+    expect(await deliveries.find(scope, [messageId, `${newId()}@example.com`, 'another'])).toEqual([
+      { deliveryId, address: person.email, messageId },
+    ]);
+    expect(await deliveries.find(scope, [`${deliveryId}@elsewhere.example`])).toEqual([]);
+    expect(await deliveries.find(await messaging.scope(), [messageId])).toEqual([]);
+  });
 
   it('hard: suppresses the address and counts once, also when several reports come at once', async () => {
     const to = await reader();

@@ -60,24 +60,21 @@ function eventsOf(event: BrevoEvent): FeedbackEvent[] {
  */
 const BOUNCES = new Map<string, BounceClass>([
   ['hard_bounce', 'hard'],
-  ['soft_bounce', 'mailbox'],
+  ['soft_bounce', 'unknown'],
   ['invalid_email', 'hard'],
   ['error', 'network'],
-  ['blocked', 'unknown'],
 ]);
 
 /**
  * The server's words come first: to Brevo "the address doesn't exist" and "the server has blocked the delivery" are both hard
- * bounces, and a domain that doesn't exist is a soft one. A `blocked` mail no server has seen: its words are Brevo's own,
- * and say neither why the address is on its list nor whether it is the sender who is. What is only `deferred` Brevo tries
- * again for 36 hours; opens and clicks are ours to count.
+ * bounces, and a domain that doesn't exist is a soft one. What is only `deferred` Brevo tries again for 36 hours; opens and clicks
+ * are ours to count.
  */
 function factOf({ event, reason }: BrevoEvent): FeedbackFact | null {
+  if (event === 'blocked') return factOfBlock(reason);
   const meaning = BOUNCES.get(event);
   if (meaning !== undefined)
-    return bounceOf({ words: reason }, (byWords) =>
-      byWords === 'unknown' || event === 'blocked' ? meaning : byWords,
-    );
+    return bounceOf({ words: reason }, (byWords) => (byWords === 'unknown' ? meaning : byWords));
   switch (event) {
     case 'delivered':
       return { kind: 'delivered' };
@@ -90,4 +87,13 @@ function factOf({ event, reason }: BrevoEvent): FeedbackFact | null {
     default:
       return null;
   }
+}
+
+/**
+ * A mail that no server has seen: `blocked : due to unsubscribed user`, or `… blacklist user` for one that is on Brevo's list for
+ * whatever reason, a bounce that was the sender's fault among them. That is no word of a dead address.
+ */
+function factOfBlock(reason: string): FeedbackFact {
+  if (/\bunsubscribed\b/i.test(reason)) return { kind: 'unsubscribed' };
+  return bounceOf({ words: reason }, (byWords) => (byWords === 'hard' ? 'unknown' : byWords));
 }

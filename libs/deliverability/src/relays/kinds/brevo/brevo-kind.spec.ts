@@ -87,9 +87,17 @@ describe('the events of Brevo', () => {
   it.each([
     ['delivered', {}, { kind: 'delivered', ...named }],
     ['hard_bounce', { reason: 'server is down' }, { ...bounce, class: 'hard', excerpt: 'server is down' }],
-    ['soft_bounce', { reason: 'server is down' }, { ...bounce, class: 'mailbox', excerpt: 'server is down' }],
+    ['soft_bounce', { reason: 'server is odd' }, { ...bounce, class: 'unknown', excerpt: 'server is odd' }],
+    ['soft_bounce', {}, { ...bounce, class: 'unknown', excerpt: null }],
     ['invalid_email', {}, { ...bounce, class: 'hard', excerpt: null }],
     ['blocked', {}, { ...bounce, class: 'unknown', excerpt: null }],
+    ['blocked', { reason: 'blocked : due to unsubscribed user' }, { kind: 'unsubscribed', ...named }],
+    [
+      'blocked',
+      { reason: 'blocked : due to blacklist user' },
+      { ...bounce, class: 'policy', excerpt: 'blocked : due to blacklist user' },
+    ],
+    ['blocked', { reason: 'no such user' }, { ...bounce, class: 'unknown', excerpt: 'no such user' }],
     ['error', {}, { ...bounce, class: 'network', excerpt: null }],
     ['spam', {}, { kind: 'complaint', ...named }],
     ['complaint', {}, { kind: 'complaint', ...named }],

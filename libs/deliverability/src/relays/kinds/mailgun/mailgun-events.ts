@@ -5,6 +5,7 @@ import type { FeedbackEvent, FeedbackFact } from '../feedback.js';
 
 export const VARIABLE = 'mailwright';
 
+const NO_REJECT = { reason: '', description: '' };
 const NO_STATUS = { code: 0, message: '', description: '', 'enhanced-code': null, 'bounce-code': null };
 
 /** documentation.mailgun.com, “Event Structure” and the samples below it; webhooks have one event each. */
@@ -12,6 +13,7 @@ const mailgunEvent = z.object({
   'event-data': z.object({
     event: z.string(),
     severity: textField,
+    reject: z.object({ reason: textField, description: textField }).catch(NO_REJECT),
     reason: textField,
     recipient: shortField,
     'user-variables': z.object({ [VARIABLE]: tokenField }).catch({ [VARIABLE]: null }),
@@ -54,6 +56,8 @@ function factOf(event: MailgunEvent): FeedbackFact | null {
       return { kind: 'complaint' };
     case 'unsubscribed':
       return { kind: 'unsubscribed' };
+    case 'rejected':
+      return factOfRejection(event);
     case 'failed':
       // A temporary failure is tried again.
       return event.severity === 'permanent' ? factOfFailure(event) : null;
@@ -76,4 +80,13 @@ function factOfFailure({ reason, 'delivery-status': status }: MailgunEvent): Fee
     enhancedCode: status['enhanced-code'] ?? status['bounce-code'],
   };
   return bounceOf(told, (byWords): BounceClass => (reason === 'suppress-bounce' ? 'hard' : byWords));
+}
+
+/**
+ * “Event Types”, `rejected`: Mailgun itself refuses what it had accepted, for the account or the content. No server has seen the
+ * mail, so that nothing is known of the address.
+ */
+function factOfRejection({ reject: { reason, description } }: MailgunEvent): FeedbackFact {
+  const words = [reason, description].filter((part) => part !== '').join(': ');
+  return bounceOf({ words }, (byWords): BounceClass => (byWords === 'hard' ? 'unknown' : byWords));
 }

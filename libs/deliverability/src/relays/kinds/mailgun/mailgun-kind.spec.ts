@@ -99,6 +99,28 @@ describe('what Mailgun tells', () => {
     expect(failed({ reason: 'suppress-complaint' })).toMatchObject([{ kind: 'complaint' }]);
   });
 
+  it('is a bounce of no dead address when Mailgun itself rejects what it had accepted', () => {
+    const rejected = (reject: unknown) =>
+      eventsOf({ event: 'rejected', reject, recipient: 'ada@example.com', message: { headers: {} } });
+    expect(rejected({ reason: 'Sandbox subdomains are for test purposes only.', description: '' })).toEqual([
+      {
+        kind: 'bounce',
+        class: 'unknown',
+        basicCode: null,
+        enhancedCode: null,
+        excerpt: 'Sandbox subdomains are for test purposes only.',
+        token: null,
+        providerMessageId: null,
+        address: 'ada@example.com',
+      },
+    ]);
+    expect(rejected({ reason: '550 no such user' })).toMatchObject([{ class: 'unknown' }]);
+    expect(rejected({ reason: 'virus', description: 'A virus was found' })).toMatchObject([
+      { class: 'content' },
+    ]);
+    expect(rejected(7)).toMatchObject([{ class: 'unknown', excerpt: null }]);
+  });
+
   it('is an unknown bounce without words and codes', () => {
     expect(failed({ reason: 'bounce' })).toMatchObject([{ class: 'unknown', excerpt: null }]);
     expect(failed({ 'delivery-status': { code: '550', message: 7, 'enhanced-code': 5.1 } })).toMatchObject([
@@ -107,7 +129,7 @@ describe('what Mailgun tells', () => {
   });
 
   it('is nothing of opens and of types to come, and unreadable without an event', () => {
-    for (const event of ['opened', 'clicked', 'accepted', 'rejected', 'stored', 'something_new', '__proto__'])
+    for (const event of ['opened', 'clicked', 'accepted', 'stored', 'something_new', '__proto__'])
       expect(eventsOf({ event })).toEqual([]);
     for (const body of ['', '{', 'null', '[]', '{}', '{"event-data":{}}', '{"event-data":{"event":1}}'])
       expect(() => read({ ...mailgunPost({}), body: Buffer.from(body) })).toThrow(UnreadableFeedbackError);

@@ -205,6 +205,12 @@ describe('a message of SNS', () => {
     expect(asked).toEqual([SigningCertURL]);
   });
 
+  it('is not when it comes raw: without its envelope nothing proves it', async () => {
+    const raw = { ...snsPost(event), body: Buffer.from(JSON.stringify(event)) };
+    expect(await isGenuine(raw, sesProof)).toBe(false);
+    expect(await isGenuine(raw, { ...sesProof, key: null })).toBe(false);
+  });
+
   it('is not when the certificate is not valid at that time; rejects when it cannot be had', async () => {
     expect(await isGenuine({ ...snsPost(event), receivedAt: new Date('2019-12-31') }, sesProof)).toBe(false);
     const fetchText = () => Promise.reject(new Error('No answer.'));
