@@ -6,6 +6,7 @@ import { SealedDkimKeys } from './dkim/sealed-dkim-keys.query.js';
 import { SigningKeyring } from './dkim/signing-keyring.js';
 import { DmarcPolicies } from './dns/dmarc-policies.service.js';
 import { DnsReader } from './dns/dns-reader.service.js';
+import { ReceivingDomains } from './dns/receiving-domains.service.js';
 import { RecordChecks } from './dns/record-checks.service.js';
 import { SpfCheck } from './dns/spf-check.service.js';
 import { RelayStandingQuery } from './relays/relay-standing.query.js';
@@ -33,6 +34,7 @@ const services = [
   DkimKeyMaker,
   DmarcPolicies,
   DnsReader,
+  ReceivingDomains,
   DomainCheckRequests,
   DomainControlService,
   RelayStandingQuery,

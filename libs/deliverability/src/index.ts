@@ -1,4 +1,5 @@
 export { DmarcPolicies } from './dns/dmarc-policies.service.js';
+export { ReceivingDomains } from './dns/receiving-domains.service.js';
 export { alignmentBelow, type DmarcAlignment } from './dns/dmarc-policy.js';
 export { classifyRefusal, type Refusal } from './bounces/bounce-class.js';
 export { BouncesModule } from './bounces/bounces.module.js';

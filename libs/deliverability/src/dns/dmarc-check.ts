@@ -1,19 +1,28 @@
 import { failed, type RecordVerdict, verified } from './record-verdict.js';
-import { dmarcPolicy } from './dmarc-policy.js';
 import { parseTagList } from './tag-list.js';
 
 const POLICIES = ['none', 'quarantine', 'reject'];
+const POLICY_TAGS = ['p', 'sp', 'np'] as const;
 const POLICY_NOTE =
   'p=none asks receivers to do nothing about forged mail: go to p=quarantine or p=reject when your reports look right';
+const TEST_NOTE =
+  't=y asks receivers only to test the policy, not to apply it: take it out when your reports look right';
+/** The next step of a policy that is right as it is: we ask for p=none ourselves. */
+const ADVICE = /^(?:p=none|t=y) /;
 
 /** Harmless for mail from the domain itself, whose signature names it. */
 const STRICT_NOTE =
   'adkim=s with aspf=s fails mail from a host below the domain: let it come from the domain itself, or take one of the two out';
 
-/** A note of `checkDmarc` without what is of no concern to mail from the domain itself; null when nothing is left. */
-export function noteForDomainItself(note: string | null): string | null {
-  const rest = (note ?? '').split('; ').filter((part) => part !== '' && part !== STRICT_NOTE);
-  return rest.length === 0 ? null : rest.join('; ');
+/** What a note of `checkDmarc` advises for a policy that is right; null when it advises nothing. */
+export function dmarcAdvice(note: string | null): string | null {
+  const advice = (note ?? '').split('; ').filter((part) => ADVICE.test(part));
+  return advice.length === 0 ? null : advice.join('; ');
+}
+
+/** Whether the note of a policy is of a fault, if only for mail from below the domain, and no mere advice. */
+export function tellsDmarcFault(note: string | null): boolean {
+  return (note ?? '').split('; ').includes(STRICT_NOTE);
 }
 
 /** The records that are DMARC's; others at the host are to be ignored (RFC 9989 §4.10). */
@@ -43,16 +52,17 @@ export function checkDmarc(found: readonly string[], policyTag: 'p' | 'sp' = 'p'
   if (tags === null) return failed('SYNTAX', 'the record is not a list of tag=value parts', records);
   const policy = policyOf(tags, policyTag);
   if (policy === undefined) return failed('SYNTAX', 'the record has neither p= nor rua=', records);
-  if (!POLICIES.includes(policy))
-    return failed('SYNTAX', `p= must be one of ${POLICIES.join(', ')}`, records);
-  return verified(records, notesOf(record, policy));
+  const odd = POLICY_TAGS.find((tag) => !POLICIES.includes(tags.get(tag)?.toLowerCase() ?? 'none'));
+  if (odd !== undefined) return failed('SYNTAX', `${odd}= must be one of ${POLICIES.join(', ')}`, records);
+  return verified(records, notesOf(tags, policy));
 }
 
-function notesOf(record: string, policy: string): string | null {
-  const rule = dmarcPolicy(record, '', '');
+function notesOf(tags: ReadonlyMap<string, string>, policy: string): string | null {
+  const says = (tag: string, value: string) => tags.get(tag)?.toLowerCase() === value;
   const notes = [
     ...(policy === 'none' ? [POLICY_NOTE] : []),
-    ...(rule?.strictDkim === true && rule.strictSpf ? [STRICT_NOTE] : []),
+    ...(policy !== 'none' && says('t', 'y') ? [TEST_NOTE] : []),
+    ...(says('adkim', 's') && says('aspf', 's') ? [STRICT_NOTE] : []),
   ];
   return notes.length === 0 ? null : notes.join('; ');
 }

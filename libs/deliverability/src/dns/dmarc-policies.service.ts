@@ -1,50 +1,26 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { getDomain } from 'tldts';
 import { Clock } from '#kernel';
+import { AnswersInTime } from './answers-in-time.js';
 import { dmarcRecords } from './dmarc-check.js';
 import { type DmarcPolicy, dmarcPolicy } from './dmarc-policy.js';
 import { DnsReader } from './dns-reader.service.js';
 
-/** For all look-ups of a host: somebody waits for the answer. */
-const DEADLINE_MS = 4_000;
-const KEPT_MS = 60_000;
-const KEPT = 1_000;
-
-/** Looks up what DMARC policy rules the mail of a host. What was found is kept for a minute. */
+/** Looks up what DMARC policy rules the mail of a host. */
 @Injectable()
 export class DmarcPolicies {
-  readonly #kept = new Map<
-    string,
-    { readonly until: number; readonly policy: Promise<DmarcPolicy | null> }
-  >();
+  readonly #answers: AnswersInTime<DmarcPolicy | null>;
 
   constructor(
     @Inject(DnsReader) private readonly dns: DnsReader,
-    @Inject(Clock) private readonly clock: Clock,
-  ) {}
+    @Inject(Clock) clock: Clock,
+  ) {
+    this.#answers = new AnswersInTime(clock, (host) => this.#look(host), null);
+  }
 
   /** Null when there is none, or it cannot be found out. Takes 4 s at most. */
   of(host: string): Promise<DmarcPolicy | null> {
-    const now = this.clock.now().getTime();
-    const kept = this.#kept.get(host);
-    if (kept !== undefined && kept.until > now) return kept.policy;
-    for (const oldest of [...this.#kept.keys()].slice(0, Math.max(0, this.#kept.size + 1 - KEPT)))
-      this.#kept.delete(oldest);
-    const policy = this.#inTime(host);
-    this.#kept.set(host, { until: now + KEPT_MS, policy });
-    return policy;
-  }
-
-  async #inTime(host: string): Promise<DmarcPolicy | null> {
-    const deadline = new AbortController();
-    const late = delay(DEADLINE_MS, null, { signal: deadline.signal });
-    try {
-      return await Promise.race([this.#look(host), late]);
-    } finally {
-      late.catch(() => undefined);
-      deadline.abort();
-    }
+    return this.#answers.of(host);
   }
 
   /** The host's own, else that of the domain highest above it that has one (RFC 9989 §4.10.1). */
@@ -54,7 +30,9 @@ export class DmarcPolicies {
       if (answer.kind === 'error') return null;
       const records = answer.kind === 'found' ? dmarcRecords(answer.entries) : [];
       const [record] = records;
-      if (record !== undefined) return records.length > 1 ? null : dmarcPolicy(record, domain, host);
+      if (record === undefined) continue;
+      const exists = domain === host || (await this.dns.exists(host));
+      return records.length > 1 || exists === null ? null : dmarcPolicy(record, domain, { host, exists });
     }
     return null;
   }

@@ -7,6 +7,7 @@ type Policy = (typeof POLICIES)[number];
 export interface DmarcPolicy {
   /** The domain at which it is published: the host's own, or one above it. */
   readonly publishedAt: string;
+  /** What receivers are to do; one step less than what is published where `t=y` only tests it. */
   readonly policy: Policy;
   /** `adkim=s`, `aspf=s`: only the very domain of From aligns. */
   readonly strictDkim: boolean;
@@ -24,14 +25,27 @@ export interface DmarcAlignment {
   readonly spf: boolean | null;
 }
 
-/** The policy in a record of `publishedAt` for mail of `host`; null when the record is not valid. */
-export function dmarcPolicy(record: string, publishedAt: string, host: string): DmarcPolicy | null {
+/** Whose mail a policy is looked up for. */
+export interface DmarcSubject {
+  readonly host: string;
+  /** Whether DNS knows the name at all (RFC 8020); `np` is for those that it does not. */
+  readonly exists: boolean;
+}
+
+/** The policy in a record of `publishedAt` for mail of a host; null when the record is not valid. */
+export function dmarcPolicy(
+  record: string,
+  publishedAt: string,
+  { host, exists }: DmarcSubject,
+): DmarcPolicy | null {
   const tags = parseTagList(record);
   if (tags === null) return null;
   const lower = (name: string) => tags.get(name)?.toLowerCase();
-  const asked = (publishedAt === host ? undefined : lower('sp')) ?? lower('p') ?? 'none';
-  const policy = POLICIES.find((each) => each === asked);
-  if (policy === undefined) return null;
+  const ofOthers = exists ? lower('sp') : (lower('np') ?? lower('sp'));
+  const asked = (publishedAt === host ? undefined : ofOthers) ?? lower('p') ?? 'none';
+  const step = POLICIES.findIndex((each) => each === asked);
+  const policy = POLICIES[lower('t') === 'y' ? Math.max(0, step - 1) : step];
+  if (step === -1 || policy === undefined) return null;
   return {
     publishedAt,
     policy,

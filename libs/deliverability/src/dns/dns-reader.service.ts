@@ -62,6 +62,13 @@ export class DnsReader {
     return open ?? (entries.length > 0 ? { kind: 'found', entries } : answers[0]!);
   }
 
+  /** Whether the name is there, whatever it has (RFC 8020); null when nobody knows. */
+  async exists(host: string): Promise<boolean | null> {
+    const answer = await ask(host, (name) => this.#resolver.resolve4(name));
+    if (answer.kind === 'missing') return answer.reason !== MISSING['ENOTFOUND'];
+    return answer.kind === 'found' ? true : null;
+  }
+
   /** What the host itself is another name for. */
   cname(host: string): Promise<DnsAnswer<string>> {
     return ask(host, (name) => this.#resolver.resolveCname(name));

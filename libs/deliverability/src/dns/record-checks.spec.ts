@@ -197,6 +197,7 @@ describe('The check of a customer’s DNS', () => {
   });
 
   it.each([
+    ['VERIFIED', 'v=spf1 include:spf.ours.example. ~all'],
     ['VERIFIED', 'v=spf1 include:spf.ours.example -all'],
     ['VERIFIED', 'V=SPF1 A:bounce.acme.example/24//64 +include:SPF.ours.example'],
     ['VERIFIED', 'v=spf1 ip4:192.0.2.1 ip6:2001:db8::/32 include:spf.ours.example ?all'],
@@ -289,7 +290,9 @@ describe('The check of a customer’s DNS', () => {
     ['VERIFIED', ['v=DMARC1; rua=mailto:d@acme.example']],
     ['VERIFIED', ['v=DMARC1; p=reject', 'some other text']],
     ['MULTIPLE', ['v=DMARC1; p=reject', 'v=DMARC1; p=none']],
+    ['VERIFIED', ['v=DMARC1; p=quarantine; sp=reject; np=reject; t=y']],
     ['SYNTAX', ['v=DMARC1; p=block']],
+    ['SYNTAX', ['v=DMARC1; p=none; np=block']],
     ['SYNTAX', ['v=DMARC1']],
     ['SYNTAX', ['v=DMARC1; p=none; p=reject']],
     ['SYNTAX', ['p=none; v=DMARC1']],
@@ -303,6 +306,13 @@ describe('The check of a customer’s DNS', () => {
     expect(await checks.check(DMARC)).toMatchObject({ note: expect.stringContaining('p=none asks') });
     dns.txt(DMARC.host, 'v=DMARC1; p=reject');
     expect(await checks.check(DMARC)).toMatchObject({ note: null });
+  });
+
+  it('notes a DMARC policy that is only tested', async () => {
+    dns.txt(DMARC.host, 'v=DMARC1; p=reject; t=y');
+    expect(await checks.check(DMARC)).toMatchObject({ note: expect.stringMatching(/^t=y asks/) });
+    dns.txt(DMARC.host, 'v=DMARC1; p=none; t=y');
+    expect(await checks.check(DMARC)).toMatchObject({ note: expect.not.stringContaining('t=y') });
   });
 
   it('notes a DMARC policy that fails mail from hosts below the domain', async () => {

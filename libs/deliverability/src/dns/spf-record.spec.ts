@@ -24,6 +24,18 @@ describe('An SPF record', () => {
     );
   });
 
+  it('may end its hosts with a dot', () => {
+    expect(parseSpf('v=spf1 include:spf.example. mx:acme.example. redirect=other.example.')).toEqual({
+      record: {
+        mechanisms: [
+          { qualifier: '+', name: 'include', host: 'spf.example' },
+          { qualifier: '+', name: 'mx', host: 'acme.example' },
+        ],
+        redirect: 'other.example',
+      },
+    });
+  });
+
   it('is read or refused, whatever it is', () => {
     const piece = fc.oneof(
       fc.constantFrom(' ', ':', '/', '=', 'include', 'a', 'ip4:', 'redirect=', '%{i}', '.', '1', 'ip6:::1'),

@@ -7,7 +7,7 @@ type MechanismName = (typeof MECHANISMS)[number];
 export interface SpfMechanism {
   readonly qualifier: '+' | '-' | '~' | '?';
   readonly name: MechanismName;
-  /** The host that it names; null for the domain itself. May hold macros. */
+  /** The host that it names, without a final dot; null for the domain itself. May hold macros. */
   readonly host: string | null;
 }
 
@@ -54,7 +54,7 @@ export function parseSpf(text: string): ParsedSpf {
   const redirect = modifiers.get('redirect') ?? null;
   if (redirect !== null && !isHost(redirect)) return { fault: 'redirect= names no host' };
   const hasAll = mechanisms.some(({ name }) => name === 'all');
-  return { record: { mechanisms, redirect: hasAll ? null : redirect } };
+  return { record: { mechanisms, redirect: hasAll || redirect === null ? null : withoutFinalDot(redirect) } };
 }
 
 function parseMechanism(term: string): SpfMechanism | null {
@@ -62,7 +62,9 @@ function parseMechanism(term: string): SpfMechanism | null {
   const name = MECHANISMS.find((known) => known === written.toLowerCase());
   if (name === undefined) return null;
   const host = hostOf(name, rest);
-  return host === undefined ? null : { name, host, qualifier: qualifier as SpfMechanism['qualifier'] };
+  if (host === undefined) return null;
+  const named = host === null ? null : withoutFinalDot(host);
+  return { name, host: named, qualifier: qualifier as SpfMechanism['qualifier'] };
 }
 
 /** The host of a mechanism, or undefined when it may not be written so. `rest` begins with its colon or slash. */
@@ -92,11 +94,15 @@ function withLengths(rest: string): string | null | undefined {
   return isHost(host) ? host : undefined;
 }
 
+/** `spf.example.` is `spf.example`: the dot is allowed (RFC 7208 §7.1). */
+function withoutFinalDot(host: string): string {
+  return host.replace(/\.$/, '');
+}
+
 function isHost(text: string): boolean {
   if (text.length > 253) return false;
   if (text.includes('%')) return WITH_MACROS.test(text);
-  return text
-    .replace(/\.$/, '')
+  return withoutFinalDot(text)
     .split('.')
     .every((label) => LABEL.test(label));
 }

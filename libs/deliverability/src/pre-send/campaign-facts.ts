@@ -50,6 +50,14 @@ export interface SenderFacts {
   readonly needsDomain: boolean;
   /** The project's sending domain, if it has one. */
   readonly domain: DomainFacts | null;
+  /** Where readers' answers go: the domains of From and Reply-To; null where no mail leaves. */
+  readonly replies: readonly ReplyDomain[] | null;
+}
+
+export interface ReplyDomain {
+  readonly domain: string;
+  /** Null when DNS does not tell. */
+  readonly canReceive: boolean | null;
 }
 
 export interface DomainFacts {
@@ -70,8 +78,8 @@ export interface DomainFacts {
   readonly dmarc: {
     readonly status: 'PENDING' | 'VERIFIED' | 'FAILED';
     readonly failureReason: string | null;
-    /** What could be better about a valid one. */
-    readonly note: string | null;
+    /** What to do next about a valid one; null when nothing is left to do. */
+    readonly advice: string | null;
   } | null;
 }
 

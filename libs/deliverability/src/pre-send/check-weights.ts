@@ -32,5 +32,6 @@ export const WARNING_WEIGHTS = {
   ...CONTENT_WEIGHTS,
   'domain-warming': 10,
   'dmarc-policy': 5,
+  'sender-replies': 5,
   relays: 10,
 } as const;

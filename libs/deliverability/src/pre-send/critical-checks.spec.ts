@@ -22,7 +22,7 @@ describe('the critical checks', () => {
     ['recipients: Nobody would receive it.', campaign({ recipients: 0 })],
     [
       'sender-domain-verified: mail.acme.example is not verified: set up a sending domain.',
-      campaign({ sender: { host: 'mail.acme.example', needsDomain: true, domain: null } }),
+      campaign({ sender: { host: 'mail.acme.example', needsDomain: true, domain: null, replies: null } }),
     ],
     [
       'sender-domain-verified: The mail is from mail.acme.example, which is neither acme.example nor a host below it.',
@@ -81,9 +81,15 @@ describe('the critical checks', () => {
   });
 
   it('skip what does not apply in the test environment', () => {
-    const sender = { host: 'mail.acme.example', needsDomain: false, domain: null };
+    const sender = { host: 'mail.acme.example', needsDomain: false, domain: null, replies: null };
     const skipped = codes(campaign({ sender, emailsRemaining: null }), 'SKIPPED');
-    expect(skipped).toEqual(['sender-domain-verified', 'email-quota', 'domain-warming', 'dmarc-policy']);
+    expect(skipped).toEqual([
+      'sender-domain-verified',
+      'email-quota',
+      'domain-warming',
+      'dmarc-policy',
+      'sender-replies',
+    ]);
   });
 
   it('have no quota to pass where the plan has no limit', () => {

@@ -49,6 +49,11 @@ function checked(code: CheckCode, result: PreSendCheck['result'], message: strin
 
 export const pass = (code: CheckCode, message: string): PreSendCheck => checked(code, 'PASS', message);
 export const fail = (code: CheckCode, message: string): PreSendCheck => checked(code, 'FAIL', message);
+/** What passes, and what to do next. */
+export const inform = (code: CheckCode, message: string): PreSendCheck => ({
+  ...pass(code, message),
+  severity: 'INFO',
+});
 export const skip = (code: CheckCode, message: string): PreSendCheck => checked(code, 'SKIPPED', message);
 
 /** One or the other, with its own words. */

@@ -30,7 +30,7 @@ const domain: DomainFacts = {
   verifiedAt: LONG_AGO,
   suspensionReason: null,
   alignment: null,
-  dmarc: { status: 'VERIFIED', failureReason: null, note: null },
+  dmarc: { status: 'VERIFIED', failureReason: null, advice: null },
 };
 
 const good: CampaignFacts = {
@@ -40,7 +40,12 @@ const good: CampaignFacts = {
   segmentFaults: [],
   recipients: 3,
   destinations: [],
-  sender: { host: 'mail.acme.example', needsDomain: true, domain },
+  sender: {
+    host: 'mail.acme.example',
+    needsDomain: true,
+    domain,
+    replies: [{ domain: 'mail.acme.example', canReceive: true }],
+  },
   relays: [{ name: 'Main', status: 'ACTIVE', isSilent: false }],
   sendingAllowed: true,
   emailsRemaining: 3,
@@ -56,6 +61,17 @@ export const withContent = (facts: Partial<ContentFacts>): CampaignFacts =>
   campaign({ content: { ...content, ...facts } });
 export const withDomain = (facts: Partial<DomainFacts>, more: Partial<CampaignFacts> = {}): CampaignFacts =>
   campaign({ sender: { ...good.sender, domain: { ...domain, ...facts } }, ...more });
+
+export const withReplies = (domains: Readonly<Record<string, boolean | null>>): CampaignFacts =>
+  campaign({
+    sender: {
+      ...good.sender,
+      replies: Object.entries(domains).map(([domainName, canReceive]) => ({
+        domain: domainName,
+        canReceive,
+      })),
+    },
+  });
 
 export const allChecks = (facts: CampaignFacts): PreSendCheck[] => [
   ...criticalChecks(facts),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CampaignFacts } from './campaign-facts.js';
 import { WARNING_WEIGHTS } from './check-weights.js';
-import { allChecks, messages, NOW, withContent, withDomain } from './pre-send.fixture.js';
+import { allChecks, messages, NOW, withContent, withDomain, withReplies } from './pre-send.fixture.js';
 import { summarise } from './pre-send-check.js';
 
 const DAY = 86_400_000;
@@ -62,11 +62,9 @@ describe('the warnings', () => {
       withDomain({ verifiedAt: NOW }, { recipients: 501, emailsRemaining: 1_000 }),
     ],
     [
-      'dmarc-policy',
-      'DMARC of acme.example: p=none asks receivers to do nothing.',
-      withDomain({
-        dmarc: { status: 'VERIFIED', failureReason: null, note: 'p=none asks receivers to do nothing' },
-      }),
+      'sender-replies',
+      'Answers come back, since these domains have no mail server (no MX record, no address): answers.example. Publish an MX record there, or set replyTo to an address that somebody reads.',
+      withReplies({ 'mail.acme.example': true, 'answers.example': false, 'unknown.example': null }),
     ],
     [
       'dmarc-policy',
@@ -88,7 +86,7 @@ describe('the warnings', () => {
     [
       'dmarc-policy',
       'acme.example has no valid DMARC record (MISSING: there is none).',
-      withDomain({ dmarc: { status: 'FAILED', failureReason: 'MISSING: there is none', note: null } }),
+      withDomain({ dmarc: { status: 'FAILED', failureReason: 'MISSING: there is none', advice: null } }),
     ],
   ])('%s: %s', (code, message, facts) => {
     expect(messages(facts)).toEqual([`${code}: ${message}`]);
@@ -127,12 +125,27 @@ describe('the warnings', () => {
       withDomain({ verifiedAt: NOW }, { recipients: 200, emailsRemaining: 200 }),
     ],
     ['dmarc-policy: acme.example asks receivers to act on forged mail.', withDomain({})],
+    ['sender-replies: Answers can be received at: mail.acme.example.', withDomain({})],
     [
       'dmarc-policy: acme.example asks receivers to act on forged mail.',
       withDomain({ alignment: { publishedAt: 'acme.example', policy: 'reject', dkim: true, spf: false } }),
     ],
   ])('pass: %s', (message, facts) => {
     expect(messages(facts, 'PASS')).toContain(message);
+  });
+
+  it('inform of the next step after p=none, which we ask for ourselves, and take nothing from the score', () => {
+    const facts = withDomain({
+      dmarc: { status: 'VERIFIED', failureReason: null, advice: 'p=none asks receivers to do nothing' },
+    });
+    expect(messages(facts)).toEqual([]);
+    expect(allChecks(facts)).toContainEqual({
+      code: 'dmarc-policy',
+      severity: 'INFO',
+      result: 'PASS',
+      message: 'DMARC of acme.example: p=none asks receivers to do nothing.',
+    });
+    expect(summarise(allChecks(facts))).toMatchObject({ score: 100, status: 'PASSED' });
   });
 
   it('say of a mail of images alone that its text part says nothing', () => {
@@ -152,6 +165,9 @@ describe('the warnings', () => {
     expect(messages(withDomain({ verified: false }), 'SKIPPED')).toEqual([
       'domain-warming: Not looked at: no verified domain sends it.',
       'dmarc-policy: Not looked at: no verified domain sends it.',
+    ]);
+    expect(messages(withReplies({ 'acme.example': true, 'away.example': null }), 'SKIPPED')).toEqual([
+      'sender-replies: DNS did not tell whether answers can be received at: away.example.',
     ]);
     expect(messages(withDomain({ dmarc: null }), 'SKIPPED')).toEqual([
       'dmarc-policy: The DMARC record was not checked yet.',

@@ -57,10 +57,10 @@ describe('A sending domain of who has relays', () => {
   it('asks only for the records that they need, and is ACTIVE with those', async () => {
     await begin({ kind: 'SES' });
     expect(await shown()).toEqual(['OWNERSHIP', 'DKIM', 'DMARC']);
-    expect(await check()).toMatchObject({ ...ACTIVE, allVerified: true, healthScore: 93 });
+    expect(await check()).toMatchObject({ ...ACTIVE, allVerified: true, healthScore: 100 });
     await begin({ kind: 'POSTMARK' });
     expect(await shown()).toEqual(['OWNERSHIP', 'DMARC']);
-    expect(await check()).toMatchObject({ ...ACTIVE, allVerified: true, healthScore: 83 });
+    expect(await check()).toMatchObject({ ...ACTIVE, allVerified: true, healthScore: 100 });
   });
 
   it('is told in its instructions that providers ask for records of their own', async () => {

@@ -1,3 +1,4 @@
+import { tellsDmarcFault } from '../dns/dmarc-check.js';
 import type { DnsRecord, RecordPurpose } from '../dns/dns-record.js';
 
 /** What each kind of record is worth when it is right; together 100. */
@@ -8,15 +9,16 @@ const WEIGHTS: Readonly<Record<RecordPurpose, number>> = {
   MX: 10,
   OWNERSHIP: 10,
 };
-/** Taken off for a record that is right and could be better: DMARC's p=none, DKIM's t=y. */
-const NOTE_COSTS = 5;
+/** Taken off for a record that is right and could do harm: DMARC's adkim=s with aspf=s, DKIM's t=y. */
+const FAULT_COSTS = 5;
 
 /** 0 to 100; docs/sending-domains.md has the formula. Several records of a kind share its worth; kinds that are not there take none. */
 export function healthScore(records: readonly DnsRecord[]): number {
   const inForce = records.filter(({ isInForce }) => isInForce);
   const score = inForce.reduce((sum, { purpose, status, note }) => {
     const ofKind = inForce.filter((other) => other.purpose === purpose).length;
-    const worth = WEIGHTS[purpose] - (note === null ? 0 : NOTE_COSTS);
+    const hasFault = purpose === 'DMARC' ? tellsDmarcFault(note) : note !== null;
+    const worth = WEIGHTS[purpose] - (hasFault ? FAULT_COSTS : 0);
     return sum + (status === 'VERIFIED' ? worth / ofKind : 0);
   }, 0);
   const best = [...new Set(inForce.map(({ purpose }) => purpose))].reduce(

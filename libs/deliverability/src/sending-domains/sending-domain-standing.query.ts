@@ -3,7 +3,7 @@ import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DeliverabilityTables } from '../deliverability-tables.js';
 import type { DnsRecordStatus } from '../dns/dns-record.js';
-import { noteForDomainItself } from '../dns/dmarc-check.js';
+import { dmarcAdvice } from '../dns/dmarc-check.js';
 import { isVerified } from './sending-domain-status.js';
 
 /** How a project's sending domain stands, without the keys that its mail is signed with. */
@@ -25,8 +25,8 @@ export interface DmarcStanding {
   readonly status: DnsRecordStatus;
   /** Why it failed. */
   readonly failureReason: string | null;
-  /** What could be better about a valid record, for mail from the domain itself: that it asks for nothing, by p=none. */
-  readonly note: string | null;
+  /** What to do next about a valid record: a policy after p=none, say. Null when nothing is left to do. */
+  readonly advice: string | null;
 }
 
 @Injectable()
@@ -53,7 +53,7 @@ export class SendingDomainStandingQuery {
     if (row === undefined) return null;
     const { status, dmarcStatus, failureReason, note, ...facts } = row;
     const dmarc =
-      dmarcStatus === null ? null : { status: dmarcStatus, failureReason, note: noteForDomainItself(note) };
+      dmarcStatus === null ? null : { status: dmarcStatus, failureReason, advice: dmarcAdvice(note) };
     return { ...facts, verified: isVerified(status), dmarc };
   }
 }

@@ -88,7 +88,7 @@ describe('A sending domain', () => {
       sendingAllowed: true,
       verifiedAt: fixture.clock.now(),
       expiresAt: null,
-      healthScore: 95,
+      healthScore: 100,
       allVerified: true,
       verificationAttempts: 1,
     });
@@ -128,6 +128,7 @@ describe('A sending domain', () => {
       fixture.dns.txt('_dmarc.strict.example', record);
       return (await fixture.check(live)).healthScore;
     };
+    expect(await score('v=DMARC1; p=none')).toBe(100);
     expect(await score('v=DMARC1; p=reject')).toBe(100);
     expect(await score('v=DMARC1; p=reject; adkim=s; aspf=s')).toBe(95);
     expect(await score('v=DMARC1; p=reject; aspf=s')).toBe(100);
@@ -363,14 +364,14 @@ describe('A sending domain', () => {
     expect(waiting).toMatchObject({
       status: 'ACTIVE',
       sendingAllowed: true,
-      healthScore: 95,
+      healthScore: 100,
       allVerified: false,
     });
     expect(waiting.dnsRecords).toHaveLength(6);
     expect(await selectorsOf(live)).toEqual(old);
     await fixture.publish(live);
     const switched = await fixture.check(live);
-    expect(switched).toMatchObject({ status: 'ACTIVE', healthScore: 95, allVerified: true });
+    expect(switched).toMatchObject({ status: 'ACTIVE', healthScore: 100, allVerified: true });
     expect(switched.dnsRecords).toHaveLength(5);
     const current = await selectorsOf(live);
     expect(current).toHaveLength(1);
@@ -407,7 +408,7 @@ describe('A sending domain', () => {
       const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
       const signature = sign(null, Buffer.from('mail'), createPrivateKey(keys[1]?.privateKeyPem ?? ''));
       expect(verify(null, Buffer.from('mail'), publicKey, signature)).toBe(true);
-      expect(await fixture.view(scope)).toMatchObject({ status: 'ACTIVE', healthScore: 95 });
+      expect(await fixture.view(scope)).toMatchObject({ status: 'ACTIVE', healthScore: 100 });
     }
     await fixture.restart({});
   });

@@ -12,7 +12,7 @@ import type { Campaign } from '../campaign.js';
 import { CampaignAudienceQuery } from '../campaign-audience.query.js';
 import { ContentReviews } from './content-reviews.service.js';
 import { type AudienceOutlook, DestinationOutlook } from './destination-outlook.service.js';
-import { Senders } from '../senders/senders.service.js';
+import { type MailOrigin, Senders } from '../senders/senders.service.js';
 import { SendingReadiness } from './sending-readiness.service.js';
 
 export interface CampaignAnalysis extends PreSendAnalysis {
@@ -42,7 +42,7 @@ export class CampaignAnalysisService {
     if (!campaign.allows('change')) return;
     const from = await this.senders.of(scope, campaign);
     if (from === null) return;
-    await this.readiness.lookAhead(scope, from.sender.domain);
+    await this.readiness.lookAhead(scope, addressesOf(campaign, from));
     await this.content.review(scope, campaign, from.project);
   }
 
@@ -70,9 +70,14 @@ export class CampaignAnalysisService {
       recipients,
       destinations,
       now,
-      ...(await this.readiness.of(scope, from.sender.domain, now)),
+      ...(await this.readiness.of(scope, addressesOf(campaign, from), now)),
       ...own,
     };
     return { ...analyseCampaign(facts, translations), audience, recipients };
   }
 }
+
+const addressesOf = ({ replyTo }: Campaign, { sender, project }: MailOrigin) => ({
+  host: sender.domain,
+  replyTo: replyTo ?? project.replyTo,
+});

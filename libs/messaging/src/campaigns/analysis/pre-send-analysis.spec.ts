@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { CheckCode, PreSendCheck } from '#deliverability';
 import { newId, octetsOf, type ProjectScope } from '#kernel';
 import { rsaKey } from '#testing/dkim-keys';
+import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { insertSendingDomain } from '#testing/sending-domain';
 import { CampaignMailsService } from '../../sending/mails/campaign-mails.service.js';
 import { MailRendering } from '../../sending/mails/mail-rendering.service.js';
@@ -21,12 +22,18 @@ const WORDS = 'Our shop has new bicycles, and you may try them on Saturday from 
 describe('the analysis of a campaign', () => {
   const keys = [rsaKey('mw1')];
   let fixture: MessagingFixture;
+  let dns: DnsServer;
   let scope: ProjectScope;
 
   beforeAll(async () => {
-    fixture = await MessagingFixture.open({ REQUIRE_VERIFIED_DOMAIN: 'true' });
+    dns = await startDnsServer();
+    dns.mx(DOMAIN, { preference: 10, exchange: 'mx.acme.example' });
+    fixture = await MessagingFixture.open({ REQUIRE_VERIFIED_DOMAIN: 'true', DNS_SERVERS: dns.address });
   });
-  afterAll(() => fixture.close());
+  afterAll(async () => {
+    await fixture.close();
+    await dns.stop();
+  });
   beforeEach(async () => {
     await fixture.test.query(
       `truncate messaging.campaigns, messaging.deliveries, audience.subscribers, audience.topics, audience.suppressions,
@@ -50,7 +57,7 @@ describe('the analysis of a campaign', () => {
     const contentJson = json(text(`<p>Hello {{ subscriber.first_name }}. ${WORDS}</p>`));
     const { checks, score, status } = await analysed({ contentJson, contentText: null });
     expect([score, status]).toEqual([100, 'PASSED']);
-    expect(withResult(checks, 'PASS')).toHaveLength(23);
+    expect(withResult(checks, 'PASS')).toHaveLength(24);
     expect(withResult(checks, 'SKIPPED')).toEqual(['relay-feedback']);
   });
 
@@ -148,7 +155,7 @@ describe('the analysis of a campaign', () => {
     );
   });
 
-  it('warns of a domain that is new, by the cap of its day, and of a policy that asks for nothing', async () => {
+  it('warns of a domain that is new, by the cap of its day, and informs of the step after p=none', async () => {
     const verifiedAt = new Date(fixture.clock.now().getTime() - DAY);
     await domain({ verifiedAt, dmarcNote: 'p=none asks for nothing' });
     const { checks, status } = await analysed({}, 301);
@@ -160,9 +167,27 @@ describe('the analysis of a campaign', () => {
           result: 'FAIL',
           message: `${DOMAIN} is new: 300 mails on its day 2, 301 needed. They would take 2 days.`,
         }),
-        expect.objectContaining({ code: 'dmarc-policy', result: 'FAIL' }),
+        expect.objectContaining({ code: 'dmarc-policy', result: 'PASS', severity: 'INFO' }),
       ]),
     );
+  });
+
+  it('warns of answers that come back, and of none where DNS does not tell', async () => {
+    await domain();
+    dns.mx('null.example', { preference: 0, exchange: '.' });
+    const { campaignKey } = await draft();
+    const replies = async (replyTo: string) => {
+      await fixture.test.query('update messaging.campaigns set reply_to = $1', [replyTo]);
+      const { checks } = await analyse(campaignKey);
+      return checks.find(({ code }) => code === 'sender-replies');
+    };
+    expect(await replies('ada@null.example')).toMatchObject({
+      result: 'FAIL',
+      message: expect.stringContaining('null.example'),
+    });
+    dns.fail('SERVFAIL', 'broken.example');
+    expect(await replies('ada@broken.example')).toMatchObject({ result: 'SKIPPED' });
+    expect(await replies(`ada@${DOMAIN}`)).toMatchObject({ result: 'PASS' });
   });
 
   it('tells how long mailbox providers take by their limits, and which are slowed down', async () => {

@@ -5,13 +5,22 @@ import {
   type DmarcAlignment,
   DmarcPolicies,
   isAtOrBelow,
+  ReceivingDomains,
   type RelayStanding,
   RelayStandingQuery,
   type SendingDomainStanding,
   SendingDomainStandingQuery,
 } from '#deliverability';
-import type { ProjectScope } from '#kernel';
+import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { type Config, CONFIG } from '#platform';
+
+/** Where mail comes from, and where answers to it go. */
+export interface MailAddresses {
+  /** The host part of From. */
+  readonly host: string;
+  /** Null where answers go to From. */
+  readonly replyTo: string | null;
+}
 
 /** As whom a campaign is sent, and by which relays. */
 @Injectable()
@@ -20,22 +29,37 @@ export class SenderOutlook {
     @Inject(SendingDomainStandingQuery) private readonly domains: SendingDomainStandingQuery,
     @Inject(RelayStandingQuery) private readonly relays: RelayStandingQuery,
     @Inject(DmarcPolicies) private readonly policies: DmarcPolicies,
+    @Inject(ReceivingDomains) private readonly receiving: ReceivingDomains,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Of mail whose From is at `host`. What it asks DNS for is kept for a minute. */
-  async of(scope: ProjectScope, host: string): Promise<Pick<CampaignFacts, 'sender' | 'relays'>> {
+  /** What it asks DNS for is kept for a minute, and waited for 4 s at most. */
+  async of(
+    scope: ProjectScope,
+    { host, replyTo }: MailAddresses,
+  ): Promise<Pick<CampaignFacts, 'sender' | 'relays'>> {
     // Test mail stays in its inbox, so it says nothing about what mailbox providers will think.
     if (scope.environment !== 'LIVE')
-      return { sender: { host, needsDomain: false, domain: null }, relays: null };
+      return { sender: { host, needsDomain: false, domain: null, replies: null }, relays: null };
     const relays = await this.relays.ofStream(scope, 'CAMPAIGN');
     const standing = await this.domains.ofScope(scope);
-    const domain = standing && {
-      ...standing,
-      covers: isAtOrBelow(host, standing.domainName),
-      alignment: await this.#alignment(host, standing, relays),
-    };
-    return { sender: { host, needsDomain: this.config.REQUIRE_VERIFIED_DOMAIN, domain }, relays };
+    const [alignment, replies] = await Promise.all([
+      standing && this.#alignment(host, standing, relays),
+      this.#replies(host, replyTo),
+    ]);
+    const domain = standing && { ...standing, covers: isAtOrBelow(host, standing.domainName), alignment };
+    return { sender: { host, needsDomain: this.config.REQUIRE_VERIFIED_DOMAIN, domain, replies }, relays };
+  }
+
+  #replies(host: string, replyTo: string | null) {
+    const parsed = replyTo === null ? null : parseEmailAddress(replyTo);
+    const ofReplyTo = parsed !== null && 'address' in parsed ? [parsed.address.domain] : [];
+    return Promise.all(
+      [...new Set([host, ...ofReplyTo])].map(async (domain) => ({
+        domain,
+        canReceive: await this.receiving.canReceive(domain),
+      })),
+    );
   }
 
   /** Null where mail from `host` aligns whatever the policy is, or nobody knows. */

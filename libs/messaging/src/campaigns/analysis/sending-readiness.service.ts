@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { EmailQuota, SubscriptionsQuery } from '#billing';
 import type { CampaignFacts } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { SenderOutlook } from './sender-outlook.service.js';
+import { type MailAddresses, SenderOutlook } from './sender-outlook.service.js';
 
 type Readiness = Pick<CampaignFacts, 'sender' | 'relays' | 'sendingAllowed' | 'emailsRemaining'>;
 
@@ -16,15 +16,14 @@ export class SendingReadiness {
   ) {}
 
   /** Fetches ahead what `of` would ask DNS for. */
-  async lookAhead(scope: ProjectScope, host: string): Promise<void> {
-    await this.sender.of(scope, host);
+  async lookAhead(scope: ProjectScope, mail: MailAddresses): Promise<void> {
+    await this.sender.of(scope, mail);
   }
 
-  /** Of mail whose From is at `host`. */
-  async of(scope: ProjectScope, host: string, now: Date): Promise<Readiness> {
+  async of(scope: ProjectScope, mail: MailAddresses, now: Date): Promise<Readiness> {
     const subscription = await this.subscriptions.ofTenant(scope);
     return {
-      ...(await this.sender.of(scope, host)),
+      ...(await this.sender.of(scope, mail)),
       sendingAllowed: subscription?.isSendingAllowed === true,
       emailsRemaining: scope.environment === 'LIVE' ? await this.quota.remaining(scope, now) : null,
     };

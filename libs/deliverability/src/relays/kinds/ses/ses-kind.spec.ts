@@ -206,9 +206,9 @@ describe('a message of SNS', () => {
   });
 
   it('is not when it comes raw: without its envelope nothing proves it', async () => {
-    const raw = { ...snsPost(event), body: Buffer.from(JSON.stringify(event)) };
-    expect(await isGenuine(raw, sesProof)).toBe(false);
-    expect(await isGenuine(raw, { ...sesProof, key: null })).toBe(false);
+    const bare = { ...snsPost(event), body: Buffer.from(JSON.stringify(event)) };
+    expect(await isGenuine(bare, sesProof)).toBe(false);
+    expect(await isGenuine(bare, { ...sesProof, key: null })).toBe(false);
   });
 
   it('is not when the certificate is not valid at that time; rejects when it cannot be had', async () => {
