@@ -1,14 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
 import { readReport } from '#deliverability';
 import { fluflSamples } from './support/flufl-corpus.js';
+import { sendmailReport } from '#testing/sendmail-report';
 import { isRight, sisimaiSamples, suppressesWrongly } from './support/sisimai-corpus.js';
+import { sisimaiPhrases } from './support/sisimai-tables.js';
 
 const SISIMAI = process.env['BOUNCE_CORPUS_SISIMAI'];
 const FLUFL = process.env['BOUNCE_CORPUS_FLUFL'];
+const TABLES = process.env['BOUNCE_TABLES_SISIMAI'];
 
 /** Of 100. */
 const LEAST_RIGHT = 97;
 const LEAST_NOTICED = 95;
+const MOST_HARD = 2;
+
+/** Reasons of dead addresses, and of those that are refused as dead ones are: disabled, or at a domain without mail. */
+const SUPPRESSING = ['userunknown', 'hostunknown', 'hasmoved', 'suspend', 'notaccept'];
 
 /** `describe`, where a corpus is there; else the name of the suite says which variable would name it. */
 function describeCorpus(
@@ -72,3 +79,21 @@ describeCorpus(FLUFL, 'BOUNCE_CORPUS_FLUFL', 'the reports of flufl.bounce', (dir
     expect(noticed).toBeGreaterThanOrEqual(LEAST_NOTICED);
   });
 });
+
+describeCorpus(
+  TABLES,
+  'BOUNCE_TABLES_SISIMAI',
+  "the phrases of sisimai's tables in a report of Sendmail's",
+  (directory) => {
+    it(`are of dead addresses in ${MOST_HARD} of a hundred at most, where sisimai calls them something else`, async () => {
+      const others = sisimaiPhrases(directory).filter(({ reason }) => !SUPPRESSING.includes(reason));
+      const hard: string[] = [];
+      for (const { reason, phrase } of others)
+        if ((await outcomeOf(sendmailReport(phrase))) === 'hard') hard.push(`${reason}: ${phrase}`);
+      const share = percent(hard.length, others.length);
+      print(`sisimai's tables: ${others.length} phrases, ${share.toFixed(1)} % hard: ${hard.join('; ')}`);
+      expect(others.length).toBeGreaterThan(500);
+      expect(share).toBeLessThanOrEqual(MOST_HARD);
+    });
+  },
+);

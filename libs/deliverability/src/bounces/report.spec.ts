@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { projectRoot } from '#platform';
+import { sendmailReport } from '#testing/sendmail-report';
 import { type Report, readReport } from './report.js';
 import { EXPECTED, WITHOUT_ORIGINAL } from './report-samples.fixture.js';
 
@@ -81,45 +82,6 @@ describe('a mail from the empty sender', () => {
   });
 });
 
-/** A report as Sendmail writes it of a plain 550: the status and the last line of the transcript are Sendmail's own. */
-function ofSendmail(reply: string): Buffer {
-  return Buffer.from(`From: Mail Delivery Subsystem <MAILER-DAEMON@relay.example>
-Subject: Returned mail: see transcript for details
-MIME-Version: 1.0
-Content-Type: multipart/report; report-type=delivery-status; boundary="part"
-
---part
-
-   ----- The following addresses had permanent fatal errors -----
-<ada@example.com>
-    (reason: 550 ${reply})
-
-   ----- Transcript of session follows -----
-... while talking to mx.example.com.:
->>> RCPT To:<ada@example.com>
-<<< 550 ${reply}
-550 5.1.1 <ada@example.com>... User unknown
-
---part
-Content-Type: message/delivery-status
-
-Reporting-MTA: dns; relay.example
-
-Final-Recipient: RFC822; ada@example.com
-Action: failed
-Status: 5.1.1
-Remote-MTA: DNS; mx.example.com
-Diagnostic-Code: SMTP; 550 ${reply}
-
---part
-Content-Type: text/rfc822-headers
-
-Message-ID: ${ORIGINAL}
-
---part--
-`);
-}
-
 describe('an address that is alive is not suppressed when Sendmail makes 5.1.1 of', () => {
   it.each([
     'Relaying denied',
@@ -159,7 +121,7 @@ describe('an address that is alive is not suppressed when Sendmail makes 5.1.1 o
     'Not today',
     'Tänk om',
   ])('550 %s', async (reply) => {
-    expect(summary(await readReport(ofSendmail(reply)))).not.toBe('hard');
+    expect(summary(await readReport(sendmailReport(reply)))).not.toBe('hard');
   });
 });
 
@@ -182,6 +144,6 @@ describe('a dead address is suppressed when Sendmail reports', () => {
     'Access denied, no such user',
     'Spam or not, user unknown',
   ])('550 %s', async (reply) => {
-    expect(summary(await readReport(ofSendmail(reply)))).toBe('hard');
+    expect(summary(await readReport(sendmailReport(reply)))).toBe('hard');
   });
 });
