@@ -57,7 +57,7 @@ describe('the sending domain of a project with relays', () => {
     expect(instructions.at('instructionsText')).toContain('add these 3 records');
     expect(instructions.at('instructionsText')).not.toContain('bounce.relayed.example');
     const answer = await verify();
-    expect(answer.body).toMatchObject({ resultingStatus: 'ACTIVE', healthScore: 93, allVerified: true });
+    expect(answer.body).toMatchObject({ resultingStatus: 'ACTIVE', healthScore: 100, allVerified: true });
     expect(hostsOf(answer, 'records')).toEqual(OF_SES);
     expect((await client.get('/sending-domain')).body).toMatchObject({
       status: 'ACTIVE',
@@ -67,7 +67,7 @@ describe('the sending domain of a project with relays', () => {
 
   it('is shown to the operator with those alone', async () => {
     const shown = await runCli(system.variables, ['domain:show', '--project', project.name, '--env', 'live']);
-    expect(shown.stdout).toMatch(/^Score +93$/m);
+    expect(shown.stdout).toMatch(/^Score +100$/m);
     expect(shown.stdout).not.toMatch(/^(spf|mx) /m);
   });
 
@@ -101,7 +101,7 @@ describe('the sending domain of a project with relays', () => {
     await sharedDns.publish(recordsOf(answer, 'records'));
     expect((await verify()).body).toMatchObject({
       resultingStatus: 'ACTIVE',
-      healthScore: 95,
+      healthScore: 100,
       allVerified: true,
     });
   });

@@ -105,7 +105,7 @@ describe('the sending domain', () => {
   it('is verified when its records are published', async () => {
     await sharedDns.publish(recordsOf(await client.get('/sending-domain')));
     const answer = await client.post('/sending-domain/verify-dns');
-    expect(answer.body).toMatchObject({ resultingStatus: 'ACTIVE', healthScore: 95, allVerified: true });
+    expect(answer.body).toMatchObject({ resultingStatus: 'ACTIVE', healthScore: 100, allVerified: true });
     const domain = await client.get('/sending-domain');
     expect(domain.body).toMatchObject({ status: 'ACTIVE', sendingAllowed: true, verificationAttempts: 2 });
     expect(domain.at('verifiedAt')).toBe(domain.at('lastHealthCheckAt'));
@@ -152,7 +152,7 @@ describe('the sending domain', () => {
   it('is shown to the operator with what was seen of its records', async () => {
     const shown = await runCli(system.variables, ['domain:show', '--project', project.name, '--env', 'live']);
     expect(shown.stdout).toMatch(/^Domain +news\.acme\.example$/m);
-    expect(shown.stdout).toMatch(/^Score +95$/m);
+    expect(shown.stdout).toMatch(/^Score +100$/m);
     expect(shown.stdout).toMatch(/^dmarc +TXT +_dmarc\.news\.acme\.example +verified +p=none asks/m);
     const none = await runCli(system.variables, ['domain:show', '--project', project.name, '--env', 'test']);
     expect([none.exitCode, none.stderr.trim()]).toEqual([1, 'This environment has no sending domain.']);
