@@ -7,6 +7,7 @@ import { textCss, themeOf } from './content-theme.js';
 import { escapeHtml } from '../merge/html-escape.js';
 import { MergeTagMask } from '../merge/merge-tags.js';
 import { appendSection, documentMjml } from './mjml-document.js';
+import { RemovedContent } from './removed-content.js';
 
 /** Who sends, as the footer shows it, and its words. */
 export interface FooterContent {
@@ -36,6 +37,8 @@ export interface CompiledContent {
   readonly subject: string;
   readonly html: string;
   readonly text: string;
+  /** What the author wrote and no mail can carry, each with its path: `contentJson.blocks[2].html: <script>`. */
+  readonly removed: readonly string[];
 }
 
 /**
@@ -47,11 +50,13 @@ export interface CompiledContent {
  */
 export async function compileContent(input: ContentInput): Promise<CompiledContent> {
   const mask = new MergeTagMask();
-  const maskedHtml = await compileHtml(input, mask);
+  const removed = new RemovedContent(mask);
+  const maskedHtml = await compileHtml(input, { mask, removed });
   return {
     subject: input.subject,
     html: mask.restore(maskedHtml, '&#123;'),
     text: compileText(input, maskedHtml, mask),
+    removed: removed.list,
   };
 }
 
@@ -64,7 +69,10 @@ function shownDocument({ document, contentText }: ContentInput, mask: MergeTagMa
   return { ...document, blocks };
 }
 
-async function compileHtml(input: ContentInput, mask: MergeTagMask): Promise<string> {
+async function compileHtml(
+  input: ContentInput,
+  { mask, removed }: { readonly mask: MergeTagMask; readonly removed: RemovedContent },
+): Promise<string> {
   const document = shownDocument(input, mask);
   const theme = themeOf(document.theme);
   const frame = {
@@ -73,7 +81,7 @@ async function compileHtml(input: ContentInput, mask: MergeTagMask): Promise<str
     language: LANGUAGE.exec(input.language ?? '')?.[0] ?? null,
     theme,
   };
-  const mjml = documentMjml(document, frame, mask);
+  const mjml = documentMjml(document, frame, { mask, removed });
   const footer = footerHtml(input.footer, mask.restore(mjml, '&#123;'), mask);
   const html = await renderMjml(footer === '' ? mjml : appendSection(mjml, footer));
   const { default: juice } = await import('juice');
@@ -108,10 +116,23 @@ async function renderMjml(source: string): Promise<string> {
 
 function compileText(input: ContentInput, maskedHtml: string, mask: MergeTagMask): string {
   const own = input.contentText ?? '';
-  if (own.trim() === '') return mask.restore(htmlToPlainText(maskedHtml), '{ ');
+  if (own.trim() === '') return mask.restore(htmlToPlainText(withShownConditions(maskedHtml)), '{ ');
   const footer = footerText(input.footer, own);
   return footer === '' ? own : `${own.trimEnd()}\n\n--\n${footer}\n`;
 }
+
+const CONDITIONAL_LINK = /<a(?=\s[^<>]*\uFDD2\d+\uFDD1href)([^<>]*)>([^]*?)<\/a>/g;
+const ATTRIBUTE = /((?:\uFDD2\d+\uFDD1)+)(?:([a-z-]+)="([^"]*)")?/g;
+
+/** Links whose merge tags decide where they lead, as text: `words {% if … %}<one>{% else %}<other>{% endif %}`. */
+const withShownConditions = (maskedHtml: string): string =>
+  maskedHtml.replaceAll(CONDITIONAL_LINK, (_, attributes: string, words: string) => {
+    const addresses = Array.from(
+      attributes.matchAll(ATTRIBUTE),
+      ([, tags = '', name, url]) => tags + (name === 'href' ? `&lt;${url ?? ''}&gt;` : ''),
+    );
+    return `${words} ${addresses.join('')}`;
+  });
 
 /** What a template is to get: a way to leave, and one to the mail on the web. */
 const linksFor = (has: { readonly unsubscribe: boolean; readonly view: boolean }): readonly FooterLink[] => [

@@ -3,6 +3,8 @@ import { parseContentDocument } from './content-document.js';
 
 const errorsOf = (content: unknown): unknown => parseContentDocument(JSON.stringify(content)).errors;
 
+const NO_SCHEME = 'must begin with https://, http://, mailto:, tel:, sms:, whatsapp:, # or a merge tag';
+
 const EVERY_BLOCK = {
   blocks: [
     { type: 'heading', level: 1, text: 'Hello {{ subscriber.first_name | default: "there" }}' },
@@ -95,7 +97,7 @@ describe('parseContentDocument', () => {
       'contentJson.blocks[2].type':
         'must be one of heading, text, image, button, divider, spacer, html, columns, mjml',
       'contentJson.blocks[3].type': 'is required',
-      'contentJson.blocks[4].url': 'must be an http, https, mailto or tel link',
+      'contentJson.blocks[4].url': 'must be an http, https, mailto, tel, sms or whatsapp link',
       'contentJson.blocks[4].color': 'must be a hex colour such as #0b57d0',
       'contentJson.blocks[5].src': 'must be an http or https URL, or begin with a merge tag',
       'contentJson.blocks[5].alt': 'must be a string',
@@ -138,15 +140,17 @@ describe('parseContentDocument', () => {
     ['https://example.com/{{ custom.path }}', null],
     ['{{ custom.url | default: "https://example.com" }}', null],
     ['mailto:team@example.com', null],
+    ['#offers', null],
+    ['#{{ custom.part }}', null],
+    ['sms:+15550100?body=Hello', null],
+    ['whatsapp://send?phone=15550100', null],
+    ['#', 'must be a full URL, beginning with https://'],
     ['/relative', 'must be a full URL, beginning with https://'],
     ['https://', 'is not a valid URL'],
-    ['java{{ custom.x }}script:alert(1)', 'must begin with https://, http://, mailto:, tel: or a merge tag'],
-    [
-      '{% if custom.vip %}https://a.example{% endif %}',
-      'must begin with https://, http://, mailto:, tel: or a merge tag',
-    ],
-    ['data:text/html,x', 'must be an http, https, mailto or tel link'],
-    ['java\tscript:alert(1)', 'must be an http, https, mailto or tel link'],
+    ['java{{ custom.x }}script:alert(1)', NO_SCHEME],
+    ['{% if custom.vip %}https://a.example{% endif %}', NO_SCHEME],
+    ['data:text/html,x', 'must be an http, https, mailto, tel, sms or whatsapp link'],
+    ['java\tscript:alert(1)', 'must be an http, https, mailto, tel, sms or whatsapp link'],
     ['https://example.com/{{ custom.path', 'holds a merge tag that is not closed'],
     [' ', 'is empty'],
   ])('judges the button link %j', (url, fault) => {

@@ -1,6 +1,6 @@
 import sanitizeHtml from 'sanitize-html';
 import { ContentCompileError } from './content-compile.errors.js';
-import { isInertAttribute } from './content-sanitizer.js';
+import { isInertAttribute, withoutCondition } from './inert-elements.js';
 
 const ACTIVE_TAGS = new Set(
   (
@@ -19,7 +19,7 @@ export function assertInert(maskedHtml: string): void {
       if (ACTIVE_TAGS.has(tag))
         throw new ContentCompileError(`content holds <${tag}>, which mail cannot carry`);
       for (const [name, value] of Object.entries(attribs)) {
-        if (!isInertAttribute(name, value))
+        if (!isInertAttribute(withoutCondition(name), value))
           throw new ContentCompileError(`content holds an unsafe ${name} attribute`);
       }
     },

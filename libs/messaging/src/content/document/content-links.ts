@@ -1,5 +1,7 @@
+import { Parser } from 'htmlparser2';
 import sanitizeHtml from 'sanitize-html';
 import type { ContentDocument } from './content-document.js';
+import { withoutCondition } from './inert-elements.js';
 import { MergeTagMask, templatePieces } from '../merge/merge-tags.js';
 import { mergeUrlFault } from '../merge/merge-url.js';
 
@@ -15,14 +17,18 @@ interface MaskedLink {
 
 function maskedLinks(masked: string): MaskedLink[] {
   const links: MaskedLink[] = [];
-  sanitizeHtml(masked, {
-    parser: { recognizeSelfClosing: true },
-    onOpenTag: (_, attribs) => {
-      for (const [attribute, url] of Object.entries(attribs)) {
+  const parser = new Parser(
+    {
+      // Of each attribute, a second of the same name too: a merge tag may decide between the two.
+      onattribute: (name, url) => {
+        const attribute = withoutCondition(name);
         if (URL_ATTRIBUTE.test(attribute)) links.push({ attribute, url });
-      }
+      },
     },
-  });
+    { recognizeSelfClosing: true },
+  );
+  parser.write(masked);
+  parser.end();
   return links;
 }
 
@@ -98,7 +104,7 @@ export function withoutUnseen(masked: string): string {
     parser: { recognizeSelfClosing: true },
     exclusiveFilter: ({ tag, attribs, text, tagPosition, mediaChildren }) => {
       const lastFrame = () => framesAt.at(-1) ?? -1;
-      if (HIDDEN.test(attribs['style'] ?? '')) {
+      if (HIDDEN.test(attribs['style'] ?? '') || attribs['hidden'] !== undefined) {
         while (lastFrame() > tagPosition) framesAt.pop();
         return true;
       }

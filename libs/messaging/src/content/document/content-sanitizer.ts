@@ -1,76 +1,19 @@
 import sanitizeHtml from 'sanitize-html';
-import { hasForbiddenScheme } from '../merge/link-url.js';
-import { beforePlaceholder, beginsWithOutput, holdsPlaceholder } from '../merge/merge-tags.js';
+import { LINK_SCHEMES } from '../merge/link-url.js';
+import { type Sanitizing, sanitizeStyleSheet } from './css-sanitizer.js';
+import { BLOCK_TAGS, inertElement, INLINE_TAGS } from './inert-elements.js';
+import { keptComment } from './mail-comments.js';
+import { readMarkup } from './markup-reading.js';
 
-const INLINE_TAGS =
-  'a abbr b bdi bdo blockquote br cite code del em i ins kbd li mark ol p q s small span strong sub sup u ul'.split(
-    ' ',
-  );
+const NESTING = 100;
 
-const BLOCK_TAGS = (
-  'address article aside caption center col colgroup dd div dl dt figcaption figure font footer h1 h2 h3 h4 h5 h6 ' +
-  'header hr img main pre section table tbody td tfoot th thead tr'
-).split(' ');
-
-const SAFE_STYLE =
-  /^(?!.*(?:expression|javascript|vbscript|behavior|binding|url|import|\\))[\w\s#%.,()'"!+/-]+$/i;
-
-const STYLES: Record<string, RegExp[]> = Object.fromEntries(
-  (
-    'color background-color font-size font-weight font-style font-family line-height letter-spacing text-align ' +
-    'text-decoration text-transform vertical-align width max-width min-width height max-height padding padding-top ' +
-    'padding-right padding-bottom padding-left margin margin-top margin-right margin-bottom margin-left border ' +
-    'border-top border-right border-bottom border-left border-color border-style border-width border-radius ' +
-    'border-collapse border-spacing display list-style-type word-break overflow-wrap direction'
-  )
-    .split(' ')
-    .map((property) => [property, [SAFE_STYLE]]),
-);
-
-const ATTRIBUTES: Record<string, string[]> = {
-  '*': ['style', 'title', 'lang', 'dir', 'align', 'valign', 'role', 'aria-hidden', 'aria-label'],
-  a: ['href', 'target', 'rel', 'name'],
-  img: ['src', 'alt', 'width', 'height', 'border'],
-  table: ['width', 'border', 'cellpadding', 'cellspacing', 'bgcolor'],
-  td: ['width', 'height', 'colspan', 'rowspan', 'bgcolor'],
-  th: ['width', 'height', 'colspan', 'rowspan', 'bgcolor', 'scope'],
-  tr: ['bgcolor', 'height'],
-  col: ['width', 'span'],
-  ol: ['start', 'type'],
-  font: ['color', 'face', 'size'],
-};
-
-/** Attributes in which a merge tag may stand: text for people, or a URL. */
-const MERGEABLE = /^(?:href|src|alt|title|aria-label)$/;
-const URL_ATTRIBUTE = /^(?:href|src|cite|background|(?:xlink:|[a-z-]+-)(?:href|url|src))$/;
-
-const FIXED_SCHEME = /^\s*(?:https?:\/\/|mailto:|tel:)/i;
-
-/** A URL that no value and no browser can turn into a script; what else is wrong with it, pre-send says. */
-function isInertUrl(masked: string): boolean {
-  const url = masked.trim();
-  if (!holdsPlaceholder(url)) return !hasForbiddenScheme(url);
-  return beginsWithOutput(url) || FIXED_SCHEME.test(beforePlaceholder(url));
-}
-
-/** True when an attribute of masked content may stay. */
-export function isInertAttribute(name: string, masked: string): boolean {
-  if (name.startsWith('on') || name === 'srcset' || name === 'srcdoc') return false;
-  if (holdsPlaceholder(masked) && !MERGEABLE.test(name)) return false;
-  return !URL_ATTRIBUTE.test(name) || isInertUrl(masked);
-}
-
-const inertAttributes: sanitizeHtml.Transformer = (tagName, attribs) => ({
-  tagName,
-  attribs: Object.fromEntries(
-    Object.entries(attribs).filter(([name, value]) => isInertAttribute(name, value)),
-  ),
-});
+/** The frame of a whole page, which the mail has itself; nothing is lost with it. */
+const FRAME = new Set(['html', 'head', 'body', 'title', 'meta', 'base', 'link']);
 
 const BASE: sanitizeHtml.IOptions = {
-  allowedAttributes: ATTRIBUTES,
-  allowedStyles: { '*': STYLES },
-  allowedSchemes: ['http', 'https', 'mailto', 'tel'],
+  allowedAttributes: false,
+  parseStyleAttributes: false,
+  allowedSchemes: [...LINK_SCHEMES],
   allowProtocolRelative: false,
   nonTextTags: [
     'script',
@@ -84,28 +27,97 @@ const BASE: sanitizeHtml.IOptions = {
     'iframe',
     'object',
   ],
-  transformTags: { '*': inertAttributes },
-  nestingLimit: 60,
+  nestingLimit: NESTING,
 };
 
-const INLINE: sanitizeHtml.IOptions = { ...BASE, allowedTags: INLINE_TAGS };
-const BLOCK: sanitizeHtml.IOptions = { ...BASE, allowedTags: [...INLINE_TAGS, ...BLOCK_TAGS] };
+export interface MarkupSanitizing extends Sanitizing {
+  /** Style sheets of the markup, for the head of the mail. */
+  readonly sheets: string[];
+}
 
-/** Options for a superset of the block tags, such as MJML's. */
-export function sanitizingWith(
-  tags: readonly string[],
-  attributes: Readonly<Record<string, string[]>>,
-): sanitizeHtml.IOptions {
-  return {
-    ...BLOCK,
-    allowedTags: [...INLINE_TAGS, ...BLOCK_TAGS, ...tags],
-    allowedAttributes: { ...ATTRIBUTES, ...attributes },
-    nestingLimit: 100,
-  };
+interface Allowed {
+  readonly tags: readonly string[];
+  /** Attributes of elements that are not of HTML. */
+  readonly component?: (
+    tag: string,
+    attribs: Readonly<Record<string, string>>,
+  ) => Record<string, string> | null;
+  readonly parser?: sanitizeHtml.IOptions['parser'];
+}
+
+/**
+ * Masked markup with the elements, attributes and declarations that do no harm. Comments stay where they were; style sheets go
+ * to `sheets`, for the head.
+ */
+export function sanitizeMarkup(
+  masked: string,
+  { tags, component, parser = {} }: Allowed,
+  sanitizing: MarkupSanitizing,
+): string {
+  const { removed, sheets } = sanitizing;
+  const known = new Set(tags);
+  const reading = readMarkup(masked, {
+    parser,
+    deepest: NESTING,
+    tooDeep: () => removed(`elements nested more than ${NESTING} deep`),
+    comment: (text) => keptComment(text, sanitizing),
+    sheet: (css) => void sheets.push(sanitizeStyleSheet(css, sanitizing)),
+  });
+  const clean = sanitizeHtml(reading.markup, {
+    ...BASE,
+    parser,
+    allowedTags: [...tags],
+    transformTags: {
+      '*': (tagName, attribs) => {
+        const own = component?.(tagName, attribs) ?? null;
+        if (own !== null) return { tagName, attribs: own };
+        if (tagName === 'body')
+          return { tagName: 'div', attribs: inertElement('body', bodyAsDiv(attribs), sanitizing) };
+        if (!known.has(tagName)) {
+          noteRemoved(tagName, attribs, removed);
+          return { tagName, attribs: {} };
+        }
+        return { tagName, attribs: inertElement(tagName, attribs, sanitizing) };
+      },
+    },
+  });
+  return reading.restore(clean);
+}
+
+/** The page's background and colour, as an element inside of the mail has them. */
+function bodyAsDiv({
+  bgcolor,
+  text,
+  style = '',
+  ...attribs
+}: Readonly<Record<string, string>>): Record<string, string> {
+  const own = [
+    ...(bgcolor === undefined ? [] : [`background-color:${bgcolor}`]),
+    ...(text === undefined ? [] : [`color:${text}`]),
+    style,
+  ];
+  return { ...attribs, style: own.join(';') };
+}
+
+/** Hints of what to load ahead and a page's own frame change nothing in a mail. */
+function noteRemoved(
+  tag: string,
+  attribs: Readonly<Record<string, string>>,
+  removed: (what: string) => void,
+): void {
+  const isActive =
+    (tag === 'meta' && /refresh/i.test(attribs['http-equiv'] ?? '')) ||
+    (tag === 'link' && /stylesheet/i.test(attribs['rel'] ?? '')) ||
+    (tag === 'base' && attribs['href'] !== undefined);
+  if (FRAME.has(tag) && !isActive) return;
+  const address = attribs['href'] ?? attribs['src'];
+  removed(address === undefined ? `<${tag}>` : `<${tag} ${address}>`);
 }
 
 /** Masked HTML of a text block: paragraphs, lists, emphasis and links; everything else loses its tags. */
-export const sanitizeInlineHtml = (masked: string): string => sanitizeHtml(masked, INLINE);
+export const sanitizeInlineHtml = (masked: string, sanitizing: MarkupSanitizing): string =>
+  sanitizeMarkup(masked, { tags: INLINE_TAGS }, sanitizing);
 
-/** Masked HTML of an html block: mail layout without scripts, forms, frames, style sheets or embedded media. */
-export const sanitizeBlockHtml = (masked: string): string => sanitizeHtml(masked, BLOCK);
+/** Masked HTML of an html block: mail layout without scripts, forms, frames or embedded media. */
+export const sanitizeBlockHtml = (masked: string, sanitizing: MarkupSanitizing): string =>
+  sanitizeMarkup(masked, { tags: [...INLINE_TAGS, ...BLOCK_TAGS] }, sanitizing);

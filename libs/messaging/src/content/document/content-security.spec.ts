@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import sanitizeHtml from 'sanitize-html';
 import { compileContent } from './content-compiler.js';
+import { ContentCompileError } from './content-compile.errors.js';
 import type { ContentBlock } from './content-document.js';
-import { compileMergeTemplate, type MergeValues } from '../merge/merge-template.js';
+import { compileMergeTemplate, MergeTemplateError, type MergeValues } from '../merge/merge-template.js';
 import { Wording } from '#wording';
 import { footerOf } from '../processes/content-processes.service.js';
 
@@ -58,6 +59,39 @@ const ATTACKS = [
   '<p {{ custom.attribute }}>x</p>',
   '<p {{ custom.attributeName }}="alert(1)">x</p>',
   '<p title={{ custom.attribute }}>x</p>',
+  '<!--[if mso]><img src=x onerror=alert(1)><script>alert(1)</script><![endif]-->',
+  '<!--[if mso]>--!><script>alert(1)</script><![endif]-->',
+  '<!--[if mso]><v:rect href="javascript:alert(1)" onclick="alert(1)"></v:rect><![endif]-->',
+  '<!--[if mso]><style>p { behavior: url(x.htc) } </style ><script>alert(1)</script></style><![endif]-->',
+  '<!--[if mso]>{{ custom.close }}<![endif]-->',
+  '<!--[if mso]>-{% if custom.no %}x{% endif %}-><script>alert(1)</script><![endif]-->',
+  '<!--[if !mso]><!--><script>alert(1)</script><!--<![endif]-->',
+  '<!-->x<script>alert(1)</script>-->',
+  '<!--- {{ custom.close }} --->',
+  '<p title="{% if custom.no %}">{% endif %}" onclick="alert(1)">x</p>',
+  '{% if custom.no %}<p title="{% endif %}<img src=x onerror=alert(1)>">x</p>',
+  '{% for i in (1..2) %}<p title="{% break %}">{% endfor %}" onclick="alert(1)">x</p>',
+  '<a {% if true %}href="javascript:alert(1)"{% endif %}>x</a>',
+  '<a {% if true %}href="{{ custom.script }}"{% endif %}>x</a>',
+  '<a {% if custom.no %}x{% endif %}href="{{ custom.script }}">x</a>',
+  '<p {% if true %}onclick{% endif %}="alert(1)" {% if true %}onclick="alert(1)"{% endif %}>x</p>',
+  '<p style="background:u{% if true %}{% endif %}rl(javascript:alert(1))">x</p>',
+  '<p style="background:u{{ custom.empty }}rl(javascript:alert(1))">x</p>',
+  '<p style="background:url({{ custom.script }})">x</p>',
+  '<p style="{{ custom.property }}:url(https://evil.example/x)">x</p>',
+  '<p style="{% if true %}-moz-binding{% endif %}:url(https://evil.example/x)">x</p>',
+  '<p style="color:{{ custom.declarations }}">x</p>',
+  '<p style="color:red/*{% if true %}*/;behavior:url(x.htc)/*{% endif %}*/">x</p>',
+  '<p style="\\62 ehavior:url(x.htc);wi\\64th:\\65xpression(alert(1))">x</p>',
+  '<p style="position:fixed;inset:0">x</p>',
+  '<table background="javascript:alert(1)"><tr><td background="{{ custom.script }}">x</td></tr></table>',
+  '<style>p { color: {{ custom.sheet }} }</style>',
+  '<style>p {} {% if custom.no %}</style>{% endif %}<script>alert(1)</script>',
+  '<style>p::after { content: "</style><script>alert(1)</script>" }</style>',
+  '<style><!--</style><img src=x onerror=alert(1)>--></style>',
+  '<svg><style><img src=x onerror=alert(1)><!-- --></style></svg>',
+  '<style>@media screen { @import "https://evil.example/x.css"; p { background: url(data:text/html,x) } }</style>',
+  '<a title="\uFDD30\uFDD4" href="https://a.example">x</a><!--[if mso]>" onclick="alert(1)<![endif]-->',
 ];
 
 const VALUES: MergeValues = {
@@ -76,6 +110,10 @@ const VALUES: MergeValues = {
     tag: 'script',
     attribute: 'onclick=alert(1)',
     attributeName: 'onclick',
+    close: '<![endif]--><script>alert(1)</script>',
+    property: '-moz-binding',
+    declarations: 'red;background:url(javascript:alert(1))',
+    sheet: 'red } </style><script>alert(1)</script>',
   },
   topic: { name: 'T', key: 'K' },
   campaign: { name: 'C', key: 'K' },
@@ -89,7 +127,7 @@ const VALUES: MergeValues = {
 
 const TAGS = new Set(
   (
-    'html head title meta style body div table tbody tr td p a img span h1 h2 h3 ul li br b strong em center th thead ' +
+    'html head title meta style body div table tbody tr td p a img span caption h1 h2 h3 ul li br b strong em center th thead ' +
     'tfoot ol blockquote small i u s'
   ).split(' '),
 );
@@ -97,13 +135,25 @@ const TAGS = new Set(
 const schemeOf = (url: string): string | undefined =>
   /^([a-z][a-z0-9+.-]*):/i.exec(url.replaceAll(/[\p{Cc}\s]/gu, ''))?.[1]?.toLowerCase();
 
-/** What a browser would run or fetch in the rendered mail, found by a parser and not by the sanitiser's rules. */
+/** Elements that Outlook reads in its comments. */
+const OFFICE = /^(?:xml|noscript|[vow]:[a-z]+)$/;
+const DANGEROUS_CSS =
+  /expression|url\s*\((?!\s*['"]?https?:)|binding|behavior|javascript|@import|position\s*:\s*fixed/i;
+
+/** What a browser or Outlook would run or fetch in the rendered mail, found by a parser and not by the sanitiser's rules. */
 function dangersOf(html: string): string[] {
+  const comments = Array.from(
+    html.matchAll(/<!--\[if [^\]]*\]>([^]*?)<!\[endif\]--!?>/g),
+    ([, inside]) => inside ?? '',
+  );
+  return [html.replaceAll(/<!--[^]*?--!?>/g, ''), ...comments].flatMap(dangersIn);
+}
+
+function dangersIn(visible: string): string[] {
   const dangers: string[] = [];
-  const visible = html.replaceAll(/<!--[^]*?-->/g, '');
   sanitizeHtml(visible, {
     onOpenTag: (tag, attribs) => {
-      if (!TAGS.has(tag) && !tag.startsWith('mj-')) dangers.push(`<${tag}>`);
+      if (!TAGS.has(tag) && !tag.startsWith('mj-') && !OFFICE.test(tag)) dangers.push(`<${tag}>`);
       for (const [name, value] of Object.entries(attribs)) {
         if (/^on|^srcdoc$|^srcset$|^formaction$/.test(name)) dangers.push(name);
         if (
@@ -112,29 +162,37 @@ function dangersOf(html: string): string[] {
         ) {
           dangers.push(`${name}=${value}`);
         }
-        if (name === 'style' && /expression|url\s*\(|binding|behavior|javascript/i.test(value))
-          dangers.push(value);
+        if (name === 'style' && DANGEROUS_CSS.test(value)) dangers.push(value);
         if (tag === 'meta' && value === 'refresh') dangers.push('refresh');
       }
     },
   });
   for (const [, css] of visible.matchAll(/<style[^>]*>([^]*?)<\/style/g)) {
-    if (/@import|url\s*\(|expression|javascript/.test(css ?? '')) dangers.push(css ?? '');
+    if (DANGEROUS_CSS.test(css ?? '')) dangers.push(css ?? '');
   }
   return visible.includes('root:x:0') ? [...dangers, 'a file'] : dangers;
 }
 
+/** The mail as its reader gets it; nothing where it is refused as a whole. */
 async function rendered(block: ContentBlock): Promise<string> {
   const document = { blocks: [block] };
   const subject = 'Hi {{ subscriber.first_name }}';
-  const compiled = await compileContent({
-    subject,
-    previewText: subject,
-    document,
-    contentText: null,
-    footer: FOOTER,
-  });
-  return compileMergeTemplate(compiled.html, 'html').render(VALUES);
+  const refused = (error: unknown): string => {
+    if (error instanceof MergeTemplateError || error instanceof ContentCompileError) return '';
+    throw error;
+  };
+  try {
+    const compiled = await compileContent({
+      subject,
+      previewText: subject,
+      document,
+      contentText: null,
+      footer: FOOTER,
+    });
+    return compileMergeTemplate(compiled.html, 'html').render(VALUES);
+  } catch (error) {
+    return refused(error);
+  }
 }
 
 const inMjml = (markup: string): string =>

@@ -63,4 +63,5 @@ export const textCss = (theme: Theme): string => `
 [dir=rtl] .mw-text ul, [dir=rtl] .mw-text ol { padding: 0 24px 0 0; }
 .mw-text h1, .mw-text h2, .mw-text h3 { margin: 0; line-height: 1.25; color: inherit; }
 .mw-text a { color: ${theme.linkColor}; text-decoration: underline; }
+.mw-html table[style*=padding] { border-collapse: separate; }
 `;

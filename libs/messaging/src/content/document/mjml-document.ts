@@ -3,7 +3,8 @@ import { sanitizeBlockHtml, sanitizeInlineHtml } from './content-sanitizer.js';
 import { darkModeCss, readableOn, type Theme } from './content-theme.js';
 import { escapeHtml } from '../merge/html-escape.js';
 import type { MergeTagMask } from '../merge/merge-tags.js';
-import { insertIntoHead, sanitizeMjml } from './mjml-sanitizer.js';
+import { insertIntoHead, sanitizeMjml, styleComponents } from './mjml-sanitizer.js';
+import type { RemovedContent } from './removed-content.js';
 import { directionOf, type TextDirection } from './text-direction.js';
 
 const HEADING_SIZE = ['28px', '22px', '18px'];
@@ -22,6 +23,9 @@ type Renderers = {
 interface BlockFrame {
   readonly theme: Theme;
   readonly mask: MergeTagMask;
+  readonly sheets: string[];
+  /** Takes note of what is left out of a part of the block. */
+  readonly removed: (masked: string) => void;
 }
 
 const RENDERERS: Renderers = {
@@ -29,8 +33,9 @@ const RENDERERS: Renderers = {
     text(
       `<h${level} style="font-size:${HEADING_SIZE[level - 1]}">${escapeHtml(mask.hide(words))}</h${level}>`,
     ),
-  text: ({ html }, { mask }) => text(sanitizeInlineHtml(mask.hide(html))),
-  html: ({ html }, { mask }) => text(sanitizeBlockHtml(mask.hide(html))),
+  text: ({ html }, frame) => text(sanitizeInlineHtml(frame.mask.hide(html), frame)),
+  html: ({ html }, frame) =>
+    text(`<div class="mw-html">${sanitizeBlockHtml(frame.mask.hide(html), frame)}</div>`),
   image: ({ src, alt, href, width }, { mask }) =>
     `<mj-image${attributes({
       src: mask.hide(src.trim()),
@@ -59,23 +64,30 @@ function simpleBlock<Type extends SimpleBlock['type']>(
 const column = (blocks: readonly string[]): string => `<mj-column>${blocks.join('')}</mj-column>`;
 const section = (columns: readonly string[]): string => `<mj-section>${columns.join('')}</mj-section>`;
 
+type FrameAt = (path: string) => BlockFrame;
+
 /** Sections of the body; neighbouring simple blocks share one, which keeps the mail small. */
-function sections(blocks: readonly ContentBlock[], frame: BlockFrame): string {
+function sections(blocks: readonly ContentBlock[], frameAt: FrameAt): string {
   const result: string[] = [];
   let run: string[] = [];
   const endRun = (): void => {
     if (run.length > 0) result.push(section([column(run)]));
     run = [];
   };
-  for (const block of blocks) {
+  for (const [index, block] of blocks.entries()) {
+    const path = `contentJson.blocks[${index}]`;
     if (block.type === 'mjml') continue;
     if (block.type !== 'columns') {
-      run.push(simpleBlock(block, frame));
+      run.push(simpleBlock(block, frameAt(path)));
       continue;
     }
     endRun();
-    const columns = block.columns.map(({ blocks: inner }) =>
-      column(inner.map((innerBlock) => simpleBlock(innerBlock, frame))),
+    const columns = block.columns.map(({ blocks: inner }, at) =>
+      column(
+        inner.map((innerBlock, place) =>
+          simpleBlock(innerBlock, frameAt(`${path}.columns[${at}].blocks[${place}]`)),
+        ),
+      ),
     );
     result.push(section(columns));
   }
@@ -112,30 +124,78 @@ function themedHead(frame: MjmlFrame, direction: TextDirection): string {
 <mj-image padding="8px 24px"></mj-image>
 <mj-button font-size="16px" font-weight="600" border-radius="6px" inner-padding="14px 28px" padding="16px 24px" align="${start}"></mj-button>
 <mj-divider border-color="#c4cbd4" border-width="1px" padding="16px 24px"></mj-divider></mj-attributes>
-${dark === '' ? '' : `<mj-style>${dark}</mj-style>`}`;
+<mj-style>${NARROW}${dark}</mj-style>`;
 }
+
+/** An author's wide tables and images fit a phone, or move by themselves: the mail never moves sideways. */
+const NARROW = `@media only screen and (max-width:480px) {
+  .mw-html { max-width: calc(100vw - 48px); overflow-x: auto; }
+  .mw-html table { max-width: 100% !important; }
+  .mw-html img { max-width: 100% !important; height: auto !important; }
+}
+`;
 
 const languageOf = ({ language }: MjmlFrame): string => (language === null ? '' : ` lang="${language}"`);
 
 /** Masked MJML source of a document, without its footer. */
-export function documentMjml(document: ContentDocument, frame: MjmlFrame, mask: MergeTagMask): string {
+export function documentMjml(
+  document: ContentDocument,
+  frame: MjmlFrame,
+  { mask, removed }: { readonly mask: MergeTagMask; readonly removed: RemovedContent },
+): string {
   const [first] = document.blocks;
   if (first?.type === 'mjml') {
-    const own = sanitizeMjml(mask.hide(first.mjml)).replaceAll(/<mj-title>[\s\S]*?<\/mj-title>/g, '');
+    const clean = sanitizeMjml(mask.hide(first.mjml), {
+      mask,
+      removed: removed.at('contentJson.blocks[0].mjml'),
+    });
+    const own = clean.replaceAll(/<mj-title>[\s\S]*?<\/mj-title>/g, '');
     const withoutPreview =
       frame.preview === '' ? own : own.replaceAll(/<mj-preview>[\s\S]*?<\/mj-preview>/g, '');
     const root = withoutPreview.replace(/<mjml(?![^>]*\slang=)/, (tag) => tag + languageOf(frame));
     return insertIntoHead(root, head(frame));
   }
-  const body = sections(document.blocks, { theme: frame.theme, mask });
-  const { width, backgroundColor } = frame.theme;
+  const sheets: string[] = [];
+  const body = sections(document.blocks, (path) => ({
+    theme: frame.theme,
+    mask,
+    sheets,
+    removed: removed.at(`${path}.html`),
+  }));
+  const theme = {
+    ...frame.theme,
+    followsReader: frame.theme.followsReader && !hasOwnColours(document, sheets),
+  };
+  const { width, backgroundColor } = theme;
   const direction = directionOf(body);
-  return `<mjml dir="${direction}"${languageOf(frame)}><mj-head>${themedHead(frame, direction)}</mj-head><mj-body css-class="mw-page" width="${width}px" background-color="${backgroundColor}">${body}</mj-body></mjml>`;
+  return `<mjml dir="${direction}"${languageOf(frame)}><mj-head>${themedHead({ ...frame, theme }, direction)}${styleComponents(sheets)}</mj-head><mj-body css-class="mw-page" width="${width}px" background-color="${backgroundColor}">${body}</mj-body></mjml>`;
+}
+
+const COLOUR = /\b(?:color|background|background-color|bgcolor)\s*[:=]/i;
+
+/** True when the author's HTML chooses colours: our dark variant would mix with them. */
+function hasOwnColours({ blocks }: ContentDocument, sheets: readonly string[]): boolean {
+  const simple = blocks.flatMap((block) =>
+    block.type === 'columns' ? block.columns.flatMap((each) => each.blocks) : [block],
+  );
+  const markup = simple.flatMap((block) =>
+    block.type === 'text' || block.type === 'html' ? [block.html] : [],
+  );
+  return [...markup, ...sheets].some((css) => COLOUR.test(css));
+}
+
+const BODY_COLOUR = /<mj-body\s[^>]*background-color="(#(?:[\da-f]{3}|[\da-f]{6}))"/i;
+
+/** White on the dark page of an author's MJML; else the colour of the theme. */
+function footerColour(mjml: string): string {
+  const background = BODY_COLOUR.exec(mjml)?.[1];
+  return background !== undefined && readableOn(background) === '#ffffff' ? ' color="#ffffff"' : '';
 }
 
 /** Adds a section at the end of the body. */
 export function appendSection(mjml: string, html: string): string {
   const at = mjml.lastIndexOf('</mj-body>');
-  const footer = `<mj-section css-class="mw-footer" padding="24px 0">${column([text(html, ' font-size="16px" line-height="1.5" padding="8px 24px"')])}</mj-section>`;
+  const look = ` font-size="16px" line-height="1.5" padding="8px 24px"${footerColour(mjml)}`;
+  const footer = `<mj-section css-class="mw-footer" padding="24px 0">${column([text(html, look)])}</mj-section>`;
   return at < 0 ? mjml : mjml.slice(0, at) + footer + mjml.slice(at);
 }

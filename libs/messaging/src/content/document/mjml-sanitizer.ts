@@ -1,62 +1,95 @@
-import sanitizeHtml from 'sanitize-html';
-import { isInertAttribute, sanitizingWith } from './content-sanitizer.js';
+import { ContentCompileError } from './content-compile.errors.js';
+import { type MarkupSanitizing, sanitizeMarkup } from './content-sanitizer.js';
+import { isHarmlessValue, sanitizeStyleSheet } from './css-sanitizer.js';
+import { BLOCK_TAGS, INLINE_TAGS, isInertAttribute } from './inert-elements.js';
+import { STYLE_FILTER } from '../merge/merge-output.js';
 import { holdsPlaceholder } from '../merge/merge-tags.js';
 
-// Not here: mj-include (reads files), mj-font (fetches), mj-html-attributes (sets any attribute on any tag).
-const TAGS = (
+/** Components that stay. Not here: mj-include (reads files), mj-font (an external style sheet), mj-html-attributes (sets any
+ * attribute on any tag). */
+export const MJML_TAGS = (
   'mjml mj-head mj-body mj-title mj-preview mj-breakpoint mj-attributes mj-all mj-class mj-style mj-wrapper ' +
   'mj-section mj-group mj-column mj-text mj-button mj-image mj-divider mj-spacer mj-table mj-raw mj-hero mj-social ' +
   'mj-social-element mj-navbar mj-navbar-link mj-accordion mj-accordion-element mj-accordion-title ' +
   'mj-accordion-text mj-carousel mj-carousel-image'
 ).split(' ');
 
-const OPTIONS = sanitizingWith(TAGS, Object.fromEntries(TAGS.map((tag) => [tag, ['*']])));
+const TAGS = [...INLINE_TAGS, ...BLOCK_TAGS, ...MJML_TAGS];
+/** Components whose content is HTML: comments in others are notes between components. */
+const STYLE = 'mj-style';
 
 // MJML writes most attributes into inline styles as they are.
-const UNSAFE_VALUE =
-  /expression\s*\(|javascript:|vbscript:|behavior\s*:|-moz-binding|@import|__proto__|[;{}<>\\]/i;
-const UNSAFE_CSS =
-  /expression\s*\(|javascript:|vbscript:|behavior\s*:|-moz-binding|@import|@charset|url\s*\(|[<\\]/i;
-const TEXT_ATTRIBUTE = /^(?:alt|title|href|src|name)$/;
+const UNSAFE_VALUE = /__proto__|[;{}<>\\]/;
+const TEXT_ATTRIBUTE = /^(?:alt|title|href|src|name|rel|target|css-class|mj-class|class|id|lang|dir)$/;
+/** Attributes that MJML only writes down; with others it calculates. */
+const MERGEABLE =
+  /^(?:alt|title|href|src|name|css-class|color|font-(?:family|size|style|weight)|text-(?:align|decoration|transform)|letter-spacing|[a-z-]+-color)$/;
 // These end up inside CSS `url('…')` or in front of other URLs.
 const URL_PART = /-(?:url|src)$/;
 const PLAIN_WEB_URL = /^https?:\/\/[^\s'"()<>\\;{}]+$/i;
-const STYLE_ELEMENT = /<mj-style(\s[^>]*)?>([\s\S]*?)<\/mj-style\s*>/gi;
 
 function isInertMjmlAttribute(name: string, masked: string): boolean {
   if (!/^[a-z][a-z-]*$/.test(name) || name === 'position') return false;
   if (!isInertAttribute(name, masked)) return false;
+  if (holdsPlaceholder(masked) && !MERGEABLE.test(name)) return false;
   if (URL_PART.test(name)) return PLAIN_WEB_URL.test(masked);
-  return TEXT_ATTRIBUTE.test(name) || !UNSAFE_VALUE.test(masked);
+  return TEXT_ATTRIBUTE.test(name) || (!UNSAFE_VALUE.test(masked) && isHarmlessValue(masked));
 }
 
 /**
  * Masked MJML with only known components and inert attributes. The style sheets are set aside first, since they
- * are CSS, not markup, and come back only when they fetch and hide nothing.
+ * are CSS, not markup, and come back at the end of the head.
+ * @throws {ContentCompileError} for a merge tag between the attributes of a component, which MJML would lose
  */
-export function sanitizeMjml(masked: string): string {
-  const styles: string[] = [];
-  const withoutStyles = masked.replaceAll(STYLE_ELEMENT, (_, attributes: string | undefined, css: string) => {
-    if (UNSAFE_CSS.test(css) || holdsPlaceholder(css)) return '';
-    const inline = /\binline\s*=/.test(attributes ?? '') ? ' inline="inline"' : '';
-    styles.push(`<mj-style${inline}>${css}</mj-style>`);
-    return '';
+export function sanitizeMjml(masked: string, sanitizing: Omit<MarkupSanitizing, 'sheets'>): string {
+  const sheets: string[] = [];
+  const components: string[] = [];
+  const withoutStyles = takeStyles(masked, (attributes, css) => {
+    const inline = /\binline\s*=/.test(attributes) ? ' inline="inline"' : '';
+    components.push(`<${STYLE}${inline}>${sanitizeStyleSheet(css, sanitizing)}</${STYLE}>`);
   });
-  const clean = sanitizeHtml(withoutStyles, {
-    ...OPTIONS,
-    parser: { recognizeSelfClosing: true },
-    transformTags: {
-      '*': (tagName, attribs) => ({
-        tagName,
-        attribs: Object.fromEntries(
-          Object.entries(attribs).filter(([name, value]) =>
-            tagName.startsWith('mj') ? isInertMjmlAttribute(name, value) : isInertAttribute(name, value),
-          ),
-        ),
-      }),
-    },
-  });
-  return insertIntoHead(clean, styles.join(''));
+  const component = (tag: string, attribs: Readonly<Record<string, string>>) =>
+    MJML_TAGS.includes(tag) ? inertComponent(tag, attribs, sanitizing) : null;
+  const parser = { recognizeSelfClosing: true };
+  const clean = sanitizeMarkup(withoutStyles, { tags: TAGS, component, parser }, { ...sanitizing, sheets });
+  return insertIntoHead(clean, styleComponents(sheets) + components.join(''));
+}
+
+/** Style sheets for the head of an MJML source. */
+export const styleComponents = (sheets: readonly string[]): string =>
+  sheets
+    .filter((css) => css !== '')
+    .map((css) => `<${STYLE}>${css}</${STYLE}>`)
+    .join('');
+
+function inertComponent(
+  tag: string,
+  attribs: Readonly<Record<string, string>>,
+  sanitizing: Omit<MarkupSanitizing, 'sheets'>,
+): Record<string, string> {
+  const { mask, removed } = sanitizing;
+  if (Object.keys(attribs).some(holdsPlaceholder))
+    throw new ContentCompileError(
+      `<${tag}> has a merge tag between its attributes: let it stand in a value, or around the component in an mj-raw`,
+    );
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(attribs)) {
+    if (isInertMjmlAttribute(name, value) && mask.isWhole(value))
+      kept[name] = TEXT_ATTRIBUTE.test(name) ? value : mask.filtered(value, STYLE_FILTER);
+    else removed(`<${tag} ${name}="${value}">`);
+  }
+  return kept;
+}
+
+/** Without its style components. Cut by their ends: one expression could take the square of its length. */
+function takeStyles(mjml: string, take: (attributes: string, css: string) => void): string {
+  const [before = '', ...parts] = mjml.split(/<mj-style(?=[\s>])/i);
+  return parts.reduce((rest, part) => {
+    const bodyAt = part.indexOf('>') + 1;
+    const [css = '', ...after] = part.slice(bodyAt).split(/<\/mj-style\s*>/i);
+    take(part.slice(0, bodyAt), css.replace(/^\s*<!\[CDATA\[/, '').replace(/\]\]>\s*$/, ''));
+    return rest + after.join('');
+  }, before);
 }
 
 /** Adds components at the end of the head, which is made when there is none. */

@@ -20,7 +20,7 @@ export interface LinkTracking {
   readonly places: number;
 }
 
-const ANCHOR = /(<(?:a|area)\b(?:[^<>]*?\s)?href\s*=\s*)(?:"([^"]*)"|'([^']*)')/gi;
+const ANCHOR = /(<(?:a|area)\b(?:[^<>]*?[\s\uFDD1])?href\s*=\s*)(?:"([^"]*)"|'([^']*)')/gi;
 const ANCHOR_END = /<\/a\s*>|$/gi;
 const WEB = /^https?:\/\//i;
 const VISIBLE_ASCII = /^[\u0021-\u007e]+$/;

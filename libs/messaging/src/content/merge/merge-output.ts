@@ -23,15 +23,30 @@ export const OUTPUT_ESCAPES: Readonly<Record<MergeEscaping, (value: unknown) => 
   header: (value) => mergeText(value).replaceAll(CONTROL, ''),
 };
 
-const SAFE_SCHEME = /^(?:https?:\/\/|mailto:|tel:)/i;
+const SAFE_SCHEME = /^(?:https?:\/\/|mailto:|tel:|sms:|whatsapp:)/i;
 
 /**
- * The value of an output tag that begins a link: an absolute http, https, mailto or tel URL, else `#`, so that
+ * The value of an output tag that begins a link: an absolute http or https URL, mailto, tel, sms or whatsapp, else `#`, so that
  * a value can never bring a scheme of its own (`javascript:`, `data:`).
  */
 export function linkValue(value: unknown): string {
   const url = mergeText(value).trim();
   return SAFE_SCHEME.test(url) ? url : '#';
+}
+
+/** The filter that guards a value within CSS; put there by the sanitiser, not by authors. */
+export const STYLE_FILTER = 'mailwright_style';
+
+const COLOUR = /^(?:rgb|hsl)a?\([\d\s.,%/]+\)$/i;
+const STYLE_WORD = /^[\p{L}\p{M}\p{N} #%.,+\-/_?=]*$/u;
+
+/**
+ * A value within a style: a colour, a length, a keyword, a name of a font or the end of a URL. Nothing where it holds what
+ * could end its declaration, open a comment or call a function.
+ */
+function styleValue(value: unknown): string {
+  const text = mergeText(value).trim();
+  return COLOUR.test(text) || STYLE_WORD.test(text) ? text : '';
 }
 
 /** Filters that slots and Liquid share, so that both always give the same. */
@@ -46,6 +61,7 @@ export const SHARED_FILTERS: Readonly<Record<string, (value: unknown) => unknown
   // Escaping belongs to the part, not to the author: asking for it again must not escape twice.
   escape: (value) => value,
   escape_once: (value) => value,
+  [STYLE_FILTER]: styleValue,
 };
 
 /** Liquid's `default`: for nothing, false, an empty text and an empty list. */

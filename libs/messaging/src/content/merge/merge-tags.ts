@@ -42,6 +42,11 @@ const TAG_MARK = '\uFDD2';
 const END_MARK = '\uFDD1';
 const MARKS = /[\uFDD0-\uFDD2]/g;
 const PLACEHOLDER = /[\uFDD0\uFDD2](\d+)\uFDD1/g;
+const TAG_PLACEHOLDER = /\uFDD2(\d+)\uFDD1/g;
+
+const BLOCKS = new Set(['if', 'unless', 'case', 'for', 'capture', 'comment']);
+const BRANCHES = new Set(['else', 'elsif', 'when']);
+const LEAVING = new Set(['break', 'continue']);
 
 /** True when the masked text begins with an `{{ output }}` placeholder. */
 export const beginsWithOutput = (masked: string): boolean => masked.startsWith(OUTPUT_MARK);
@@ -55,6 +60,9 @@ export function beforePlaceholder(masked: string): string {
   const at = masked.search(MARKS);
   return at < 0 ? masked : masked.slice(0, at);
 }
+
+/** The placeholders of tags, not of outputs, in the masked text. */
+export const tagPlaceholders = (masked: string): string => (masked.match(TAG_PLACEHOLDER) ?? []).join('');
 
 /** The masked text without its placeholders. */
 export const withoutPlaceholders = (masked: string): string => masked.replaceAll(PLACEHOLDER, '');
@@ -87,8 +95,38 @@ export class MergeTagMask {
     return match === null ? null : (this.#sources[Number(match[1])] ?? null);
   }
 
+  /** The sources of the tags in the masked text that are not outputs, in their order. */
+  tagsIn(masked: string): string[] {
+    return Array.from(masked.matchAll(TAG_PLACEHOLDER), ([, index]) => this.#sources[Number(index)] ?? '');
+  }
+
+  /** True when each block that a tag of the masked text opens ends in it, so that no condition can cut its context in two. */
+  isWhole(masked: string): boolean {
+    const open: string[] = [];
+    for (const source of this.tagsIn(masked)) {
+      const name = /^\{%-?\s*(\w+|#)/.exec(source)?.[1] ?? '';
+      if (BLOCKS.has(name)) open.push(name);
+      else if (name.startsWith('end') && open.pop() !== name.slice(3)) return false;
+      else if (LEAVING.has(name)) return false;
+      else if (BRANCHES.has(name) && open.length === 0) return false;
+    }
+    return open.length === 0;
+  }
+
+  /** The masked text with a filter at the end of each of its output tags. */
+  filtered(masked: string, filter: string): string {
+    return masked.replaceAll(PLACEHOLDER, (placeholder, index: string) => {
+      const source = this.#sources[Number(index)] ?? '';
+      if (!beginsWithOutput(placeholder)) return placeholder;
+      const closing = source.endsWith('-}}') ? '-}}' : '}}';
+      const piped = `${source.slice(0, -closing.length).trimEnd()} | ${filter} ${closing}`;
+      return this.#placeholder({ kind: 'output', source: piped });
+    });
+  }
+
   #placeholder(piece: TemplatePiece): string {
-    let index = this.#indexOf.get(piece.source);
+    // A tag gets one of its own each time: among attributes of one element the second of two equal names would be lost.
+    let index = piece.kind === 'output' ? this.#indexOf.get(piece.source) : undefined;
     if (index === undefined) {
       index = this.#sources.push(piece.source) - 1;
       this.#indexOf.set(piece.source, index);

@@ -24,7 +24,7 @@ export interface MergeTemplate {
 /**
  * Compiles a Liquid template. Plain tags (`{{ subscriber.first_name | default: "there" }}`) become a slot list;
  * anything else is parsed by Liquid, with own properties only and bounds on parsing, loops and memory.
- * In HTML an output tag that begins a link becomes `#` unless its value is an http, https, mailto or tel URL.
+ * In HTML an output tag that begins a link becomes `#` unless its value is an http, https, mailto, tel, sms or whatsapp URL.
  * @param escaping `html` escapes values for HTML, `header` removes control characters, `none` does nothing
  * @throws {MergeTemplateError} with the line of the fault, when the template cannot be parsed
  */

@@ -1,7 +1,5 @@
-import { urlFault } from './link-url.js';
+import { FIXED_SCHEME, urlFault } from './link-url.js';
 import { beforePlaceholder, beginsWithOutput, holdsPlaceholder, withoutPlaceholders } from './merge-tags.js';
-
-const FIXED_SCHEME = /^\s*(?:https?:\/\/|mailto:|tel:)/i;
 
 /**
  * What is wrong with a masked URL that may hold merge tags; null when it is fine. It may begin with an output
@@ -11,8 +9,8 @@ export function mergeUrlFault(masked: string): string | null {
   const url = masked.trim();
   if (!holdsPlaceholder(url)) return urlFault(url);
   if (beginsWithOutput(url)) return null;
-  if (!FIXED_SCHEME.test(beforePlaceholder(url))) {
-    return 'must begin with https://, http://, mailto:, tel: or a merge tag';
+  if (!FIXED_SCHEME.test(beforePlaceholder(url)) && !url.startsWith('#')) {
+    return 'must begin with https://, http://, mailto:, tel:, sms:, whatsapp:, # or a merge tag';
   }
   return /[\s<>"`\\]/.test(withoutPlaceholders(url)) ? 'holds a character that a URL cannot hold' : null;
 }
