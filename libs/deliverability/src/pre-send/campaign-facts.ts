@@ -91,9 +91,14 @@ export interface ContentFacts {
   /** As written; null or blank when there is none. */
   readonly previewText: string | null;
   readonly empty: boolean;
+  /** One that its reader can see. */
   readonly hasUnsubscribeLink: boolean;
   /** A reader sees the sender's postal address. */
   readonly hasPostalAddress: boolean;
+  /** What its author wrote and sanitising took away, each with its path. */
+  readonly removed: readonly string[];
+  /** Texts that have nearly the colour of what is behind them; null where too many styles had to be looked at. */
+  readonly unreadable: readonly string[] | null;
   /** What is wrong with links, one phrase each. */
   readonly linkFaults: readonly string[];
   /** What a reader of the HTML part sees, without footer and merge tags. */

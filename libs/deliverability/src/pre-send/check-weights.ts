@@ -10,6 +10,7 @@ export const CRITICAL_WEIGHTS = {
   'unsubscribe-link': 40,
   'postal-address': 40,
   links: 20,
+  'text-contrast': 40,
 } as const;
 
 /** They tell, and never fail. */
@@ -23,6 +24,7 @@ export const CONTENT_WEIGHTS = {
   'image-text-ratio': 5,
   'plain-text': 5,
   'html-size': 10,
+  'removed-content': 5,
   'alt-text': 3,
   'link-domains': 10,
   personalisation: 2,

@@ -23,6 +23,12 @@ export function contentWarnings(content: ContentFacts | null): PreSendCheck[] {
     imageTextCheck(content),
     plainTextCheck(content),
     sizeCheck(content),
+    check(
+      'removed-content',
+      content.removed.length === 0,
+      'All that was written is in the mail.',
+      listed('No mail carries these, so they were left out', content.removed),
+    ),
     altCheck(content),
     linkDomainsCheck(content),
     personalisationCheck(content),

@@ -54,7 +54,10 @@ describe('the critical checks', () => {
       'content-empty: The content cannot be made into a mail: content holds <script>, which mail cannot carry.',
       campaign({ content: null, contentFault: 'content holds <script>, which mail cannot carry' }),
     ],
-    ['unsubscribe-link: The mail has no unsubscribe link.', withContent({ hasUnsubscribeLink: false })],
+    [
+      'unsubscribe-link: The mail has no unsubscribe link that a reader can see.',
+      withContent({ hasUnsubscribeLink: false }),
+    ],
     [
       "postal-address: The mail does not show the sender's postal address: {{ project.postal_address }}.",
       withContent({ hasPostalAddress: false }),
@@ -62,6 +65,10 @@ describe('the critical checks', () => {
     [
       'links: Links: javascript:x must be an http link.',
       withContent({ linkFaults: ['javascript:x must be an http link'] }),
+    ],
+    [
+      'text-contrast: Nobody can read these on what is behind them: "Buy" (#ffffff on #ffffff).',
+      withContent({ unreadable: ['"Buy" (#ffffff on #ffffff)'] }),
     ],
   ])('%s', (message, facts) => {
     expect(messages(facts)).toEqual([message]);
@@ -115,16 +122,24 @@ describe('the critical checks', () => {
       'unsubscribe-link',
       'postal-address',
       'links',
+      'text-contrast',
       'subject-length',
       'preview-text',
       'spam-words',
       'image-text-ratio',
       'plain-text',
       'html-size',
+      'removed-content',
       'alt-text',
       'link-domains',
       'personalisation',
     ]);
+  });
+
+  it('do not pass the contrast of a mail whose style sheets are too much to look at', () => {
+    expect(messages(withContent({ unreadable: null }), 'SKIPPED')).toContain(
+      'text-contrast: Not looked at: the style sheets hold too many rules for so many elements.',
+    );
   });
 
   it('show twenty faults and say how many more there are', () => {

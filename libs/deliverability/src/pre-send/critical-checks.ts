@@ -1,5 +1,5 @@
 import { counted } from '#kernel';
-import type { CampaignFacts, SenderFacts } from './campaign-facts.js';
+import type { CampaignFacts, ContentFacts, SenderFacts } from './campaign-facts.js';
 import { dmarcFailure, failsDmarc } from './dmarc-failure.js';
 import { check, fail, listed, pass, type PreSendCheck, skip } from './pre-send-check.js';
 
@@ -113,6 +113,7 @@ function contentChecks({
       skip('unsubscribe-link', UNREADABLE),
       skip('postal-address', UNREADABLE),
       skip('links', UNREADABLE),
+      skip('text-contrast', UNREADABLE),
     ];
   }
   return [
@@ -128,7 +129,7 @@ function contentChecks({
       'unsubscribe-link',
       content.hasUnsubscribeLink,
       'There is an unsubscribe link.',
-      'The mail has no unsubscribe link.',
+      'The mail has no unsubscribe link that a reader can see.',
     ),
     check(
       'postal-address',
@@ -142,5 +143,18 @@ function contentChecks({
       'All links are well-formed.',
       listed('Links', content.linkFaults),
     ),
+    contrastCheck(content),
   ];
+}
+
+function contrastCheck({ unreadable }: ContentFacts): PreSendCheck {
+  const code = 'text-contrast';
+  if (unreadable === null)
+    return skip(code, 'Not looked at: the style sheets hold too many rules for so many elements.');
+  return check(
+    code,
+    unreadable.length === 0,
+    'All text stands out from what is behind it, in light and in dark.',
+    listed('Nobody can read these on what is behind them', unreadable),
+  );
 }

@@ -14,6 +14,8 @@ const content: ContentFacts = {
   hasUnsubscribeLink: true,
   hasPostalAddress: true,
   linkFaults: [],
+  removed: [],
+  unreadable: [],
   visibleText: 'Here is what our shop has that is new this week. '.repeat(5),
   images: ['A red bicycle'],
   htmlBytes: 12_000,

@@ -40,6 +40,13 @@ describe('the warnings', () => {
       withContent({ htmlBytes: 100 * 1024 + 1 }),
     ],
     [
+      'removed-content',
+      'No mail carries these, so they were left out: contentJson.blocks[0].html: <script>; contentJson.blocks[1].html: <form>.',
+      withContent({
+        removed: ['contentJson.blocks[0].html: <script>', 'contentJson.blocks[1].html: <form>'],
+      }),
+    ],
+    [
       'alt-text',
       '1 of 2 images have no alt text, which is all that many readers get of them.',
       withContent({ images: ['A bicycle', ' '] }),
@@ -111,6 +118,7 @@ describe('the warnings', () => {
       withContent({ ownText: 'What is new. '.repeat(9) }),
     ],
     ['html-size: The HTML part has 100 KB as it is sent.', withContent({ htmlBytes: 100 * 1024 })],
+    ['removed-content: All that was written is in the mail.', withContent({})],
     ['alt-text: All images have a text.', withContent({ images: [] })],
     [
       'link-domains: Links lead to hosts with names of their own.',

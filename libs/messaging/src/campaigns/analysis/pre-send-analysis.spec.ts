@@ -57,7 +57,7 @@ describe('the analysis of a campaign', () => {
     const contentJson = json(text(`<p>Hello {{ subscriber.first_name }}. ${WORDS}</p>`));
     const { checks, score, status } = await analysed({ contentJson, contentText: null });
     expect([score, status]).toEqual([100, 'PASSED']);
-    expect(withResult(checks, 'PASS')).toHaveLength(24);
+    expect(withResult(checks, 'PASS')).toHaveLength(26);
     expect(withResult(checks, 'SKIPPED')).toEqual(['relay-feedback']);
   });
 
@@ -99,6 +99,10 @@ describe('the analysis of a campaign', () => {
         contentJson: json(text(`<p>{{ custom.nothing | default: "" }}<a href="https://bit.ly/x">x</a></p>`)),
       },
     ],
+    [
+      'removed-content',
+      { contentJson: json(text(`<p>{{ subscriber.first_name }}. ${WORDS}</p><script>count()</script>`)) },
+    ],
     ['personalisation', { subject: 'News', contentJson: json(text(`<p>${WORDS}</p>`)) }],
   ])('warns of %s', async (code, fields) => {
     await domain();
@@ -135,6 +139,31 @@ describe('the analysis of a campaign', () => {
     const size = checks.find(({ code }) => code === 'html-size');
     expect(size).toMatchObject({ result });
     expect(size?.message).toContain(`${Math.ceil(sent / 1024)} KB as it is sent`);
+  });
+
+  it('refuses a mail whose text nobody can read, and names what was left out of it', async () => {
+    await domain();
+    const white =
+      '<td style="background:url(data:image/png;base64,AA);color:#ffffff">The offer of the week</td>';
+    const html = `<p>{{ subscriber.first_name }}. ${WORDS}</p><table><tr>${white}</tr></table>`;
+    const { checks, status } = await analysed({ contentJson: json({ type: 'html', html }) });
+    expect(status).toBe('FAILED');
+    const failed = new Map(
+      checks.filter(({ result }) => result === 'FAIL').map(({ code, message }) => [code, message]),
+    );
+    expect(failed.get('text-contrast')).toBe(
+      'Nobody can read these on what is behind them: "The offer of the week" (#ffffff on #ffffff).',
+    );
+    expect(failed.get('removed-content')).toContain(
+      'contentJson.blocks[0].html: background:url(data:image/png;base64,AA)',
+    );
+  });
+
+  it('refuses a style sheet that hides the way to unsubscribe', async () => {
+    await domain();
+    const html = `<style>.mw-footer { display: none }</style><p>{{ subscriber.first_name }}. ${WORDS}</p>`;
+    const { checks } = await analysed({ contentJson: json({ type: 'html', html }) });
+    expect(withResult(checks, 'FAIL')).toContain('unsubscribe-link');
   });
 
   it('refuses merge tags that exceed their bounds for everybody', async () => {

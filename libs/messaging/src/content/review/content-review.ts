@@ -16,6 +16,7 @@ import { MergeTemplateError } from '../merge/merge-template.js';
 import { type CampaignContent, compileSources, type MailFooter } from '../mail/campaign-template.js';
 import { notReviewed } from './not-reviewed.js';
 import { htmlPartSize, type SampleMail } from './html-part-size.js';
+import { type ReadableText, readableText } from './readable-text.js';
 
 /** As much of a bad link as a message shows. */
 const SHOWN_URL = 100;
@@ -38,7 +39,8 @@ export async function reviewContent(
     const { faults: mergeTagFaults, personal } = reviewTags(sources, known.customKeys);
     const htmlBytes = htmlPartSize(sources, known.sample);
     const hasPostalAddress = showsAddress(sources.html, footer.postalAddress);
-    const content = { ...contentFacts(campaign, sources), htmlBytes, hasPostalAddress, personal };
+    const readable = await readableText(sources.html);
+    const content = { ...contentFacts(campaign, sources, readable), htmlBytes, hasPostalAddress, personal };
     return { mergeTagFaults, contentFault: null, content };
   } catch (error) {
     if (error instanceof MergeTemplateError)
@@ -50,7 +52,8 @@ export async function reviewContent(
 
 function contentFacts(
   campaign: CampaignContent,
-  { html, text }: CompiledContent,
+  { html, text, removed }: CompiledContent,
+  readable: ReadableText | null,
 ): Omit<ContentFacts, 'htmlBytes' | 'hasPostalAddress' | 'personal'> {
   const view = contentView(html);
   const ownText = campaign.contentText ?? '';
@@ -59,7 +62,9 @@ function contentFacts(
     hasSubject: campaign.subject.trim() !== '',
     previewText: campaign.previewText,
     empty: (campaign.contentJson === null && campaign.contentText === null) || isEmptyContent(html, text),
-    hasUnsubscribeLink: hasUnsubscribeLink(html),
+    hasUnsubscribeLink: hasUnsubscribeLink(html) && (readable === null || readable.showsUnsubscribeLink),
+    removed,
+    unreadable: readable === null ? null : readable.unreadable,
     linkFaults: linkFaults(campaign.contentJson),
     visibleText: view.text,
     images: view.images,

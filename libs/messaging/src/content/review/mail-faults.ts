@@ -5,6 +5,7 @@ import { authoredLinks, isEmptyContent, linkFault } from '../document/content-li
 import { mapTexts } from '../merge/map-texts.js';
 import { reviewMergeTags } from '../merge/merge-review.js';
 import { MergeTemplateError } from '../merge/merge-template.js';
+import { type ReadableText, readableText } from './readable-text.js';
 
 /** What an author wrote for a mail whose body is a document. */
 export type DocumentMail = CampaignContent & { readonly contentJson: string };
@@ -26,12 +27,26 @@ export async function mailFaults(
     const { html, text } = await compileSources(soundParts(mail, inParts), footer);
     if (!('contentText' in inParts) && isEmptyContent(html, text))
       return { ...inParts, contentJson: 'is empty' };
-    return { ...inParts, ...tagFaults('contentJson', html, customKeys) };
+    return {
+      ...inParts,
+      ...sightFaults(await readableText(html)),
+      ...tagFaults('contentJson', html, customKeys),
+    };
   } catch (error) {
     if (error instanceof MergeTemplateError || error instanceof ContentCompileError)
       return { ...inParts, contentJson: `cannot be made into a mail: ${error.message}` };
     throw error;
   }
+}
+
+/** What the colours and style sheets of the HTML make of it. */
+function sightFaults(readable: ReadableText | null): Faults {
+  const [words] = readable?.unreadable ?? [];
+  if (words !== undefined)
+    return { contentJson: `has text that nobody can read on what is behind it: ${words}` };
+  if (readable?.showsUnsubscribeLink === false)
+    return { contentJson: 'has no unsubscribe link that a reader can see' };
+  return {};
 }
 
 /** What is wrong with the merge tags beside the document. */
