@@ -7,6 +7,14 @@ import { API_SCOPES } from '#kernel';
 import { collectProcessMetrics, HttpMetrics, JobMetrics, MailMetrics } from '#platform';
 import { PROBLEM_TYPES } from '#platform/http';
 import { FeedbackMetrics } from '../../libs/deliverability/src/relays/feedback/feedback-metrics.service.js';
+import { CRITICAL_WEIGHTS, WARNING_WEIGHTS } from '../../libs/deliverability/src/pre-send/check-weights.js';
+import { DANGEROUS_CSS } from '../../libs/messaging/src/content/document/css-sanitizer.js';
+import {
+  ATTRIBUTES,
+  BLOCK_TAGS,
+  INLINE_TAGS,
+} from '../../libs/messaging/src/content/document/inert-elements.js';
+import { MJML_TAGS } from '../../libs/messaging/src/content/document/mjml-sanitizer.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { run } from '../../apps/cli/src/program.js';
 
@@ -45,6 +53,33 @@ describe('the reference tables are complete and hold nothing else', () => {
     expect(firstColumn('docs/api.md', /^[a-z_]+:(?:read|write|send|manage)$/)).toEqual(
       [...API_SCOPES].sort(),
     );
+  });
+
+  it('of elements, attributes and CSS that stay or go, in docs/content.md', () => {
+    const rows = new Map(
+      [...read('docs/content.md').matchAll(/^\| ([A-Z][^|]*?) +\| (.*) \|$/gm)].map(
+        ([, name = '', cell = '']) => [name, [...cell.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word)],
+      ),
+    );
+    expect(rows.get('Elements of a `text` block')).toEqual(INLINE_TAGS);
+    expect(rows.get('Elements of an `html` block, on top')).toEqual(BLOCK_TAGS);
+    expect(rows.get('Elements of an `mjml` block, on top')).toEqual(MJML_TAGS);
+    expect(rows.get('Attributes of any element')).toEqual([...ATTRIBUTES, 'aria-', 'data-']);
+    expect(rows.get('Rules')).toEqual(DANGEROUS_CSS.rules.map((name) => `@${name}`));
+    expect(rows.get('Properties')).toEqual(DANGEROUS_CSS.properties);
+    const values = [
+      ...DANGEROUS_CSS.functions.map((name) => `${name}()`),
+      'position',
+      ...DANGEROUS_CSS.positions,
+      'url()',
+    ];
+    expect(rows.get('Values')).toEqual(values);
+  });
+
+  it('of checks, in docs/pre-send.md, with their weights', () => {
+    const weights = { ...CRITICAL_WEIGHTS, ...WARNING_WEIGHTS };
+    const rows = [...read('docs/pre-send.md').matchAll(/^\| `([a-z-]+)` +\| (\d+) +\|/gm)];
+    expect(Object.fromEntries(rows.map(([, code, weight]) => [code, Number(weight)]))).toEqual(weights);
   });
 
   it('of problems, in docs/api.md', () => {

@@ -150,6 +150,21 @@ describeWith(['chromium'], 'what readers see in a browser', () => {
     await follow(locale, links.preferences, 'preferences of who gets nothing');
   });
 
+  it('move no mail sideways on a phone, however wide the tables and images of its author are', async () => {
+    const cells = (count: number, width: number) => `<td width="${width}">Lieferzeitraum</td>`.repeat(count);
+    const html = `<table width="900"><tr>${cells(3, 300)}</tr></table><table border="1"><tr>${cells(12, 80)}</tr></table>
+      <div style="width:800px;background:#eeeeee">wide</div><img src="https://cdn.example/a.png" alt="a" width="900" height="20">`;
+    const contentJson = JSON.stringify({ blocks: [{ type: 'html', html }] });
+    const draft = { name: 'Wide', subject: 'Wide', contentJson, topicIds: [topics[0]?.id] };
+    const key: string = (await client.post('/campaigns', draft)).at('campaignKey');
+    const preview = await client.get(`/campaigns/${key}/preview`);
+    await browser.show(preview.at('html'));
+    for (const width of [375, 320]) {
+      await browser.look({ width, scheme: 'light' });
+      expect(await browser.run('document.scrollingElement.scrollWidth')).toBe(width);
+    }
+  });
+
   it('read the report of a small campaign, with bars', async () => {
     const { tenant, key } = await names();
     const args = ['--project', `${tenant}/${key}`, '--env', 'test', '--campaign', campaignKey];

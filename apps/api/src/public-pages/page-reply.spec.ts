@@ -75,7 +75,7 @@ describe('a reply to a subscriber', () => {
     expect(reply.body).toBe('<h1 style="color:red">Sale</h1>');
     const policy = String(reply.headers['content-security-policy']);
     expect(policy).toMatch(
-      /^sandbox [^;]*; default-src 'none'; img-src \* data:; style-src 'unsafe-inline';/,
+      /^sandbox [^;]*; default-src 'none'; img-src \* data:; font-src \*; style-src 'unsafe-inline';/,
     );
     expect(policy).not.toMatch(/allow-(scripts|forms|same-origin|top-navigation)/);
   });

@@ -14,7 +14,7 @@ export const PRIVATE_HEADERS = {
  * (`target="_blank"`), outside the sandbox.
  */
 const MAIL_POLICY =
-  "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; img-src * data:; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
+  "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; img-src * data:; font-src *; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
 /** Answers with one of our pages. */
 export function sendPage(reply: FastifyReply, page: Page): void {

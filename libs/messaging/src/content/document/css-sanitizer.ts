@@ -10,8 +10,8 @@ import type { MergeTagMask } from '../merge/merge-tags.js';
 
 /** What CSS of a mail must not hold; all else stays. */
 export const DANGEROUS_CSS = {
-  /** Run code in programs that still do; the last two are schemes, and no property is called so. */
-  properties: ['behavior', '-ms-behavior', '-moz-binding', 'javascript', 'vbscript'],
+  /** Run code in programs that still do. */
+  properties: ['behavior', '-ms-behavior', '-moz-binding'],
   functions: ['expression'],
   /** Lift content out of its place, over the footer or over what is around the mail. */
   positions: ['absolute', 'fixed', 'sticky'],
@@ -190,12 +190,18 @@ function faultIn(tokens: readonly CSSToken[]): string | null {
   return depth === 0 && !/<[!/?a-z]/i.test(text) ? positionIn(tokens) : text;
 }
 
+/** Stand in front of a colon as a property does. */
+const SCHEMES = new Set(['javascript', 'vbscript']);
+
 /** A property that must not be; among tags each word may turn out to be one. */
 function isDangerousName(token: CSSToken, behind: readonly CSSToken[], inTags: boolean): boolean {
   const name = nameOf(token).replace(/^_+/, '');
   const isProperty = behind.find((other) => !isBlank(other) && !isTag(other))?.[0] === TokenType.Colon;
   if (isProperty && name.includes(OUTPUT)) return true;
-  return (isProperty || inTags) && (DANGEROUS_CSS.properties as readonly string[]).includes(name);
+  return (
+    (isProperty || inTags) &&
+    (SCHEMES.has(name) || (DANGEROUS_CSS.properties as readonly string[]).includes(name))
+  );
 }
 
 function positionIn(tokens: readonly CSSToken[]): string | null {
