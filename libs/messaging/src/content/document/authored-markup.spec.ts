@@ -347,9 +347,34 @@ describe('markup that an author writes', () => {
           '<body bgcolor="#003366" style="color:#fff" class="a"><p>x</p></body></html>',
       ),
     );
-    expect(html).toContain('<div class="a" style="background-color:#003366;color:#fff">');
+    expect(html).toContain('<div class="mw-body a" style="background-color:#003366;color:#fff">');
     expect(html.slice(0, html.indexOf('</head>'))).toContain('.a{margin:0}');
     expect(html).not.toContain('Page');
+    expect(removed).toEqual([]);
+  });
+
+  it('lets style sheets of the author decide about links, paragraphs and the page', async () => {
+    const { html } = await compiled(
+      block(
+        '<style>body { background: #003366; font-family: Georgia } .button a { color: #ffffff } @media (prefers-color-scheme: dark) { body { background: #111111 !important } }</style><body style="background:#003366"><p class="lead">x</p><div class="button"><a href="https://a.example">Buy</a></div></body>',
+      ),
+    );
+    expect(html).toContain('<a href="https://a.example">Buy</a>');
+    expect(html).toContain('<p class="lead">x</p>');
+    expect(html.indexOf('a{color:#0b57d0}')).toBeLessThan(html.indexOf('.button a{'));
+    expect(html).toMatch(/<body class="mw-page" style="word-spacing:normal;">/);
+    expect(html).toContain('body,.mw-body{background: #111111 !important}');
+    expect(html).toContain('<meta name="color-scheme" content="light dark">');
+    expect(html).not.toMatch(/mw-own"[^]{0,120}font-family:-apple/);
+  });
+
+  it('keeps addresses of background images and what the head of MJML says', async () => {
+    const { html, removed } = await compiled({
+      type: 'mjml',
+      mjml: `<mjml><mj-head><mj-raw><meta name="color-scheme" content="light dark"></mj-raw></mj-head><mj-body><mj-section background-url="https://cdn.example/it's (2).jpg"><mj-column><mj-text>x</mj-text></mj-column></mj-section></mj-body></mjml>`,
+    });
+    expect(html).toContain('<meta name="color-scheme" content="light dark"');
+    expect(html).toContain('https://cdn.example/it%27s%20%282%29.jpg');
     expect(removed).toEqual([]);
   });
 

@@ -6,6 +6,7 @@ import { keptComment } from './mail-comments.js';
 import { readMarkup } from './markup-reading.js';
 
 const NESTING = 100;
+const BODY_CLASS = 'mw-body';
 
 /** The frame of a whole page, which the mail has itself; nothing is lost with it. */
 const FRAME = new Set(['html', 'head', 'body', 'title', 'meta', 'base', 'link']);
@@ -61,7 +62,7 @@ export function sanitizeMarkup(
     deepest: NESTING,
     tooDeep: () => removed(`elements nested more than ${NESTING} deep`),
     comment: (text) => keptComment(text, sanitizing),
-    sheet: (css) => void sheets.push(sanitizeStyleSheet(css, sanitizing)),
+    sheet: (css) => void sheets.push(withBodyDiv(sanitizeStyleSheet(css, sanitizing))),
   });
   const clean = sanitizeHtml(reading.markup, {
     ...BASE,
@@ -84,19 +85,19 @@ export function sanitizeMarkup(
   return reading.restore(clean);
 }
 
+/** Rules for the body hold for the element that takes its place too. */
+const withBodyDiv = (css: string): string =>
+  css.replaceAll(/(?<![\w.#-])body(?=\s*[,{])/gi, `$&,.${BODY_CLASS}`);
+
 /** The page's background and colour, as an element inside of the mail has them. */
-function bodyAsDiv({
-  bgcolor,
-  text,
-  style = '',
-  ...attribs
-}: Readonly<Record<string, string>>): Record<string, string> {
-  const own = [
+function bodyAsDiv(body: Readonly<Record<string, string>>): Record<string, string> {
+  const { bgcolor, text, style = '', class: own = '', ...attribs } = body;
+  const styles = [
     ...(bgcolor === undefined ? [] : [`background-color:${bgcolor}`]),
     ...(text === undefined ? [] : [`color:${text}`]),
     style,
   ];
-  return { ...attribs, style: own.join(';') };
+  return { ...attribs, class: `${BODY_CLASS} ${own}`.trim(), style: styles.join(';') };
 }
 
 /** Hints of what to load ahead and a page's own frame change nothing in a mail. */

@@ -7,6 +7,8 @@ export interface Theme {
   readonly backgroundColor: string;
   readonly linkColor: string;
   readonly width: number;
+  /** Fields that the author chose. */
+  readonly chosen: ReadonlySet<string>;
   /** True when the author chose no colour, so that the dark variant may be ours too. */
   readonly followsReader: boolean;
 }
@@ -23,7 +25,13 @@ const DEFAULTS = {
 export function themeOf(chosen: ContentTheme | undefined): Theme {
   const colours = [chosen?.textColor, chosen?.backgroundColor, chosen?.linkColor];
   const given = Object.fromEntries(Object.entries(chosen ?? {}).filter(([, value]) => value !== undefined));
-  return { ...DEFAULTS, ...given, followsReader: colours.every((colour) => colour === undefined) };
+  const fields = new Set(Object.keys(given));
+  return {
+    ...DEFAULTS,
+    ...given,
+    chosen: fields,
+    followsReader: colours.every((colour) => colour === undefined),
+  };
 }
 
 /** Contrast ratio of two hex colours, 1 to 21 (WCAG 2.2, relative luminance). */
@@ -55,6 +63,10 @@ const DARK = `@media (prefers-color-scheme: dark) {
 
 /** Style sheet for what cannot be inlined. */
 export const darkModeCss = (theme: Theme): string => (theme.followsReader ? DARK : '');
+
+/** The look of plain elements for an author's own style sheets to change: they follow it in the head. */
+export const plainCss = (theme: Theme): string =>
+  `p{margin:0 0 16px}ul,ol{margin:0 0 16px;padding:0 0 0 24px}h1,h2,h3{margin:0;line-height:1.25}a{color:${theme.linkColor}}`;
 
 /** Rules that are inlined into the text blocks. */
 export const textCss = (theme: Theme): string => `

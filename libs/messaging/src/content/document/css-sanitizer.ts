@@ -21,7 +21,7 @@ export const DANGEROUS_CSS = {
 
 /** Functions whose texts are addresses. */
 const LOADING = /url|image|src|cross-fade|element/;
-const WEB_URL = /^https?:\/\/[^\s'"()\\<>]+$/i;
+const WEB_URL = /^https?:\/\/[^'"\\<>]+$/i;
 
 /** What a sanitiser needs beside the masked source. */
 export interface Sanitizing {

@@ -50,7 +50,7 @@ function cleanPart(part: string, sanitizing: Sanitizing): string {
   const [, slash = '', name = ''] = /^<(\/?)([^\s/>]+)/.exec(part) ?? [];
   const tag = name.toLowerCase();
   if (!OUTLOOK_TAGS.has(tag) && !OFFICE_TAG.test(tag)) {
-    sanitizing.removed(`<${slash}${tag}>`);
+    if (tag !== 'meta' || /refresh/i.test(part)) sanitizing.removed(`<${slash}${tag}>`);
     return tagPlaceholders(part);
   }
   if (slash !== '') return `</${name}>`;

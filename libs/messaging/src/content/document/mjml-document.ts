@@ -1,6 +1,6 @@
 import type { ContentBlock, ContentDocument, SimpleBlock } from './content-document.js';
 import { sanitizeBlockHtml, sanitizeInlineHtml } from './content-sanitizer.js';
-import { darkModeCss, readableOn, type Theme } from './content-theme.js';
+import { darkModeCss, plainCss, readableOn, type Theme } from './content-theme.js';
 import { escapeHtml } from '../merge/html-escape.js';
 import type { MergeTagMask } from '../merge/merge-tags.js';
 import { insertIntoHead, sanitizeMjml, styleComponents } from './mjml-sanitizer.js';
@@ -16,6 +16,9 @@ const attributes = (values: Readonly<Record<string, string | undefined>>): strin
 
 const text = (html: string, extra = ''): string => `<mj-text css-class="mw-text"${extra}>${html}</mj-text>`;
 
+/** HTML with style sheets of its own, which rules of ours in its elements would outdo. */
+const styledText = (html: string): string => `<mj-text css-class="mw-own">${html}</mj-text>`;
+
 type Renderers = {
   [Type in SimpleBlock['type']]: (block: Extract<SimpleBlock, { type: Type }>, frame: BlockFrame) => string;
 };
@@ -24,6 +27,8 @@ interface BlockFrame {
   readonly theme: Theme;
   readonly mask: MergeTagMask;
   readonly sheets: string[];
+  /** The author wrote style sheets, in this block or another. */
+  readonly hasSheets: boolean;
   /** Takes note of what is left out of a part of the block. */
   readonly removed: (masked: string) => void;
 }
@@ -34,8 +39,10 @@ const RENDERERS: Renderers = {
       `<h${level} style="font-size:${HEADING_SIZE[level - 1]}">${escapeHtml(mask.hide(words))}</h${level}>`,
     ),
   text: ({ html }, frame) => text(sanitizeInlineHtml(frame.mask.hide(html), frame)),
-  html: ({ html }, frame) =>
-    text(`<div class="mw-html">${sanitizeBlockHtml(frame.mask.hide(html), frame)}</div>`),
+  html: ({ html }, frame) => {
+    const clean = `<div class="mw-html">${sanitizeBlockHtml(frame.mask.hide(html), frame)}</div>`;
+    return frame.hasSheets ? styledText(clean) : text(clean);
+  },
   image: ({ src, alt, href, width }, { mask }) =>
     `<mj-image${attributes({
       src: mask.hide(src.trim()),
@@ -110,22 +117,36 @@ function head(frame: MjmlFrame): string {
   return `<mj-title>${frame.title}</mj-title>${preview}`;
 }
 
-function themedHead(frame: MjmlFrame, direction: TextDirection): string {
+/** What an author's style sheets say of the whole page. */
+interface PageStyle {
+  readonly sheets: readonly string[];
+  /** They style `body` itself. */
+  readonly isStyled: boolean;
+}
+
+function themedHead(frame: MjmlFrame, direction: TextDirection, page: PageStyle): string {
   const { theme } = frame;
   const start = direction === 'rtl' ? 'right' : 'left';
-  const scheme = theme.followsReader ? 'light dark' : 'light';
-  const font = escapeHtml(theme.fontFamily.replaceAll('"', "'"));
+  const hasDarkLook = theme.followsReader || page.sheets.some((css) => DARK_RULE.test(css));
+  const scheme = hasDarkLook ? 'light dark' : 'light';
+  const inherits = (field: keyof Theme) => page.isStyled && !theme.chosen.has(field);
+  const font = inherits('fontFamily') ? 'inherit' : escapeHtml(theme.fontFamily.replaceAll('"', "'"));
+  const colour = inherits('textColor') ? 'inherit' : theme.textColor;
+  const plain = page.sheets.length > 0 ? plainCss(theme) : '';
   const dark = darkModeCss(theme);
   return `${head(frame)}<mj-raw><meta name="color-scheme" content="${scheme}"><meta name="supported-color-schemes" content="${scheme}"></mj-raw>
 <mj-attributes><mj-all font-family="${font}"></mj-all>
 <mj-section padding="0" direction="${direction}"></mj-section>
 <mj-column direction="${direction}"></mj-column>
-<mj-text align="${start}" color="${theme.textColor}" font-size="16px" line-height="1.5" padding="8px 24px"></mj-text>
+<mj-text align="${start}" color="${colour}" font-size="16px" line-height="1.5" padding="8px 24px"></mj-text>
 <mj-image padding="8px 24px"></mj-image>
 <mj-button font-size="16px" font-weight="600" border-radius="6px" inner-padding="14px 28px" padding="16px 24px" align="${start}"></mj-button>
 <mj-divider border-color="#c4cbd4" border-width="1px" padding="16px 24px"></mj-divider></mj-attributes>
-<mj-style>${NARROW}${dark}</mj-style>`;
+<mj-style>${NARROW}${dark}${plain}</mj-style>`;
 }
+
+const DARK_RULE = /prefers-color-scheme\s*:\s*dark/i;
+const PAGE_RULE = /(?:^|[\s,{}])(?:body|html)\s*[,{]/i;
 
 /** An author's wide tables and images fit a phone, or move by themselves: the mail never moves sideways. */
 const NARROW = `@media only screen and (max-width:480px) {
@@ -156,32 +177,35 @@ export function documentMjml(
     return insertIntoHead(root, head(frame));
   }
   const sheets: string[] = [];
+  const markup = markupOf(document);
+  const hasSheets = markup.some((html) => /<style[\s>]/i.test(html));
   const body = sections(document.blocks, (path) => ({
     theme: frame.theme,
     mask,
     sheets,
+    hasSheets,
     removed: removed.at(`${path}.html`),
   }));
-  const theme = {
-    ...frame.theme,
-    followsReader: frame.theme.followsReader && !hasOwnColours(document, sheets),
-  };
-  const { width, backgroundColor } = theme;
+  const hasOwnColours = [...markup, ...sheets].some((css) => COLOUR.test(css));
+  const theme = { ...frame.theme, followsReader: frame.theme.followsReader && !hasOwnColours };
+  const page = { sheets, isStyled: sheets.some((css) => PAGE_RULE.test(css)) };
+  const background =
+    page.isStyled && !theme.chosen.has('backgroundColor')
+      ? ''
+      : ` background-color="${theme.backgroundColor}"`;
   const direction = directionOf(body);
-  return `<mjml dir="${direction}"${languageOf(frame)}><mj-head>${themedHead({ ...frame, theme }, direction)}${styleComponents(sheets)}</mj-head><mj-body css-class="mw-page" width="${width}px" background-color="${backgroundColor}">${body}</mj-body></mjml>`;
+  return `<mjml dir="${direction}"${languageOf(frame)}><mj-head>${themedHead({ ...frame, theme }, direction, page)}${styleComponents(sheets)}</mj-head><mj-body css-class="mw-page" width="${theme.width}px"${background}>${body}</mj-body></mjml>`;
 }
 
+/** Our dark variant would mix with colours of the author. */
 const COLOUR = /\b(?:color|background|background-color|bgcolor)\s*[:=]/i;
 
-/** True when the author's HTML chooses colours: our dark variant would mix with them. */
-function hasOwnColours({ blocks }: ContentDocument, sheets: readonly string[]): boolean {
+/** HTML that the author wrote. */
+function markupOf({ blocks }: ContentDocument): string[] {
   const simple = blocks.flatMap((block) =>
     block.type === 'columns' ? block.columns.flatMap((each) => each.blocks) : [block],
   );
-  const markup = simple.flatMap((block) =>
-    block.type === 'text' || block.type === 'html' ? [block.html] : [],
-  );
-  return [...markup, ...sheets].some((css) => COLOUR.test(css));
+  return simple.flatMap((block) => (block.type === 'text' || block.type === 'html' ? [block.html] : []));
 }
 
 const BODY_COLOUR = /<mj-body\s[^>]*background-color="(#(?:[\da-f]{3}|[\da-f]{6}))"/i;

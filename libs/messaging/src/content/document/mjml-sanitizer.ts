@@ -14,7 +14,7 @@ export const MJML_TAGS = (
   'mj-accordion-text mj-carousel mj-carousel-image'
 ).split(' ');
 
-const TAGS = [...INLINE_TAGS, ...BLOCK_TAGS, ...MJML_TAGS];
+const TAGS = [...INLINE_TAGS, ...BLOCK_TAGS, ...MJML_TAGS, 'meta'];
 /** Components whose content is HTML: comments in others are notes between components. */
 const STYLE = 'mj-style';
 
@@ -27,6 +27,12 @@ const MERGEABLE =
 // These end up inside CSS `url('…')` or in front of other URLs.
 const URL_PART = /-(?:url|src)$/;
 const PLAIN_WEB_URL = /^https?:\/\/[^\s'"()<>\\;{}]+$/i;
+
+/** Without the characters that end CSS `url('…')`. */
+const encodedUrl = (url: string): string =>
+  url
+    .trim()
+    .replaceAll(/[\s'"()]/g, (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
 function isInertMjmlAttribute(name: string, masked: string): boolean {
   if (!/^[a-z][a-z-]*$/.test(name) || name === 'position') return false;
@@ -48,8 +54,10 @@ export function sanitizeMjml(masked: string, sanitizing: Omit<MarkupSanitizing, 
     const inline = /\binline\s*=/.test(attributes) ? ' inline="inline"' : '';
     components.push(`<${STYLE}${inline}>${sanitizeStyleSheet(css, sanitizing)}</${STYLE}>`);
   });
-  const component = (tag: string, attribs: Readonly<Record<string, string>>) =>
-    MJML_TAGS.includes(tag) ? inertComponent(tag, attribs, sanitizing) : null;
+  const component = (tag: string, attribs: Readonly<Record<string, string>>) => {
+    if (tag === 'meta') return inertMeta(attribs, sanitizing.removed);
+    return MJML_TAGS.includes(tag) ? inertComponent(tag, attribs, sanitizing) : null;
+  };
   const parser = { recognizeSelfClosing: true };
   const clean = sanitizeMarkup(withoutStyles, { tags: TAGS, component, parser }, { ...sanitizing, sheets });
   return insertIntoHead(clean, styleComponents(sheets) + components.join(''));
@@ -62,6 +70,17 @@ export const styleComponents = (sheets: readonly string[]): string =>
     .map((css) => `<${STYLE}>${css}</${STYLE}>`)
     .join('');
 
+/** What a mail says of itself, such as its `color-scheme`. */
+function inertMeta(
+  { name, content }: Readonly<Record<string, string>>,
+  removed: (masked: string) => void,
+): Record<string, string> {
+  if (name !== undefined && content !== undefined && !holdsPlaceholder(name + content))
+    return { name, content };
+  removed('<meta>');
+  return {};
+}
+
 function inertComponent(
   tag: string,
   attribs: Readonly<Record<string, string>>,
@@ -73,7 +92,8 @@ function inertComponent(
       `<${tag}> has a merge tag between its attributes: let it stand in a value, or around the component in an mj-raw`,
     );
   const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(attribs)) {
+  for (const [name, written] of Object.entries(attribs)) {
+    const value = URL_PART.test(name) ? encodedUrl(written) : written;
     if (isInertMjmlAttribute(name, value) && mask.isWhole(value))
       kept[name] = TEXT_ATTRIBUTE.test(name) ? value : mask.filtered(value, STYLE_FILTER);
     else removed(`<${tag} ${name}="${value}">`);
