@@ -119,9 +119,13 @@ describe('a walk by cursor', () => {
     for (const _number of NUMBERS)
       await runCliForJson({ DATABASE_URL: system.database.url }, ['credits:grant', ...options]);
     await walk('/credits/transactions', before + COUNT);
-    await walk(
-      '/billing/invoices',
-      (await client.get('/billing/invoices')).at('pagination', 'totalElements'),
+    await system.database.query(
+      `insert into billing.invoices (public_id, tenant_id, subscription_id, status, billing_reason, currency, subtotal_cents, tax_rate_bp,
+         tax_cents, amount_cents, seller, buyer, created_at, updated_at)
+       select platform.new_id(), tenant_id, id, 'DRAFT', 'subscription_cycle', 'EUR', 100, 0, 0, 100, '{}', '{}', now(), now()
+       from billing.subscriptions cross join generate_series(1, $2::int) where tenant_id = $1`,
+      [project.test.tenantId, COUNT],
     );
+    await walk('/billing/invoices', COUNT);
   });
 });

@@ -9,7 +9,7 @@ import {
   UsageQuery,
 } from '#billing';
 import { NotFoundError, type ProjectScope } from '#kernel';
-import { ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
+import { ApiController, InScope, Operation, pageQuery, PLACES, toPage } from '#platform/http';
 import {
   invoicePage,
   planList,
@@ -22,7 +22,7 @@ import {
   usageView,
 } from './billing.dto.js';
 
-const invoiceListQuery = pageQuery({});
+const invoiceListQuery = pageQuery({}, [PLACES.time, PLACES.number]);
 
 /** Read-only: the operator changes subscriptions. */
 @ApiController('billing', { tag: 'Billing' })

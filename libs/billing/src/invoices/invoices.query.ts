@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Page, PageRequest, ProjectScope } from '#kernel';
-import { Database, NEWEST_FIRST } from '#platform';
+import { Database, ListOrder } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import type { InvoiceDocument, InvoiceSummary } from './invoice.js';
 
@@ -18,6 +18,11 @@ export const SUMMARY = [
   'createdAt',
 ] as const;
 
+const LATEST_FIRST = new ListOrder([
+  ['created_at', 'timestamptz'],
+  ['id', 'bigint'],
+]);
+
 /** Reads invoices. */
 @Injectable()
 export class InvoicesQuery {
@@ -25,12 +30,12 @@ export class InvoicesQuery {
 
   /** Those of the scope's tenant, newest first. */
   page(scope: ProjectScope, request: PageRequest): Promise<Page<InvoiceSummary>> {
-    return this.database.transaction(scope, async () => {
+    return this.database.list(scope, async () => {
       const invoices = this.database
         .tables<BillingTables>()
         .selectFrom('billing.invoices')
         .where('tenantId', '=', scope.tenantId);
-      return NEWEST_FIRST.page(invoices.select(SUMMARY), invoices, request);
+      return LATEST_FIRST.page(invoices.select(SUMMARY), invoices, request);
     });
   }
 
