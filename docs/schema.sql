@@ -3055,7 +3055,9 @@ create table messaging.test_inbox_messages (
   constraint test_inbox_messages_kind_check CHECK ((kind = ANY (ARRAY['OPT_IN'::text, 'CAMPAIGN'::text, 'AUTOMATION'::text, 'TEST'::text])))
 );
 CREATE INDEX test_inbox_newest ON messaging.test_inbox_messages USING btree (environment_id, received_at DESC, id DESC);
+CREATE INDEX test_inbox_of_kind ON messaging.test_inbox_messages USING btree (environment_id, kind, received_at DESC, id DESC);
 CREATE UNIQUE INDEX test_inbox_once ON messaging.test_inbox_messages USING btree (delivery_id, environment_id);
+CREATE INDEX test_inbox_to ON messaging.test_inbox_messages USING btree (environment_id, to_key, received_at DESC, id DESC);
 alter table messaging.test_inbox_messages enable row level security;
 alter table messaging.test_inbox_messages force row level security;
 create policy app_rows on messaging.test_inbox_messages for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
