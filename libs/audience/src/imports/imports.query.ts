@@ -33,7 +33,7 @@ export class ImportsQuery {
 
   /** The errors and notes about its rows, in order. Throws NotFoundError. */
   errors(scope: ProjectScope, importId: string, request: PageRequest): Promise<Page<ImportError>> {
-    return this.database.transaction(scope, async () => {
+    return this.database.list(scope, async () => {
       await this.byId(scope, importId);
       const matching = sql`from audience.import_errors
         where import_id = ${importId} and environment_id = ${scope.environmentId}`;

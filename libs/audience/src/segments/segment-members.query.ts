@@ -50,7 +50,7 @@ export class SegmentMembersQuery {
     const { id, type } = await this.segments.get(scope, idOrKey);
     if (type === 'DYNAMIC' && !request.after && !request.page)
       await this.evaluations.evaluateQuickly(scope, id);
-    return this.database.transaction(scope, async () => {
+    return this.database.list(scope, async () => {
       const { rows } = await sql<Counted<SegmentMember>>`
         select ${totalOf(request, sql`coalesce(s.member_count, 0)`)} as total, p.* from audience.segments s
         left join (

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database, environmentOf, NEWEST_FIRST } from '#platform';
+import { Database, environmentOf, neverJoined, NEWEST_FIRST } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
 import { isTopicKey } from '../topics/topic.js';
 import type { SubscriberView } from './subscriber.js';
@@ -32,7 +32,7 @@ export class SubscribersQuery {
         left join (
           select b.* from p cross join lateral (
             select ${subscriberColumns(scope)}, ${NEWEST_FIRST.place} as place from audience.subscribers b
-            where b.environment_id = ${environmentOf(scope)} and b.id = p.id
+            where b.environment_id = ${environmentOf(scope)} and b.id = p.id ${neverJoined}
           ) b
         ) s on true
         order by s."createdAt" desc, s.id desc

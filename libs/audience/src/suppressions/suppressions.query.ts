@@ -48,7 +48,7 @@ export class SuppressionsQuery {
   ): Promise<Page<SuppressionView>> {
     const matching = sql`from audience.suppressions where environment_id = ${scope.environmentId}
       ${reason === undefined ? sql`` : sql`and reason = ${reason}`}`;
-    return this.database.transaction(scope, async () => {
+    return this.database.list(scope, async () => {
       const { rows } = await sql<Counted<SuppressionDetails>>`
         select n.total, s.email, s.reason, s.suppressed_at, s.place
         from (select ${totalOf(request, suppressionCount(scope, reason))} as total) n

@@ -48,7 +48,7 @@ export class AutomationsQuery {
     { status }: AutomationFilter,
     request: PageRequest,
   ): Promise<Page<AutomationView>> {
-    return this.database.transaction(scope, async () => {
+    return this.database.list(scope, async () => {
       const matching = automationsOf(this.database.tables(), scope).$if(status !== undefined, (all) =>
         all.where('status', '=', status!),
       );

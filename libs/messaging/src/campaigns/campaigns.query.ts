@@ -82,7 +82,7 @@ export class CampaignsQuery {
   ): Promise<Page<CampaignRow>> {
     const topicId = topicKey === undefined ? undefined : await this.topics.idOf(scope, topicKey);
     if (topicId === null) return { items: [], totalElements: 0, next: null };
-    return this.database.transaction(scope, async () => {
+    return this.database.list(scope, async () => {
       const campaigns = campaignsOf(this.database.tables(), scope)
         .$if(status !== undefined, (query) => query.where('status', '=', status!))
         .$if(topicId !== undefined, (query) => query.where(sql<boolean>`${topicId}::uuid = any(topic_ids)`));

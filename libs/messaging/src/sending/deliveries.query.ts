@@ -67,7 +67,7 @@ export class DeliveriesQuery {
     status: DeliveryState | undefined,
   ): Promise<Page<DeliveryRow>> {
     if (!isCampaignKey(campaignKey)) throw new NotFoundError();
-    return this.database.lateRead(scope, async () => {
+    const read = async () => {
       const campaign = await this.#campaign(scope, campaignKey);
       if (campaign.isLetGo) return pageOfRows([], request, 0);
       if (OPEN.includes(status!)) await lookBehindFront(this.database);
@@ -88,7 +88,8 @@ export class DeliveriesQuery {
         .execute();
       const total = request.after?.totalElements ?? (await this.#total(scope, campaign, status));
       return pageOfRows(rows, request, total);
-    });
+    };
+    return this.database.lateRead(scope, read, { isList: true });
   }
 
   async #campaign(scope: ProjectScope, campaignKey: string) {
@@ -124,7 +125,7 @@ export class DeliveriesQuery {
       .tables<MessagingTables>()
       .selectFrom('messaging.deliveries as d')
       .where('d.sourceId', '=', id)
-      .where('d.queuedOn', '=', queuedOn)
+      .where('d.queuedOn', '=', sql.lit(queuedOn))
       .where(isOf(scope, sql`d.environment_id`))
       .$if(status !== undefined, (all) => all.where('d.state', '=', status!))
       .$if(OPEN.includes(status!), (all) => all.where(isOpen(scope, id)))

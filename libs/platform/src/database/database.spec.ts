@@ -325,6 +325,34 @@ describe('Database', () => {
     });
   });
 
+  it('writes limits, and offsets of nothing, into the text of a statement, which is planned for them', () => {
+    const tables = database.unscopedTables<TopicTables>();
+    const page = (size: number, offset: number) =>
+      tables.selectFrom('audience.topics').select('name').limit(size).offset(offset).compile();
+    expect(page(21, 0).sql).toMatch(/ limit 21 offset 0$/);
+    expect(page(21, 40)).toMatchObject({
+      sql: expect.stringMatching(/ limit 21 offset \$1$/),
+      parameters: [40],
+    });
+    const nested = sql`select 1 from (select ${'a'} as a limit ${3}) t where a = ${'b'} limit least(${5}::int, 7) offset ${0}`;
+    expect(nested.compile(tables)).toMatchObject({
+      sql: 'select 1 from (select $1 as a limit 3) t where a = $2 limit least($3::int, 7) offset 0',
+      parameters: ['a', 'b', 5],
+    });
+  });
+
+  it('reads a list on connections that plan for any values, and writes nothing there', async () => {
+    const setting = sql<{ mode: string; id: string }>`
+      select current_setting('plan_cache_mode') as mode, current_setting('mailwright.environment_id') as id`;
+    const read = async () => (await setting.execute(database.tables())).rows;
+    expect(await database.list(scopeOf(71), read)).toEqual([{ mode: 'force_generic_plan', id: '71' }]);
+    expect(await database.transaction(scopeOf(71), () => database.list(scopeOf(71), read))).toEqual([
+      { mode: 'auto', id: '71' },
+    ]);
+    const write = () => sql`delete from audience.topics`.execute(database.tables());
+    await expect(database.list(scopeOf(71), write)).rejects.toThrow(/read-only/);
+  });
+
   it('knows that no migration is pending', async () => {
     expect(await schemaDifference(database.pool)).toEqual({ pending: [], unknown: [] });
   });

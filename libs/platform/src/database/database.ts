@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import type { CompiledQuery, Kysely, RawBuilder } from 'kysely';
+import { type CompiledQuery, Kysely, type RawBuilder } from 'kysely';
 import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
 import { postgresWakeLine } from '../wakes/postgres-wake-line.js';
@@ -43,15 +43,18 @@ interface OpenTransaction {
   tables?: Sql;
 }
 
+export interface ReadOptions {
+  /** On connections apart: a page far down a list may take as long as hundreds of look-ups. */
+  readonly isList?: boolean;
+}
+
 /** How a `Database.statement` is run. */
-export interface StatementOptions {
+export interface StatementOptions extends ReadOptions {
   /**
    * False: it resolves when everybody sees what was written; that it outlasts a crash of the server is certain with the next
    * transaction that is waited for, or within a second.
    */
   readonly flushed?: boolean;
-  /** On connections apart: a page far down a list may take as long as hundreds of look-ups. */
-  readonly isList?: boolean;
 }
 
 const LOOK_UP_CONNECTIONS = 2;
@@ -78,7 +81,8 @@ export class Database {
   private constructor(
     orm: MikroORM,
     readonly pool: pg.Pool,
-    private readonly single: Readonly<Record<'lookUps' | 'lists', SingleStatements>>,
+    private readonly lookUps: SingleStatements,
+    private readonly lists: { readonly single: SingleStatements; readonly sql: Sql },
     private readonly options: DatabaseOptions,
     /** Whoever is told of it decides when that begins. */
     readonly outage: Outage,
@@ -110,11 +114,13 @@ export class Database {
       ensureDatabase: false,
       allowGlobalContext: false,
     });
-    const single = {
-      lookUps: new SingleStatements(poolOf(options, LOOK_UP_CONNECTIONS, GENERIC_PLANS)),
-      lists: new SingleStatements(poolOf(options, LIST_CONNECTIONS, GENERIC_PLANS)),
+    const lookUps = new SingleStatements(poolOf(options, LOOK_UP_CONNECTIONS, GENERIC_PLANS));
+    const ofLists = poolOf(options, LIST_CONNECTIONS, GENERIC_PLANS);
+    const lists = {
+      single: new SingleStatements(ofLists),
+      sql: new Kysely<unknown>({ dialect: new ScopedPostgresDialect(ofLists) }),
     };
-    const database = new Database(orm, pool, single, options, outage);
+    const database = new Database(orm, pool, lookUps, lists, options, outage);
     // The replica is no part of the outage: without it the primary answers.
     if (options.readUrl !== undefined) await database.#follow({ ...given, url: options.readUrl });
     return database;
@@ -134,7 +140,11 @@ export class Database {
    * Runs `work`, which only reads, by `tables`, and may be run twice: on the read replica when that has all that any process had
    * committed when this was called, else on the primary. Within an open transaction it may see what that one has written, or not.
    */
-  async lateRead<T>(scope: ProjectScope, work: () => Promise<T>): Promise<T> {
+  async lateRead<T>(
+    scope: ProjectScope,
+    work: () => Promise<T>,
+    { isList = false }: ReadOptions = {},
+  ): Promise<T> {
     const open = this.#openOf(scope);
     if (open !== undefined && open.em === undefined) return work();
     const settings = `${READ_ONLY}; ${this.#settingsOf(scope)}`;
@@ -145,9 +155,23 @@ export class Database {
       const answer = await this.#replica.read(settings, read);
       if (answer !== null) return answer.value;
     }
+    const primary = isList ? this.lists.sql : this.unscoped;
     if (open === undefined)
-      return transactionPreamble.run(settings, () => this.unscoped.transaction().execute(read));
+      return transactionPreamble.run(settings, () => primary.transaction().execute(read));
     return readOnlyWithin(open.sql, read);
+  }
+
+  /**
+   * Runs `work`, which reads a page of a list by `tables`, on the connections of lists: planned for any values, and not waited for by those who
+   * look up one row.
+   */
+  list<T>(scope: ProjectScope, work: () => Promise<T>): Promise<T> {
+    if (this.#openOf(scope) !== undefined) return work();
+    return transactionPreamble.run(`${READ_ONLY}; ${this.#settingsOf(scope)}`, () =>
+      this.lists.sql
+        .transaction()
+        .execute((transaction) => this.#current.run({ sql: transaction, scope, wakes: [] }, work)),
+    );
   }
 
   /** What answers `lateRead`, where it is set. */
@@ -218,7 +242,7 @@ export class Database {
     this.#refuseForeignSessions();
     const settings = `${this.#settingsOf(scope)}; set local synchronous_commit = ${flushed ? 'on' : 'off'}`;
     const { sql, parameters } = this.#compiled(statement);
-    return (isList ? this.single.lists : this.single.lookUps).run<Row>(settings, sql, parameters);
+    return (isList ? this.lists.single : this.lookUps).run<Row>(settings, sql, parameters);
   }
 
   /** See `onOwnConnection`. */
@@ -275,7 +299,7 @@ export class Database {
     await this.#orm.close(true);
     // The ORM ends the pool only when it has used it.
     if (!this.pool.ended) await this.pool.end();
-    await Promise.all([this.single.lookUps.close(), this.single.lists.close(), this.#replica?.close()]);
+    await Promise.all([this.lookUps.close(), this.lists.single.close(), this.#replica?.close()]);
   }
 
   #open(): OpenTransaction {

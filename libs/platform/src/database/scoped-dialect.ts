@@ -3,9 +3,16 @@ import type pg from 'pg';
 import {
   CompiledQuery,
   type DatabaseConnection,
+  type LimitNode,
+  type OffsetNode,
+  type OperationNode,
   PostgresDialect,
   PostgresDriver,
+  PostgresQueryCompiler,
+  type QueryCompiler,
+  type RawNode,
   type TransactionSettings,
+  ValueNode,
 } from 'kysely';
 
 /** What a transaction sets before its first statement, sent together with BEGIN. */
@@ -73,10 +80,55 @@ class ScopedDriver extends PostgresDriver {
   }
 }
 
+const LIMIT = /\blimit $/i;
+const OFFSET = /\boffset $/i;
+
+/**
+ * Writes limits, and offsets of nothing, as literals. A plan for any values takes an unknown limit, or one behind an unknown offset, for a
+ * tenth of all rows, and reads all of them for what it joins with them. What has a limit that is seldom the same twice, and is prepared, computes it:
+ * `limit least(…)`.
+ */
+class LiteralLimits extends PostgresQueryCompiler {
+  protected override visitRaw({ sqlFragments, parameters }: RawNode): void {
+    for (const [index, fragment] of sqlFragments.entries()) {
+      this.append(fragment);
+      const value = parameters[index];
+      if (value === undefined) continue;
+      if (LIMIT.test(fragment)) this.#visitLimit(value);
+      else if (OFFSET.test(fragment)) this.#visitOffset(value);
+      else this.visitNode(value);
+    }
+  }
+
+  protected override visitLimit({ limit }: LimitNode): void {
+    this.append('limit ');
+    this.#visitLimit(limit);
+  }
+
+  protected override visitOffset({ offset }: OffsetNode): void {
+    this.append('offset ');
+    this.#visitOffset(offset);
+  }
+
+  #visitLimit(node: OperationNode): void {
+    if (ValueNode.is(node) && Number.isSafeInteger(node.value)) this.appendImmediateValue(node.value);
+    else this.visitNode(node);
+  }
+
+  #visitOffset(node: OperationNode): void {
+    if (ValueNode.is(node) && node.value === 0) this.appendImmediateValue(0);
+    else this.visitNode(node);
+  }
+}
+
 /** PostgreSQL, where BEGIN and the settings of row-level security travel in one round trip. */
 export class ScopedPostgresDialect extends PostgresDialect {
   constructor(private readonly pool: pg.Pool) {
     super({ pool });
+  }
+
+  override createQueryCompiler(): QueryCompiler {
+    return new LiteralLimits();
   }
 
   override createDriver(): PostgresDriver {

@@ -46,6 +46,12 @@ export interface ClaimedSingle {
  */
 export const isSending = sql`(c.status = 'SENDING') is true`;
 
+/** A limit that is another one each time, and would be another text to prepare as a literal. */
+const varied = (limit: number): RawBuilder<number> => sql<number>`least(${limit}::bigint, ${MOST})`;
+
+/** No batch has more: it tells the planner, who does not know a batch's own limit. */
+const MOST = 1_000;
+
 // Of what is open: due, and nobody's, which is never tried, waiting for a later try, or left by a sender that died.
 const due = sql`
   d.next_attempt_at <= ${present}
@@ -81,7 +87,7 @@ const claim = (
   due as materialized (
     select due.id, due.queued_on, coalesce(${isInDoubt('due', sql`present.epoch`)}, false) as in_doubt,
       due.possible_duplicate, present.epoch, ${present} as claimed_at
-    from (${candidates}) due cross join present
+    from (select * from (${candidates}) candidate limit ${MOST}) due cross join present
   ),
   claimed as (
     update messaging.deliveries d set state = 'CLAIMED', ${leasedTo(leaseToken, LEASE_MS)},
@@ -144,7 +150,7 @@ export class DeliveryClaimsQuery {
           select 1 from messaging.campaigns c
           where c.id = ${id} and c.environment_id = d.environment_id and ${isSending} and c.usage_period is not distinct from ${usagePeriod}::timestamptz
         )
-      order by d.next_attempt_at, d.id limit ${limit} for update skip locked
+      order by d.next_attempt_at, d.id limit ${varied(limit)} for update skip locked
     `;
     return this.database.transaction(scope, async () => {
       await walkFromFront(this.database);
@@ -188,7 +194,7 @@ export class DeliveryClaimsQuery {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
       where d.environment_id = ${environmentOf(scope)} and d.single_ended_at is null and ${ofKinds(kinds)} and ${due}
-      order by d.next_attempt_at, d.id limit ${limit} for update skip locked
+      order by d.next_attempt_at, d.id limit ${varied(limit)} for update skip locked
     `;
     const { rows } = await sql<ClaimedDelivery>`
       ${prepared} with ${claim(scope, candidates, leaseToken, { inEpoch: false })} select * from claimed
@@ -205,7 +211,7 @@ export class DeliveryClaimsQuery {
         select ${SCOPE} from messaging.deliveries d join ${environmentScopes} e on e.environment_id = d.environment_id
         where d.single_ended_at is null and ${ofKinds(kinds)} and ${due} and ${byOwner(owner, sql`d.environment_id`, sql`d.kind`)}
           and e.environment = ${owner.environment}
-        order by d.next_attempt_at, d.id limit ${limit}
+        order by d.next_attempt_at, d.id limit ${varied(limit)}
       `,
     );
     return [...new Map(rows.map((row) => [row.environmentId, scopeOf(row)])).values()];

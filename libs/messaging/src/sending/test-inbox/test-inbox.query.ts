@@ -38,7 +38,7 @@ export class TestInboxQuery {
     { toKey, kind }: TestInboxFilter,
   ): Promise<Page<TestInboxMessage>> {
     refuseLive(scope);
-    return this.database.transaction(scope, async () => {
+    return this.database.list(scope, async () => {
       const messages = this.database
         .tables<MessagingTables>()
         .selectFrom('messaging.test_inbox_messages')
