@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { offsetOf, type PageRequest, type ProjectScope } from '#kernel';
-import { environmentOf, limitOf, ListOrder, neverJoined, totalOf } from '#platform';
+import { environmentOf, limitOf, ListOrder, neverJoined, NEWEST_FIRST, totalOf } from '#platform';
 import {
   changedCount,
   createdCount,
@@ -23,6 +23,8 @@ export interface SubscriberFilter {
   readonly updatedAfter?: Date | undefined;
 }
 
+/** Of those changed since a time, the most to sort. */
+const SORTED = 5_000;
 /** Up to this offset a page is read from the beginning of the list. */
 const NEAR = 2_000;
 
@@ -35,15 +37,41 @@ export function listed(
   filter: SubscriberFilter,
   request: PageRequest,
 ): RawBuilder<unknown> {
-  const q = normalizedName(filter.q ?? '');
-  if (q === '') {
-    return sql`n as materialized (select ${totalOf(request, total(scope, filter))} as total), p as (${walk(scope, filter, request)})`;
+  if (q !== '') {
+    if (isSearchAlone(filter)) return searched(scope, q, request);
+    return sql`
+      f as materialized (${among(everyoneFound(scope, q, request), scope, filter)}),
+      n as materialized (select ${totalOf(request, sql`(select count(*) from f)`)} as total),
+      p as (select id from f order by created_at desc, id desc ${limitOf(request)})
+    `;
   }
-  if (isSearchAlone(filter)) return searched(scope, q, request);
+  if (updatedAfter !== undefined) return changed(scope, filter, request, updatedAfter);
+  return sql`n as materialized (select ${totalOf(request, total(scope, filter))} as total), p as (${walk(scope, filter, request)})`;
+}
+
+/** Those changed since a time: few are sorted, many are soon met on a walk in the order of the list. */
+function changed(
+  scope: ProjectScope,
+  filter: SubscriberFilter,
+  request: PageRequest,
+  updatedAfter: Date,
+): RawBuilder<unknown> {
+  const areFew = sql`(select count(*) <= ${SORTED} from changed)`;
+  const sorted = { ...filter, updatedAfter: undefined };
   return sql`
-    f as materialized (${found(scope, filter, q, request)}),
-    n as materialized (select ${totalOf(request, sql`(select count(*) from f)`)} as total),
-    p as (select id from f order by created_at desc, id desc ${limitOf(request)})
+    changed as materialized (
+      select b.id, b.created_at from audience.subscribers b
+      where b.environment_id = ${scope.environmentId} and b.updated_at > ${updatedAfter} limit ${SORTED + 1}
+    ),
+    f as materialized (${among(sql`select * from changed where ${areFew}`, scope, sorted)}),
+    n as materialized (
+      select ${totalOf(request, sql`case when ${areFew} then (select count(*) from f) else ${total(scope, filter)} end`)} as total
+    ),
+    p as (
+      (select id from f where ${areFew} and ${NEWEST_FIRST.isBehind(request)} order by ${NEWEST_FIRST.by} ${limitOf(request)})
+      union all
+      (select id from (${walk(scope, filter, request)}) w where not ${areFew})
+    )
   `;
 }
 
@@ -79,7 +107,7 @@ function walk(scope: ProjectScope, filter: SubscriberFilter, request: PageReques
   const forward = sql`and ${order.isBehind(request)} order by ${order.by} ${limitOf(request)}`;
   if (before <= NEAR) return sql`select ${id} as id from ${rows} ${forward}`;
   const after = sql`n.total - ${before + size}`;
-  // The outer LIMIT is for the planner only, which estimates a computed LIMIT as a tenth of the list.
+  // The outer LIMIT is for the planner only, which takes a computed one for a tenth of the list.
   return sql`
     select id from (
       (select ${id} as id from ${rows} and ${before} <= (select ${after} from n) ${forward})
@@ -145,20 +173,19 @@ function topicId(scope: ProjectScope, topicKey: string): RawBuilder<unknown> {
 }
 
 /**
- * The matches of `q` that meet the other conditions; reads rows only for conditions on them. An OFFSET keeps the planner
- * from joining, so that each match is looked up: a join compared the matches with everybody in the topic.
+ * Those of `people`, by `id` and `created_at`, who meet the other conditions; reads rows only for conditions on them. An OFFSET keeps
+ * the planner from joining, so that each is looked up: a join compared them with everybody in the topic.
  */
-function found(
+function among(
+  people: RawBuilder<unknown>,
   scope: ProjectScope,
   filter: SubscriberFilter,
-  q: string,
-  request: PageRequest,
 ): RawBuilder<unknown> {
   const { status, topicKey, updatedAfter } = filter;
   const ofRow = status !== undefined || updatedAfter !== undefined;
   return sql`
     select f.id, f.created_at
-    from (${everyoneFound(scope, q, request)}) f
+    from (${people}) f
     ${
       ofRow
         ? sql`cross join lateral (select b.status, b.updated_at from audience.subscribers b
