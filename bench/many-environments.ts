@@ -4,7 +4,7 @@ import { createProject } from '#testing/fixtures';
 import { startSystemOn } from '#testing/system';
 import { makePartitions, type Query } from './support/audience-data.js';
 import { startBenchServer } from './support/bench-server.js';
-import { fillEnvironment, type FilledEnvironment } from './support/environment-data.js';
+import { fillEnvironment, type FilledEnvironment } from '#testing/filled-environment';
 import { median, spread } from './support/figures.js';
 import { startSinkProcess } from './support/sink-process.js';
 

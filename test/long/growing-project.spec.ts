@@ -4,7 +4,7 @@ import type { TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { startProgram } from '#testing/program';
 import { type RunningSystem, SECRETS, startSystemOn, type SystemProject } from '#testing/system';
-import { WatchedPostgres, type WatchedStatement } from '#testing/watched-postgres';
+import { muchReadBy, WatchedPostgres, type WatchedStatement } from '#testing/watched-postgres';
 import { ProjectLife } from './growing-project.fixture.js';
 import type { Step } from './project-requests.fixture.js';
 
@@ -48,6 +48,8 @@ interface Kind {
   readonly during: Set<string>;
   rows: number;
   most: number;
+  /** What read it, in the plan of the one that touched the most. */
+  readers: string;
   /** Of each: the rows that it touched for one that it gave or wrote. */
   readonly ofOne: number[];
 }
@@ -89,18 +91,21 @@ describe('a project that grows quickly', () => {
     for await (const statement of postgres.statements()) {
       if (!isMeant(statement)) continue;
       const { text, at, rows } = statement;
-      const kind = found.get(text) ?? { text, during: new Set(), rows: 0, most: 0, ofOne: [] };
+      const kind = found.get(text) ?? { text, during: new Set(), rows: 0, most: 0, readers: '', ofOne: [] };
       kind.during.add(steps.findLast(({ from }) => from <= at)?.name ?? '');
       kind.rows += rows;
-      kind.most = Math.max(kind.most, rows);
+      if (rows > kind.most) {
+        kind.most = rows;
+        kind.readers = muchReadBy(statement, PEOPLE / 2);
+      }
       kind.ofOne.push(rows / Math.max(1, Number(statement.plan['Actual Rows']), writtenBy(statement.plan)));
       found.set(text, kind);
     }
     return [...found.values()];
   }
 
-  const described = ({ text, during, ofOne, rows, most }: Kind): string =>
-    `${Math.round(most)} rows at most, ${Math.round(rows)} for ${ofOne.length}, during ${[...during].slice(0, 3).join(', ')}: ${text}`;
+  const described = ({ text, during, ofOne, rows, most, readers }: Kind): string =>
+    `${Math.round(most)} rows at most (${readers}), ${Math.round(rows)} for ${ofOne.length}, during ${[...during].slice(0, 3).join(', ')}: ${text}`;
 
   /** Lets it do everything with many people, and answers with what read too much. */
   async function grown({ life }: Life): Promise<string[]> {

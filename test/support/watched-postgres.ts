@@ -20,6 +20,8 @@ export interface WatchedStatement {
   /** As PostgreSQL shows them: `$1 = '7', $2 = …`. */
   readonly parameters: string;
   readonly rows: number;
+  /** Pages that were read, from wherever they came, as often as they were. */
+  readonly pages: number;
   readonly plan: PlanNode;
 }
 
@@ -47,6 +49,7 @@ const SETTINGS = {
   shared_preload_libraries: 'auto_explain',
   'auto_explain.log_analyze': 'on',
   'auto_explain.log_timing': 'off',
+  'auto_explain.log_buffers': 'on',
   'auto_explain.log_nested_statements': 'on',
   'auto_explain.log_format': 'json',
   'auto_explain.log_parameter_max_length': '50',
@@ -121,9 +124,23 @@ function statementOf(line: string): WatchedStatement | null {
     text: String(told['Query Text']),
     parameters: typeof told['Query Parameters'] === 'string' ? told['Query Parameters'] : '',
     rows: rowsOf(told.Plan),
+    pages: Number(told.Plan['Shared Hit Blocks'] ?? 0) + Number(told.Plan['Shared Read Blocks'] ?? 0),
     plan: told.Plan,
   };
 }
+
+/** The parts of a plan that gave more than so many rows, and how many. */
+export function muchReadBy({ plan }: WatchedStatement, rows: number): string {
+  return nodesOf(plan)
+    .map((node) => ({ node, given: Number(node['Actual Rows']) * Number(node['Actual Loops']) }))
+    .filter(({ given }) => given > rows)
+    .map(({ node, given }) =>
+      [node['Node Type'], node['Index Name'] ?? node['Relation Name'] ?? '', Math.round(given)].join(' '),
+    )
+    .join(', ');
+}
+
+const nodesOf = (node: PlanNode): readonly PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
 /** Of the node and all below it: the rows that each gave and those that it threw away, for all its loops. */
 function rowsOf(node: PlanNode): number {

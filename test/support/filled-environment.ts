@@ -1,5 +1,7 @@
 import { newId, type ProjectScope } from '#kernel';
-import type { Query } from './audience-data.js';
+import type { TestDatabase } from './database.js';
+
+type Query = TestDatabase['query'];
 
 /** What an environment was filled with. */
 export interface FilledEnvironment {

@@ -1,0 +1,317 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import type { ApiClient } from '#testing/api-client';
+import type { TestDatabase } from '#testing/database';
+import { startProgram } from '#testing/program';
+import { type RunningSystem, startSystemOn } from '#testing/system';
+import { muchReadBy, WatchedPostgres, type WatchedStatement } from '#testing/watched-postgres';
+import { ProjectLife } from './growing-project.fixture.js';
+import { settle, type SettledProject } from './settled-project.fixture.js';
+
+const PEOPLE = Number(process.env['SETTLED_PEOPLE'] ?? 20_000);
+const ENVIRONMENTS = Number(process.env['SETTLED_ENVIRONMENTS'] ?? 50);
+/** People of each of the environments beside. */
+const FEW = 100;
+const SIZE = 20;
+/** Who come, get mail and leave in one that has many. */
+const NEWCOMERS = 120;
+/** So often that a prepared statement has a plan for any values. */
+const TIMES = 6;
+const HOUR_MS = 3_600_000;
+
+/** What a statement may touch whatever it returns: rows of its project, its key, counters. */
+const ROWS = 5_000;
+const PAGES = 600;
+/** For each row that it returns, in all nodes of its plan together. */
+const ROWS_EACH = 25;
+const PAGES_EACH = 15;
+/** For each row that is passed over before the page, or counted. */
+const ROWS_PASSED = 4;
+const PAGES_PASSED = 4;
+/** For each person of whom rules are asked. */
+const ROWS_OF_RULES = 15;
+
+interface List {
+  readonly path: string;
+  /** Its total is counted by reading who matches, in an index. */
+  readonly isCounted?: true;
+  /** Everybody found is read for each page. */
+  readonly isSearch?: true;
+}
+
+/** Every list with each of its filters. */
+function listsOf(settled: SettledProject): readonly List[] {
+  const { topicKey, campaignKey, segmentId, importId, automationId } = settled;
+  const [ago, soon] = [-3, 1].map((hours) =>
+    encodeURIComponent(new Date(Date.now() + hours * HOUR_MS).toISOString()),
+  );
+  return [
+    { path: '/subscribers' },
+    { path: '/subscribers?status=ACTIVE' },
+    { path: '/subscribers?status=UNSUBSCRIBED' },
+    { path: `/subscribers?topicKey=${topicKey}` },
+    { path: `/subscribers?topicKey=${topicKey}&status=ACTIVE` },
+    { path: '/subscribers?q=person.77', isSearch: true },
+    { path: '/subscribers?q=ada', isSearch: true },
+    { path: `/subscribers?q=person.77&status=ACTIVE&topicKey=${topicKey}`, isSearch: true },
+    { path: `/subscribers?createdAfter=${ago}`, isCounted: true },
+    { path: `/subscribers?createdBefore=${ago}`, isCounted: true },
+    { path: `/subscribers?createdBefore=${ago}&status=ACTIVE`, isCounted: true },
+    { path: `/subscribers?createdAfter=${ago}&topicKey=${topicKey}`, isCounted: true },
+    { path: `/subscribers?updatedAfter=${ago}`, isSearch: true },
+    { path: `/subscribers?updatedAfter=${soon}` },
+    { path: `/subscribers?updatedAfter=${ago}&status=ACTIVE`, isSearch: true },
+    { path: `/subscribers?updatedAfter=${soon}&status=ACTIVE` },
+    { path: `/subscribers?updatedAfter=${soon}&topicKey=${topicKey}` },
+    { path: `/subscribers?createdAfter=${soon}` },
+    { path: `/subscribers?createdAfter=${ago}&createdBefore=${soon}&topicKey=${topicKey}`, isCounted: true },
+    { path: '/topics', isCounted: true },
+    { path: '/topics?status=ACTIVE', isCounted: true },
+    { path: '/segments', isCounted: true },
+    { path: `/segments/${segmentId}/members` },
+    { path: '/suppressions' },
+    { path: '/suppressions?reason=HARD_BOUNCE' },
+    { path: `/subscriber-imports/${importId}/errors`, isCounted: true },
+    { path: '/campaigns', isCounted: true },
+    { path: '/campaigns?status=DRAFT', isCounted: true },
+    { path: `/campaigns?topicKey=${topicKey}`, isCounted: true },
+    { path: `/campaigns/${campaignKey}/deliveries`, isCounted: true },
+    { path: `/campaigns/${campaignKey}/deliveries?status=SENT` },
+    { path: `/campaigns/${campaignKey}/deliveries?status=FAILED`, isCounted: true },
+    { path: `/campaigns/${campaignKey}/deliveries?status=PENDING`, isCounted: true },
+    { path: '/automations', isCounted: true },
+    { path: '/automations?status=PAUSED', isCounted: true },
+    { path: `/automations/${automationId}/executions` },
+    { path: '/test-inbox/messages', isCounted: true },
+    { path: '/test-inbox/messages?kind=CAMPAIGN', isCounted: true },
+    { path: '/test-inbox/messages?kind=OPT_IN' },
+    { path: '/test-inbox/messages?to=person.7@example.com' },
+    { path: '/relays', isCounted: true },
+    { path: '/billing/invoices', isCounted: true },
+    { path: '/credits/transactions' },
+  ];
+}
+
+const PAGING = ['page', 'size', 'after'];
+
+interface ApiDocument {
+  readonly paths: Readonly<
+    Record<
+      string,
+      { readonly get?: { readonly parameters?: readonly { readonly in: string; readonly name: string }[] } }
+    >
+  >;
+}
+
+/** A request, and what its statements may pass over or count. */
+interface Step {
+  readonly name: string;
+  readonly from: Date;
+  readonly passed: number;
+}
+
+interface Member {
+  readonly environmentId: number;
+  readonly client: ApiClient;
+  readonly settled: SettledProject;
+}
+
+describe('lists of a project whose statistics are settled', () => {
+  let postgres: WatchedPostgres;
+  let database: TestDatabase;
+  let system: RunningSystem;
+  const steps: Step[] = [];
+  let first: Member;
+
+  beforeAll(async () => {
+    postgres = await WatchedPostgres.open();
+    database = postgres.database();
+    system = await startSystemOn(database);
+  });
+
+  afterAll(async () => {
+    await system?.worker.stop();
+    await system?.api.stop();
+    await database?.drop();
+    await postgres?.close();
+  });
+
+  async function member(people: number): Promise<Member> {
+    const project = await system.project('LISTS');
+    const settled = await settle(database, project.test, people);
+    return { environmentId: project.test.environmentId, client: await project.client('TEST'), settled };
+  }
+
+  /** Lets a fresh api plan all anew: plans may be ten seconds old, in which no test should wait. */
+  async function renewPlans(): Promise<void> {
+    await system.api.stop();
+    const api = await startProgram('api', { ...system.variables, PORT: String(system.api.port) });
+    system = { ...system, api };
+  }
+
+  async function ask(client: ApiClient, state: string, path: string, passed: (total: number) => number) {
+    const known = steps.length;
+    steps.push({ name: `${state}: ${path}`, from: new Date(), passed: 0 });
+    const answer = await client.get(path);
+    expect([path, answer.status]).toEqual([path, 200]);
+    const total = answer.at<number>('pagination', 'totalElements');
+    steps[known] = { ...steps[known]!, passed: passed(total) };
+    return answer;
+  }
+
+  /** The first page again and again, then one in the middle, the last one, and one behind a cursor. */
+  async function read(client: ApiClient, state: string, { path, isCounted, isSearch }: List): Promise<void> {
+    const at = (rest: string) => `${path}${path.includes('?') ? '&' : '?'}size=${SIZE}${rest}`;
+    const counted = (total: number) => (isCounted || isSearch ? total : 0);
+    let answer = await ask(client, state, at(''), counted);
+    for (let time = 1; time < TIMES; time += 1) answer = await ask(client, state, at(''), counted);
+    const pages = answer.at<number>('pagination', 'totalPages');
+    for (const page of new Set([Math.floor(pages / 2), Math.max(0, pages - 1)]))
+      await ask(client, state, at(`&page=${page}`), (total) => page * SIZE + counted(total));
+    const walk = await ask(client, state, at('&after='), counted);
+    const next = walk.at<string | null>('pagination', 'next');
+    if (next !== null) await ask(client, state, at(`&after=${next}`), (total) => (isSearch ? total : 0));
+  }
+
+  async function readAll({ client, settled }: Member, state: string): Promise<void> {
+    await postgres.watch(database, true);
+    for (const list of listsOf(settled)) await read(client, state, list);
+    await postgres.watch(database, false);
+  }
+
+  /** Statements that touched more than they may, the worst of each text. */
+  async function excessive(from: Date, program = /^mailwright-/): Promise<string[]> {
+    const found = new Map<string, { readonly by: number; readonly said: string }>();
+    for await (const statement of postgres.statements()) {
+      if (statement.at <= from || !program.test(statement.program)) continue;
+      const step = steps.findLast((each) => each.from <= statement.at);
+      if (step === undefined) continue;
+      if (asksEverybody(statement)) continue;
+      const by = excessOf(statement, step);
+      if (by > 1 && by > (found.get(statement.text)?.by ?? 0))
+        found.set(statement.text, { by, said: described(statement, step) });
+    }
+    return [...found.values()].toSorted((a, b) => b.by - a.by).map(({ said }) => said);
+  }
+
+  /** Rules of the large project, which the worker asks while something else is done. */
+  const asksEverybody = ({ text, program, parameters, rows }: WatchedStatement): boolean =>
+    program === 'mailwright-worker' &&
+    rows < PEOPLE * ROWS_OF_RULES &&
+    /audience\.scoped_subscribers/.test(text) &&
+    new RegExp(`= '${first.environmentId}'(?:,|$)`).test(parameters);
+
+  /** What an owner does with a project, among all that it has. */
+  async function live({ client }: Member, state: string, people: number): Promise<void> {
+    const life = new ProjectLife(client, (name, work) => {
+      steps.push({ name: `${state}: ${name}`, from: new Date(), passed: 3 * (people + NEWCOMERS) });
+      return work();
+    });
+    await postgres.watch(database, true);
+    await life.begin();
+    await life.year(NEWCOMERS);
+    await postgres.watch(database, false);
+  }
+
+  it('are all that the API has, each with all of its filters', () => {
+    const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as ApiDocument;
+    const asked = new Map<string, Set<string>>();
+    const ids = { topicKey: 'T', campaignKey: 'C', segmentId: 'S', importId: 'I', automationId: 'A' };
+    for (const { path } of listsOf(ids)) {
+      const { pathname, searchParams } = new URL(path, 'http://api');
+      const route = pathname.replaceAll(/\/[A-Z](?=\/)/g, '/{}');
+      asked.set(route, new Set([...(asked.get(route) ?? []), ...searchParams.keys()]));
+    }
+    const had = Object.entries(paths).flatMap(([path, { get }]) => {
+      const names = (get?.parameters ?? []).filter((each) => each.in === 'query').map(({ name }) => name);
+      const filters = names.filter((name) => !PAGING.includes(name)).toSorted();
+      const route = path.replace('/api/v1', '').replaceAll(/\{\w+\}/g, '{}');
+      return names.includes('page') ? [{ route, filters }] : [];
+    });
+    for (const { route, filters } of had)
+      expect({ route, filters: [...(asked.get(route) ?? [])].toSorted() }).toEqual({ route, filters });
+  });
+
+  it(
+    'read little while it is empty, and before the first statistics',
+    async () => {
+      const from = new Date();
+      await readAll(await member(0), 'empty');
+      first = await member(PEOPLE);
+      await renewPlans();
+      await readAll(first, 'filled');
+      expect(await excessive(from, /api/)).toEqual([]);
+    },
+    HOUR_MS,
+  );
+
+  it(
+    'read a few rows for each that they return, alone in its installation',
+    async () => {
+      await database.query('vacuum (analyze)');
+      const from = new Date();
+      await readAll(first, 'alone');
+      expect(await excessive(from, /api/)).toEqual([]);
+    },
+    HOUR_MS,
+  );
+
+  it(
+    'are not the only ones: all else that is done in it does, too',
+    async () => {
+      const from = new Date();
+      await live(first, 'alone', PEOPLE);
+      expect(await excessive(from)).toEqual([]);
+    },
+    HOUR_MS,
+  );
+
+  it(
+    'read as few beside another one of its size',
+    async () => {
+      const second = await member(PEOPLE);
+      const from = new Date();
+      await readAll(second, 'one of two, not analysed');
+      await database.query('vacuum (analyze)');
+      await readAll(second, 'one of two');
+      expect(await excessive(from, /api/)).toEqual([]);
+    },
+    HOUR_MS,
+  );
+
+  it(
+    'read as few beside many small ones, and those do as well',
+    async () => {
+      const small = await Promise.all(Array.from({ length: ENVIRONMENTS }, () => member(FEW)));
+      await database.query('vacuum (analyze)');
+      const from = new Date();
+      await readAll(first, 'large among many');
+      await readAll(small[0]!, 'small among many');
+      await live(small[1]!, 'small among many', FEW);
+      expect(await excessive(from)).toEqual([]);
+    },
+    HOUR_MS,
+  );
+});
+
+/** How many times more than it may a statement touched. What is written has indexes, triggers and their plans: no pages are counted. */
+function excessOf({ rows, pages, plan, program, text }: WatchedStatement, { passed }: Step): number {
+  const given = Math.max(Number(plan['Actual Rows']), writtenBy(plan));
+  const isRead =
+    program === 'mailwright-api' && writtenBy(plan) === 0 && !/^select [a-z_.*]+ from access\./.test(text);
+  return Math.max(
+    rows / (ROWS + ROWS_EACH * given + ROWS_PASSED * passed),
+    isRead ? pages / (PAGES + PAGES_EACH * given + PAGES_PASSED * passed) : 0,
+  );
+}
+
+/** The most rows that one of its parts wrote. */
+function writtenBy(node: WatchedStatement['plan']): number {
+  const own = node['Node Type'] === 'ModifyTable' ? Number(node['Actual Rows']) : 0;
+  return Math.max(own, ...(node.Plans ?? []).map(writtenBy));
+}
+
+function described(statement: WatchedStatement, { name, passed }: Step): string {
+  const { rows, pages, plan, text } = statement;
+  return `${name}: ${Math.round(rows)} rows (${muchReadBy(statement, ROWS / 10)}), ${pages} pages for ${String(plan['Actual Rows'])}, past ${passed}: ${text}`;
+}
