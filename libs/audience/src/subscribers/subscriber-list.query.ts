@@ -37,6 +37,8 @@ export function listed(
   filter: SubscriberFilter,
   request: PageRequest,
 ): RawBuilder<unknown> {
+  const q = normalizedName(filter.q ?? '');
+  const { updatedAfter } = filter;
   if (q !== '') {
     if (isSearchAlone(filter)) return searched(scope, q, request);
     return sql`
