@@ -165,8 +165,9 @@ export class Database {
    * Runs `work`, which reads a page of a list by `tables`, on the connections of lists: planned for any values, and not waited for by those who
    * look up one row.
    */
-  list<T>(scope: ProjectScope, work: () => Promise<T>): Promise<T> {
+  async list<T>(scope: ProjectScope, work: () => Promise<T>): Promise<T> {
     if (this.#openOf(scope) !== undefined) return work();
+    this.#refuseForeignSessions();
     return transactionPreamble.run(`${READ_ONLY}; ${this.#settingsOf(scope)}`, () =>
       this.lists.sql
         .transaction()
