@@ -37,12 +37,13 @@ export function timelineFigure(view: PageView, timeline: Timeline, isTracked: bo
 function panelFigure(view: PageView, { id, title, series }: Panel, timeline: Timeline): Html {
   const { interval, points } = timeline;
   const { wording } = view;
-  const most = Math.max(1, ...points.flatMap((point) => series.map((name) => point[name])));
+  const most = Math.max(0, ...points.flatMap((point) => series.map((name) => point[name])));
+  const full = Math.max(1, most);
   const [first, last] = [points[0]?.timestamp, points.length > 1 ? points.at(-1)?.timestamp : undefined];
   return html`<figure class="chart">
     <figcaption>
       ${series.length === 1 ? html`<span class="key ${series[0] ?? ''}">${say(view, title)}</span>` : series.map((name) => html`<span class="key ${name}">${say(view, WORDS[name])}</span>`)}
-      <span class="most">${say(view, `report.most.${interval}`, { count: countText(most, wording) })}</span>
+      ${most === 0 ? null : html`<span class="most">${say(view, `report.most.${interval}`, { count: countText(most, wording) })}</span>`}
     </figcaption>
     <svg
       viewBox="0 0 ${WIDTH} ${HEIGHT}"
@@ -53,7 +54,7 @@ function panelFigure(view: PageView, { id, title, series }: Panel, timeline: Tim
       <title id="${id}-title">${say(view, title)}</title>
       <desc id="${id}-desc">${series.map((name) => html`${descriptionOf(view, name, timeline)} `)}</desc>
       <path class="grid" d="M0 0.5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}" />
-      ${points.length > MOST_BARS ? series.map((name) => seriesPaths(name, points, most)) : bars(series, points, most)}
+      ${points.length > MOST_BARS ? series.map((name) => seriesPaths(name, points, full)) : bars(series, points, full)}
     </svg>
     <p class="span" aria-hidden="true">
       <span>${momentText(first, interval, wording)}</span>

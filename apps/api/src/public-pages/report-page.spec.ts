@@ -46,6 +46,13 @@ describe('The page of a report', () => {
     expect(textOf({ ...sampleReport, subject })).toContain(` ${shown} `);
   });
 
+  it('says no most of what nobody did', () => {
+    const points = sampleReport.timeline.points.map((point) => ({ ...point, opened: 0, clicked: 0 }));
+    const text = textOf({ ...sampleReport, timeline: { ...sampleReport.timeline, points } });
+    expect(text.match(/most in one \w+: [\d,]+/g)).toHaveLength(1);
+    expect(text).toContain('Opened: none. Clicked: none.');
+  });
+
   it('draws few points as slim bars and many as a line', () => {
     const few = (count: number) => {
       const points = sampleReport.timeline.points.slice(0, count);

@@ -213,6 +213,12 @@ describe('The built-in analyst', () => {
       );
     });
 
+    it('no open yet, so shortly after the sending that none can have come: to wait', () => {
+      const just = { counts: countsOf({ totalSent: 40 }), isEarly: true, areOpensDue: false };
+      expect(recommendationOf(just)).toContain('Look at this report again a day after the sending');
+      expect(recommendationOf(just)).not.toContain('spam');
+    });
+
     it('nothing else: how many mails a judgement takes', () => {
       const small = recommendationOf({ counts: countsOf({ totalSent: 100, uniqueOpens: 20 }) });
       expect(small).toContain('100 delivered mails are too few');

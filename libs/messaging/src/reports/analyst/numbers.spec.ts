@@ -52,6 +52,7 @@ const anyFacts: fc.Arbitrary<ReportFacts> = fc
   .record({
     campaign: fc.constant({ name: 'May', subject: 'May' }),
     isEarly: fc.boolean(),
+    areOpensDue: fc.boolean(),
     isTracked: fc.boolean(),
     counts: anyCounts,
     history: fc.array(

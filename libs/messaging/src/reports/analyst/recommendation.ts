@@ -92,10 +92,10 @@ const bestTime: Rule = (facts) => {
   return advise('hour', { from: hour(found.best.hour), share: share(found.best.opens / found.total) });
 };
 
-const unopened: Rule = ({ isTracked, counts }) => {
+const unopened: Rule = ({ isTracked, areOpensDue, counts }) => {
   const { totalDelivered } = ratesOf(counts);
   if (!isTracked || counts.uniqueOpens > 0 || totalDelivered === 0) return null;
-  return advise('unopened', { delivered: count(totalDelivered) });
+  return advise(areOpensDue ? 'unopened' : 'wait', { delivered: count(totalDelivered) });
 };
 
 /**

@@ -34,6 +34,8 @@ export interface ReportFacts {
   readonly isTracked: boolean;
   /** Readers are still opening: the campaigns before it are told as they were at the same age. */
   readonly isEarly: boolean;
+  /** So long after the first mail that somebody would have opened one. */
+  readonly areOpensDue: boolean;
   readonly counts: CampaignCounts;
   /** At most 20, the latest first. */
   readonly history: readonly PastCampaign[];
@@ -53,6 +55,9 @@ export const MOST_COMPARED = 20;
 
 /** From this age on, hardly anybody opens a campaign's mails who has not before. */
 export const GROWN_UP_MS = 72 * 3_600_000;
+
+/** From this age on, it means something that nobody has opened a mail: readers sleep, and work. */
+export const OPENS_DUE_MS = 24 * 3_600_000;
 
 /** A mailbox provider with fewer mails of a campaign is not named: it might be one person's own. */
 export const FEWEST_MAILS_OF_DOMAIN = 25;

@@ -147,6 +147,7 @@ describe('Reports on campaigns', () => {
       campaign: { name: 'Second', subject: 'Hello {{ subscriber.first_name }}' },
       isTracked: true,
       isEarly: true,
+      areOpensDue: false,
       counts: expect.objectContaining({ totalSent: 40, softBounced: 1, uniqueOpens: 30, uniqueClicks: 24 }),
       history: [
         {

@@ -28,6 +28,7 @@ export function factsOf(facts: Partial<ReportFacts>): ReportFacts {
     campaign: { name: 'May', subject: 'News of May' },
     isTracked: true,
     isEarly: false,
+    areOpensDue: true,
     counts: countsOf({}),
     history: [],
     links: [],

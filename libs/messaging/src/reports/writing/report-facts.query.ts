@@ -9,6 +9,7 @@ import { domainFigures } from '../statistics/domain-figures.query.js';
 import { type LinkClicks, linkClicks } from '../statistics/link-clicks.query.js';
 import {
   GROWN_UP_MS,
+  OPENS_DUE_MS,
   type HourFacts,
   MOST_COMPARED,
   MOST_LISTED,
@@ -55,6 +56,7 @@ export class ReportFactsQuery {
         campaign: { name: campaign.name, subject: campaign.subject },
         isTracked,
         isEarly,
+        areOpensDue: ageMs >= OPENS_DUE_MS,
         counts: countsOf(campaign),
         history: isEarly ? await atAge(this.database, scope, past, ageMs) : past.map(pastCampaign),
         links: isTracked ? await links(this.database, scope, campaign) : [],
