@@ -800,6 +800,27 @@ grant delete, insert, select, update on audience.custom_fields to mailwright_sys
 comment on table audience.custom_fields is 'What else a project keeps of its subscribers; the values are in audience.subscribers.custom_fields.';
 comment on column audience.custom_fields.options is '[{"value": …, "label": …}]: json keeps them as they were given, in their order.';
 
+create table audience.erased_addresses (
+  environment_id bigint not null,
+  address_digest bytea not null,
+  left_topics jsonb not null,
+  subscriber_id uuid,
+  erased_at timestamp with time zone not null,
+  constraint erased_addresses_pkey PRIMARY KEY (environment_id, address_digest)
+);
+CREATE INDEX erased_addresses_oldest ON audience.erased_addresses USING btree (erased_at);
+alter table audience.erased_addresses enable row level security;
+alter table audience.erased_addresses force row level security;
+create policy app_rows on audience.erased_addresses for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.erased_addresses for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.erased_addresses for all to mailwright_system using (true) with check (true);
+grant insert, select, update on audience.erased_addresses to mailwright_app;
+grant delete, insert, select, update on audience.erased_addresses to mailwright_system;
+comment on table audience.erased_addresses is 'Addresses of erased subscribers: the topics that they had left, so that no import brings them back, and who has the address now, so that the unsubscribe links in older mails go on working. Removed when neither is needed any more.';
+comment on column audience.erased_addresses.address_digest is 'Keyed (HMAC), so that the table alone tells neither the address nor whether one that is guessed is in it.';
+comment on column audience.erased_addresses.left_topics is 'When each topic was left: {"<topic id>": "2026-11-26T12:00:00Z"}. Emptied when the address has a subscriber again, who gets these consents as UNSUBSCRIBED.';
+comment on column audience.erased_addresses.subscriber_id is 'Who signed up with the address since; null while it is nobody''s.';
+
 create table audience.erased_suppressions (
   environment_id bigint not null,
   address_digest bytea not null,
@@ -920,6 +941,7 @@ create table audience.imports (
   failure_reason text,
   created_at timestamp with time zone not null,
   completed_at timestamp with time zone,
+  resubscribe boolean not null default false,
   constraint imports_pkey PRIMARY KEY (id, environment_id),
   constraint imports_on_conflict_check CHECK ((on_conflict = ANY (ARRAY['UPSERT'::text, 'SKIP'::text]))),
   constraint imports_status_check CHECK ((status = ANY (ARRAY['RECEIVING'::text, 'QUEUED'::text, 'IN_PROGRESS'::text, 'COMPLETED'::text, 'FAILED'::text])))
@@ -938,6 +960,7 @@ comment on column audience.imports.status is 'RECEIVING while the body comes in:
 comment on column audience.imports.proof is 'Of the consent, as the consent ledger keeps it.';
 comment on column audience.imports.columns is 'What the cells of a row are: email, firstName, customFields.plan …; null for a column that is left out.';
 comment on column audience.imports.definitions_digest is 'Of the custom fields that the rows were checked against when they were received.';
+comment on column audience.imports.resubscribe is 'Grants topics again that the address had unsubscribed from.';
 
 create table audience.recorded_triggers (
   id bigint not null generated always as identity,
@@ -1205,6 +1228,33 @@ comment on table audience.trigger_watches is 'Triggers of automations: a topic''
 comment on column audience.trigger_watches.watcher_id is 'The automation''s id.';
 comment on column audience.trigger_watches.subject is 'The id of the topic or segment, or the name of the event.';
 comment on column audience.trigger_watches.is_open is 'False: nothing new is written; what was written stays.';
+
+create table audience.unsubscriptions (
+  environment_id bigint not null,
+  id uuid not null,
+  subscriber_id uuid not null,
+  link_id text not null,
+  consents jsonb not null,
+  revoked_at timestamp with time zone,
+  suppressed_at timestamp with time zone,
+  happened_at timestamp with time zone not null,
+  constraint unsubscriptions_pkey PRIMARY KEY (environment_id, id),
+  constraint unsubscriptions_subscriber_id_environment_id_fkey FOREIGN KEY (subscriber_id, environment_id) REFERENCES audience.subscribers(id, environment_id) ON DELETE CASCADE
+);
+CREATE INDEX unsubscriptions_of_subscriber ON audience.unsubscriptions USING btree (subscriber_id, environment_id);
+CREATE INDEX unsubscriptions_oldest ON audience.unsubscriptions USING btree (happened_at);
+alter table audience.unsubscriptions enable row level security;
+alter table audience.unsubscriptions force row level security;
+create policy app_rows on audience.unsubscriptions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.unsubscriptions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.unsubscriptions for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on audience.unsubscriptions to mailwright_app;
+grant delete, insert, select, update on audience.unsubscriptions to mailwright_system;
+comment on table audience.unsubscriptions is 'What readers unsubscribed from by a link of ours a short time ago, so that a mistake can be undone, once. History is in the consent ledger.';
+comment on column audience.unsubscriptions.link_id is 'What the link is about: a delivery, or the subscriber.';
+comment on column audience.unsubscriptions.consents is 'The consents that it took, as they were before.';
+comment on column audience.unsubscriptions.revoked_at is 'Their revocation, which alone it undoes; null where there were none.';
+comment on column audience.unsubscriptions.suppressed_at is 'When it put the address on the suppression list; null where it did not.';
 
 create view audience.counter_values with (security_invoker=true) as
  SELECT counters.environment_id,
@@ -2878,6 +2928,23 @@ grant update (subscriber_id) on messaging.delivery_events to mailwright_app;
 comment on table messaging.delivery_events is 'What subscribers and their mailboxes did with mails. Partitioned by the month in which it happened.';
 comment on column messaging.delivery_events.url is 'The link of a click; link_number is its place in the set of links.';
 comment on column messaging.delivery_events.agent is 'The kind of program, never the user agent itself.';
+
+create table messaging.erased_mails (
+  environment_id bigint not null,
+  delivery_id uuid not null,
+  address_digest bytea not null,
+  queued_on date not null,
+  constraint erased_mails_pkey PRIMARY KEY (environment_id, delivery_id)
+);
+CREATE INDEX erased_mails_oldest ON messaging.erased_mails USING btree (queued_on);
+alter table messaging.erased_mails enable row level security;
+alter table messaging.erased_mails force row level security;
+create policy app_rows on messaging.erased_mails for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.erased_mails for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.erased_mails for all to mailwright_system using (true) with check (true);
+grant insert, select on messaging.erased_mails to mailwright_app;
+grant delete, insert, select, update on messaging.erased_mails to mailwright_system;
+comment on table messaging.erased_mails is 'To which address a recent mail of an erased subscriber went, by its keyed digest: its unsubscribe link takes off who has the address now. Kept for 60 days after the mail.';
 
 create table messaging.export_parts (
   export_id uuid not null,

@@ -23,6 +23,7 @@ const SLUGS = [
   'pre-send-rejected',
   'schedule-missing',
   'suppressed',
+  'unsubscribed',
   'in-use',
   'idempotency-in-flight',
   'domain-validation',

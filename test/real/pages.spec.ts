@@ -144,9 +144,20 @@ describeWith(['chromium'], 'what readers see in a browser', () => {
     await press(locale, '[name=pause]', 'paused');
     await press(locale, '[name=resume]', 'no longer paused');
     await press(locale, '[name=scope]', 'asked once more');
+    await browser.press('[value=everything]');
+    await look({ locale }, 'everything can be undone');
+    await press(locale, '[name=undo]', 'everything undone');
+    await press(locale, '[name=leave]', 'a topic can be undone');
+    await press(locale, '[name=undo]', 'a topic undone');
     await follow(locale, links.unsubscribe, 'to unsubscribe');
-    await press(locale, 'button', 'unsubscribed from the topic');
-    await press(locale, 'button', 'unsubscribed from everything');
+    expect(await tappedTwice('[value=topics]')).toEqual([]);
+    await look({ locale }, 'unsubscribed from the topic');
+    await press(locale, '[name=undo]', 'the topic undone');
+    await follow(locale, links.unsubscribe, 'to unsubscribe again');
+    await browser.press('[value=topics]');
+    await browser.run(`document.querySelector('main details').open = true`);
+    await look({ locale }, 'unsubscribed, with everything');
+    await press(locale, '[value=everything]', 'unsubscribed from everything');
     await follow(locale, links.preferences, 'preferences of who gets nothing');
   });
 
@@ -164,6 +175,22 @@ describeWith(['chromium'], 'what readers see in a browser', () => {
       expect(await browser.run('document.scrollingElement.scrollWidth')).toBe(width);
     }
   });
+
+  /** What a second tap would press on a phone: all that can be pressed where the button was, once the next page is there. */
+  async function tappedTwice(selector: string): Promise<readonly string[]> {
+    await browser.look({ width: 375, scheme: 'light' });
+    const { top, bottom } = await browser.run<{ top: number; bottom: number }>(
+      `(({ top, bottom }) => ({ top, bottom }))(document.querySelector('${selector}').getBoundingClientRect())`,
+    );
+    await browser.press(selector);
+    return browser.run(`[...document.querySelectorAll('a, button, summary')]
+      .filter((element) => element.checkVisibility({ visibilityProperty: true }))
+      .filter((element) => {
+        const place = element.getBoundingClientRect();
+        return place.top < ${bottom} && place.bottom > ${top};
+      })
+      .map((element) => element.outerHTML)`);
+  }
 
   it('read the report of a small campaign, with bars', async () => {
     const { tenant, key } = await names();

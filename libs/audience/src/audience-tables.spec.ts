@@ -93,7 +93,12 @@ describe('What is written of the audience is read as it was', () => {
     audience.database.transaction(scope, async () => {
       const columns = ['email', null, 'customFields.plan'];
       const { environmentId } = scope;
-      const order = { onConflict: 'SKIP', topicKeys: ['APIT-1', 'APIT-2'], proof: PROOF } as const;
+      const order = {
+        onConflict: 'SKIP',
+        topicKeys: ['APIT-1', 'APIT-2'],
+        resubscribe: true,
+        proof: PROOF,
+      } as const;
       const added = new Import(newId(), environmentId, order, LATER);
       await isReadAsWritten(Import, added, () => {
         added.queue({ columns, definitionsDigest: 'digest', total: 3_000_000_000 });

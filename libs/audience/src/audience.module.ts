@@ -16,12 +16,15 @@ import { CustomFieldRemovalService } from './custom-fields/custom-field-removal.
 import { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 import { CustomFieldsService } from './custom-fields/custom-fields.service.js';
 import { AddressDigests } from './addresses/address-digests.service.js';
+import { ErasedAddresses, RemoveErasedAddresses } from './addresses/erased-addresses.repository.js';
 import { ErasureRepository } from './erasure/erasure.repository.js';
 import { ErasureService } from './erasure/erasure.service.js';
 import { PersonalDataQuery } from './erasure/personal-data.query.js';
 import { SubscriberEventsService } from './events/subscriber-events.service.js';
 import { PreferencesQuery } from './preferences/preferences.query.js';
 import { PreferencesService } from './preferences/preferences.service.js';
+import { UnsubscribeService } from './preferences/unsubscribe.service.js';
+import { RemoveOldUnsubscriptions, Unsubscriptions } from './consents/unsubscriptions.repository.js';
 import { ImportChunks } from './imports/import-chunks.service.js';
 import { ImportTermsService } from './imports/import-terms.service.js';
 import { ImportRepository } from './imports/import.repository.js';
@@ -78,6 +81,7 @@ const exported = [
   CustomFieldsQuery,
   CustomFieldsService,
   ErasureService,
+  ErasedAddresses,
   EvaluateSegments,
   ExpireConfirmations,
   FoldCounters,
@@ -88,7 +92,9 @@ const exported = [
   ImportsQuery,
   ImportsService,
   RecipientsQuery,
+  RemoveErasedAddresses,
   RemoveOldImports,
+  RemoveOldUnsubscriptions,
   SegmentDeletionService,
   SegmentEvaluations,
   SegmentMembersQuery,
@@ -108,6 +114,7 @@ const exported = [
   TopicsQuery,
   TopicsService,
   TrimSegmentHistory,
+  UnsubscribeService,
   UsageCatalogue,
 ];
 
@@ -137,6 +144,7 @@ const exported = [
     SubscriberRepository,
     SuppressionRepository,
     TopicRepository,
+    Unsubscriptions,
   ],
   exports: exported,
 })

@@ -42,12 +42,18 @@ export { CustomFieldRemovalService } from './custom-fields/custom-field-removal.
 export { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 export { CustomFieldsService, type NewCustomField } from './custom-fields/custom-fields.service.js';
 export { AddressDigests } from './addresses/address-digests.service.js';
+export {
+  ERASED_MAILS_KEPT_DAYS,
+  ErasedAddresses,
+  RemoveErasedAddresses,
+} from './addresses/erased-addresses.repository.js';
 export { SubscriberErased } from './erasure/erasure.events.js';
 export { ErasureService } from './erasure/erasure.service.js';
 export { type AudiencePersonalData, PersonalDataQuery } from './erasure/personal-data.query.js';
 export type { ReportedEvent } from './events/subscriber-event.js';
 export { SubscriberEventsService } from './events/subscriber-events.service.js';
 export {
+  type PageReader,
   PAUSE_DAYS,
   type PauseDays,
   type Preferences,
@@ -55,6 +61,8 @@ export {
 } from './preferences/preferences.js';
 export { PreferencesQuery } from './preferences/preferences.query.js';
 export { PreferencesService } from './preferences/preferences.service.js';
+export { UnsubscribeService } from './preferences/unsubscribe.service.js';
+export { RemoveOldUnsubscriptions } from './consents/unsubscriptions.repository.js';
 export {
   IMPORT_CONFLICTS,
   IMPORT_STATUSES,

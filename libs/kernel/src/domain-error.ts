@@ -13,6 +13,7 @@ export type DomainErrorCode =
   | 'schedule-missing'
   | 'suppressed'
   | 'unavailable'
+  | 'unsubscribed'
   | 'validation-error';
 
 /** What the domain refuses, in words for the caller. The HTTP edge alone knows which status it becomes. */

@@ -60,6 +60,7 @@ export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries
 export { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
 export { DeliveryActivityQuery } from './engagement/events/delivery-activity.query.js';
 export { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
+export { RemoveErasedMails } from './engagement/mail-pages/erased-mails.query.js';
 export { type ErasedPerson, MailErasureService } from './erasure/mail-erasure.service.js';
 export {
   type MailPerson,

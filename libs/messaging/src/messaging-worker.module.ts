@@ -40,6 +40,7 @@ import { HorizonRaising } from './retention/horizon-raising.service.js';
 import { LetOldRowsGo, RetentionKeeper } from './retention/retention.service.js';
 import { ProjectRetention } from './retention/project-retention.service.js';
 import { Settlement } from './retention/settlement.service.js';
+import { RemoveErasedMails } from './engagement/mail-pages/erased-mails.query.js';
 import { MailErasureService } from './erasure/mail-erasure.service.js';
 import { ReportedDistrust } from './sending/pacing/reported-distrust.service.js';
 import { ReturnedDeliveries } from './sending/engine/returned-deliveries.service.js';
@@ -123,6 +124,7 @@ import { MessagingModule } from './messaging.module.js';
     OwnRelaySenders,
     ProjectRetention,
     RelaysInUse,
+    RemoveErasedMails,
     RemoveOldExports,
     ReportDrafts,
     ReportedDistrust,
@@ -159,6 +161,7 @@ import { MessagingModule } from './messaging.module.js';
     MailErasureService,
     MailboxSimulator,
     OptInDeliveriesService,
+    RemoveErasedMails,
     RemoveOldExports,
     ReportedDistrust,
     ReportExportMaker,

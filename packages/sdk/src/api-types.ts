@@ -1801,8 +1801,8 @@ export interface components {
         'confirmTooSoon.later'?: string | null;
         'confirmNotNeeded.heading'?: string | null;
         'confirmNotNeeded.text'?: string | null;
+        'confirmNotNeeded.subscribed'?: string | null;
         'unsubscribe.heading'?: string | null;
-        'unsubscribe.mail'?: string | null;
         'unsubscribe.mailTo'?: string | null;
         'unsubscribe.topics'?: string | null;
         'unsubscribe.topicsTo'?: string | null;
@@ -1816,6 +1816,13 @@ export interface components {
         'unsubscribed.oneClick'?: string | null;
         'unsubscribedAll.heading'?: string | null;
         'unsubscribedAll.text'?: string | null;
+        'undo.button'?: string | null;
+        'undone.heading'?: string | null;
+        'undoGone.heading'?: string | null;
+        'undoGone.text'?: string | null;
+        'addressGone.heading'?: string | null;
+        'addressGone.text'?: string | null;
+        'addressGone.contact'?: string | null;
         'preferences.heading'?: string | null;
         'preferences.saved'?: string | null;
         'preferences.intro'?: string | null;
@@ -2140,6 +2147,11 @@ export interface components {
        * @default UPSERT
        */
       onConflict?: ('UPSERT' | 'SKIP') | null;
+      /**
+       * @description Whether people who unsubscribed from one of the topics are subscribed to it again. Only where they asked for that: otherwise they stay unsubscribed, also after they were deleted (for 365 days), and the row says so.
+       * @default false
+       */
+      resubscribe?: boolean | null;
       /** @description Column name → field name; null leaves the column out. */
       mapping?: {
         [key: string]: string | null;
@@ -4247,7 +4259,7 @@ export interface operations {
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4345,7 +4357,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4544,7 +4556,7 @@ export interface operations {
       403: components['responses']['insufficient-scope'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4803,6 +4815,8 @@ export interface operations {
         'consent.formVersion'?: string;
         /** @description With CSV: UPSERT (the default) or SKIP. */
         onConflict?: string;
+        /** @description With CSV: true where people who unsubscribed from one of the topics asked to be subscribed again; false by default. */
+        resubscribe?: string;
         /** @description With CSV: JSON: column name → field name, or null to leave the column out. */
         mapping?: string;
       };
@@ -5260,7 +5274,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5402,7 +5416,7 @@ export interface operations {
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5704,7 +5718,7 @@ export interface operations {
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5802,7 +5816,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5902,7 +5916,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6292,7 +6306,7 @@ export interface operations {
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6382,7 +6396,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7253,7 +7267,7 @@ export interface operations {
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7349,7 +7363,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7447,7 +7461,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7544,7 +7558,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7641,7 +7655,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8048,7 +8062,7 @@ export interface operations {
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8188,7 +8202,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8327,7 +8341,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8439,7 +8453,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8555,7 +8569,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8671,7 +8685,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8787,7 +8801,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8903,7 +8917,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9019,7 +9033,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9106,7 +9120,7 @@ export interface operations {
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9383,7 +9397,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9542,7 +9556,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -10781,7 +10795,7 @@ export interface operations {
       403: components['responses']['insufficient-scope'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -10858,7 +10872,7 @@ export interface operations {
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -10965,7 +10979,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];

@@ -15,6 +15,7 @@ export const PROBLEM_SLUGS = [
   'pre-send-rejected',
   'schedule-missing',
   'suppressed',
+  'unsubscribed',
   'in-use',
   'idempotency-in-flight',
   'domain-validation',

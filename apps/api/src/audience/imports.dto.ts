@@ -15,6 +15,11 @@ const options = {
     'UPSERT',
     'What to do with a row whose address already belongs to a subscriber: UPSERT changes the fields in the row, SKIP ignores the row.',
   ),
+  resubscribe: defaulted(
+    z.boolean(),
+    false,
+    'Whether people who unsubscribed from one of the topics are subscribed to it again. Only where they asked for that: otherwise they stay unsubscribed, also after they were deleted (for 365 days), and the row says so.',
+  ),
   // Not a default of the document: generators of clients refuse an object as the default of what may be null.
   mapping: z
     .record(z.string(), z.string().nullable())
@@ -58,6 +63,9 @@ export const importQuery = z.object({
   'consent.consentText': text('the words that the person agreed to'),
   'consent.formVersion': text('the version of the form'),
   onConflict: text('UPSERT (the default) or SKIP'),
+  resubscribe: text(
+    'true where people who unsubscribed from one of the topics asked to be subscribed again; false by default',
+  ),
   mapping: text('JSON: column name → field name, or null to leave the column out'),
 });
 
@@ -65,11 +73,12 @@ const CONSENT_PREFIX = 'consent.';
 
 /** The options in the shape of a JSON body, not yet validated. */
 export function optionsOf(query: z.output<typeof importQuery>): Record<string, unknown> {
-  const { topicKeys, onConflict, mapping, consent, ...parts } = query;
+  const { topicKeys, onConflict, resubscribe, mapping, consent, ...parts } = query;
   return {
     ...(topicKeys === undefined ? {} : { topicKeys: [topicKeys].flat().flatMap(withoutCommas) }),
     consent: consentOf(consent === undefined ? {} : parsed(consent), parts),
     ...(onConflict === undefined ? {} : { onConflict }),
+    ...(resubscribe === undefined ? {} : { resubscribe: parsed(resubscribe) }),
     ...(mapping === undefined ? {} : { mapping: parsed(mapping) }),
   };
 }

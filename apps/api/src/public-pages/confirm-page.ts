@@ -96,12 +96,16 @@ export function confirmationTooSoonPage(view: SenderView, { email }: ConfirmPage
   });
 }
 
-export function confirmationNotNeededPage(view: SenderView, { email }: ConfirmPageContent): Page {
+/** `topicNames`: what the reader is subscribed to, where all of it was confirmed before. */
+export function confirmationNotNeededPage(view: SenderView, { email, topicNames }: ConfirmPageContent): Page {
+  const isSubscribed = topicNames.length > 0;
+  const key = isSubscribed ? 'confirmNotNeeded.subscribed' : 'confirmNotNeeded.text';
   return page(view, {
     heading: view.wording.text('confirmNotNeeded.heading'),
     sign: signs.done,
-    body: html`<p>${say(view, 'confirmNotNeeded.text', { email: addressOf(email) })}</p>
-      ${signUpAgain(view)}`,
+    body: html`<p>${say(view, key, { email: addressOf(email) })}</p>
+      ${topicList(topicNames)}
+      ${isSubscribed ? html`<p class="quiet">${say(view, 'confirmed.changeYourMind')}</p>` : signUpAgain(view)}`,
   });
 }
 

@@ -40,7 +40,6 @@ const CONFIRM_PAGES = {
 const RESEND_PAGES = {
   sent: confirmationSentPage,
   'too-soon': confirmationTooSoonPage,
-  'not-needed': confirmationNotNeededPage,
 };
 
 interface OpenedConfirmation {
@@ -108,8 +107,11 @@ export class ConfirmController {
     return CONFIRM_PAGES[outcome](view, content);
   }
 
-  async #resend({ link, view, content }: OpenedConfirmation): Promise<Page> {
+  async #resend({ link, state, view, content }: OpenedConfirmation): Promise<Page> {
     const outcome = await this.confirmations.requestAnother(link.scope, link.id);
-    return RESEND_PAGES[outcome](view, content);
+    const topicNames = state === 'confirmed' ? content.topicNames : [];
+    return outcome === 'not-needed'
+      ? confirmationNotNeededPage(view, { ...content, topicNames })
+      : RESEND_PAGES[outcome](view, content);
   }
 }

@@ -109,6 +109,28 @@ export const formStyle = css`
   form + .quiet {
     margin-top: 1.25rem;
   }
+  form + .afterwards {
+    margin-top: 1.5rem;
+  }
+  .afterwards details {
+    margin: 1.25rem 0 0;
+  }
+  .afterwards summary {
+    padding: 0.625rem 0;
+  }
+  .afterwards details form {
+    margin-top: 0.5rem;
+  }
+  /* A second tap on the button of the page before must not undo what the first one did. */
+  .afterwards button,
+  .afterwards summary {
+    animation: 1s step-end settle;
+  }
+  @keyframes settle {
+    from {
+      visibility: hidden;
+    }
+  }
   .more {
     margin-top: 1.75rem;
     padding-top: 1.25rem;

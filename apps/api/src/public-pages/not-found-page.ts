@@ -1,6 +1,6 @@
 import { html } from './html.js';
 import { page, type Page, signs } from './page-layout.js';
-import { type PageView, say } from './page-view.js';
+import { type PageView, say, senderName, type SenderView } from './page-view.js';
 
 /** 404 for a forged, mangled or outdated link: all look the same. */
 export function notFoundPage(view: PageView): Page {
@@ -10,6 +10,26 @@ export function notFoundPage(view: PageView): Page {
     sign: signs.lost,
     body: html`<p>${say(view, 'notFound.text')}</p>`,
   });
+}
+
+/** A link of a subscriber who was erased: nothing can be changed, and nothing is claimed to be. */
+export function addressGonePage(view: SenderView, status: 200 | 404): Page {
+  const { contact = null } = view.sender;
+  const text = say(view, 'addressGone.text', { sender: senderName(view) });
+  return page(view, {
+    status,
+    heading: view.wording.text('addressGone.heading'),
+    sign: signs.lost,
+    body: html`<p>${text}</p>
+      ${contact === null ? null : html`<p>${say(view, 'addressGone.contact', { contact: html`<bdi dir="ltr">${contact}</bdi>` })}</p>`}`,
+  });
+}
+
+/** The same in a line, for a program. */
+export function addressGoneText({ wording, sender }: SenderView): string {
+  const text = wording.text('addressGone.text', { sender: sender.name });
+  const { contact = null } = sender;
+  return contact === null ? text : `${text} ${wording.text('addressGone.contact', { contact })}`;
 }
 
 /** 429: one address made far more requests than a reader would. */

@@ -40,6 +40,7 @@ export class PageLinks {
       sender: {
         name: project.senderName,
         postalAddress: project.postalAddress,
+        contact: project.replyTo ?? project.defaultFromEmail,
         logoUrl: project.logoUrl,
         color: project.color,
       },

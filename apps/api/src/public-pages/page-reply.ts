@@ -27,10 +27,10 @@ export function sendMail(reply: FastifyReply, mail: { html: string; language: st
   sendHtml(reply.status(200).header('content-language', mail.language), mail.html, MAIL_POLICY);
 }
 
-/** Answers a machine: 200 with a line of text. */
-export function sendText(reply: FastifyReply, text: string, language: string): void {
+/** Answers a machine with a line of text. */
+export function sendText(reply: FastifyReply, text: string, language: string, status = 200): void {
   const headers = { ...PRIVATE_HEADERS, 'content-language': language, vary: 'Accept-Language' };
-  void reply.status(200).headers(headers).type('text/plain; charset=utf-8').send(text);
+  void reply.status(status).headers(headers).type('text/plain; charset=utf-8').send(text);
 }
 
 /** Redirects to another site. */

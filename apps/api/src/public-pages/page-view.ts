@@ -9,6 +9,8 @@ import { maskedAddress } from './masked-address.js';
 export interface PageSender {
   readonly name: string;
   readonly postalAddress: string;
+  /** An e-mail address that answers, if it has one. */
+  readonly contact?: string | null;
   /** https; null where it has none. */
   readonly logoUrl: string | null;
   /** #rrggbb; null for ours. */

@@ -11,16 +11,18 @@ import {
   expiredConfirmationPage,
   goneConfirmationPage,
 } from './confirm-page.js';
-import { failurePage, notFoundPage } from './not-found-page.js';
+import { addressGonePage, failurePage, notFoundPage } from './not-found-page.js';
 import type { Page } from './page-layout.js';
 import { type PageSender, type SenderView } from './page-view.js';
 import { leaveEverythingPage, preferencesPage, type ShownTopic } from './preferences-page.js';
+import { tooLateToUndoPage, undonePage } from './undo-page.js';
 import {
   unsubscribedFromEverythingPage,
   unsubscribedFromTopicsPage,
   unsubscribePage,
 } from './unsubscribe-page.js';
 
+const UNDO_ID = '019aa3b5-0000-7000-8000-000000000000';
 const sender = {
   name: 'Alpine Supplies',
   postalAddress: 'Marktgasse 12\n6300 Zug',
@@ -60,8 +62,11 @@ const subscriberPages: Record<string, (content: Content) => Page> = {
   confirmationTooSoonPage: (given) => confirmationTooSoonPage(from(given), given),
   confirmationNotNeededPage: (given) => confirmationNotNeededPage(from(given), given),
   unsubscribePage: (given) => unsubscribePage(from(given), given),
-  unsubscribedFromTopicsPage: (given) => unsubscribedFromTopicsPage(from(given), given),
-  unsubscribedFromEverythingPage: (given) => unsubscribedFromEverythingPage(from(given)),
+  unsubscribedFromTopicsPage: (given) => unsubscribedFromTopicsPage(from(given), given, UNDO_ID),
+  unsubscribedFromEverythingPage: (given) => unsubscribedFromEverythingPage(from(given), UNDO_ID),
+  undonePage: (given) => undonePage(from(given), given.topicNames),
+  tooLateToUndoPage: (given) => tooLateToUndoPage(from(given)),
+  addressGonePage: (given) => addressGonePage(from(given), 404),
   leaveEverythingPage: (given) => leaveEverythingPage(from(given), given),
   preferencesPage: (given) =>
     preferencesPage(from(given), { ...standing, ...given, topics: topicsNamed(given.topicNames) }, [7, 30]),
@@ -76,6 +81,8 @@ const everyPage = [
   failurePage(view, 500),
   failurePage(view, 503),
 ];
+
+const undo = { label: 'That was a mistake: keep me subscribed', name: 'undo', value: UNDO_ID };
 
 /** What a browser makes of it: white space between tags does not matter here. */
 const markupOf = (page: Page) => page.html.toString().replaceAll(/\s+/g, ' ').replaceAll('> <', '><');
@@ -197,13 +204,15 @@ describe('the unsubscribe page', () => {
     expect(buttonsOf(unsubscribePage(view, { ...content, topicNames: [] }))).toEqual([everything]);
   });
 
-  it('works for an address that has been erased', () => {
-    expect(markupOf(unsubscribePage(view, { ...content, address: null }))).not.toContain('•••');
-  });
-
-  it('offers to leave everything after leaving the topics, and nothing after that', () => {
-    expect(buttonsOf(unsubscribedFromTopicsPage(view, content))).toEqual([everything]);
-    expect(buttonsOf(unsubscribedFromEverythingPage(view))).toEqual([]);
+  it('offers to undo it afterwards, and everything only behind one more press', () => {
+    const left = unsubscribedFromTopicsPage(view, content, UNDO_ID);
+    expect(buttonsOf(left)).toEqual([undo, everything]);
+    expect(markupOf(left)).toMatch(
+      /<details><summary>[^<]*Rather get no mail.*Unsubscribe from everything.*<\/details>/,
+    );
+    expect(buttonsOf(unsubscribedFromTopicsPage(view, content, null))).toEqual([everything]);
+    expect(buttonsOf(unsubscribedFromEverythingPage(view, UNDO_ID))).toEqual([undo]);
+    expect(buttonsOf(unsubscribedFromEverythingPage(view, null))).toEqual([]);
   });
 });
 
@@ -279,11 +288,25 @@ describe('the preferences page', () => {
   });
 
   it('says so when no mail is sent at all, and who can change that', () => {
-    const page = preferencesPage(view, { ...standing, suppressed: true, topics }, [7], true);
+    const saved = { heading: 'preferences.saved', undoId: null } as const;
+    const page = preferencesPage(view, { ...standing, suppressed: true, topics }, [7], saved);
     expect(markupOf(page)).toContain('Your choice is saved');
     expect(markupOf(page)).toContain('sends no mail to');
     expect(markupOf(page)).toContain('please write to <b><bdi>Alpine Supplies</bdi></b>');
     expect(buttonsOf(page)).toEqual([]);
+  });
+
+  it('offers to undo what was just left, behind the topics', () => {
+    const left = { heading: 'preferences.saved', undoId: UNDO_ID } as const;
+    const page = preferencesPage(view, { ...standing, topics: topics.slice(0, 1) }, [], left);
+    expect(buttonsOf(page)).toEqual([
+      { label: 'Unsubscribe from News', name: 'leave', value: 'APIT-1' },
+      undo,
+      everything,
+    ]);
+    const all = preferencesPage(view, { ...standing, suppressed: true, topics }, [], left);
+    expect(buttonsOf(all)).toEqual([undo]);
+    expect(markupOf(all)).not.toContain('please write to');
   });
 });
 

@@ -2,6 +2,7 @@ import { html, type Html, type HtmlValue } from './html.js';
 import { formatsOf } from './page-formats.js';
 import { form, page, type Page, signs } from './page-layout.js';
 import { addressOf, say, senderName, type SenderView } from './page-view.js';
+import { undoForm } from './undo-page.js';
 
 export interface PreferencesPageContent {
   readonly email: string;
@@ -40,21 +41,29 @@ const STATUS_KEYS = {
   EXPIRED: 'preferences.status.expired',
 } as const;
 
+/** What the reader just did on the page, and the unsubscription that can be undone, if any. */
+export interface JustDone {
+  readonly heading: 'preferences.saved' | 'undone.heading' | null;
+  readonly undoId: string | null;
+}
+
 /**
- * The preference centre: choose topics, pause all mail, or unsubscribe from everything. `saved`: something was just
- * changed. `pauseDays`: the pauses on offer.
+ * The preference centre: choose topics, pause all mail, or unsubscribe from everything. `pauseDays`: the pauses on offer. What
+ * can be undone comes behind the topics, so that these stay where they were.
  */
 export function preferencesPage(
   view: SenderView,
   content: PreferencesPageContent,
   pauseDays: readonly number[],
-  saved = false,
+  { heading, undoId }: JustDone = { heading: null, undoId: null },
 ): Page {
+  const button = undoForm(view, undoId);
+  const undo = button === null ? null : html`<div class="afterwards">${button}</div>`;
   return page(view, {
-    heading: view.wording.text(saved ? 'preferences.saved' : 'preferences.heading'),
-    sign: saved ? signs.done : signs.letter,
+    heading: view.wording.text(heading ?? 'preferences.heading'),
+    sign: heading === null ? signs.letter : signs.done,
     body: html`<p>${introduction(view, content)}</p>
-      ${content.suppressed ? howToComeBack(view) : [choices(view, content, pauseDays), leavingSection(view)]}`,
+      ${content.suppressed ? (undo ?? howToComeBack(view)) : [choices(view, content, pauseDays, undo), leavingSection(view)]}`,
   });
 }
 
@@ -90,8 +99,13 @@ function introduction(view: SenderView, content: PreferencesPageContent): Html {
 }
 
 /** A current pause comes first. */
-function choices(view: SenderView, content: PreferencesPageContent, pauseDays: readonly number[]): HtmlValue {
-  const topics = topicChoices(view, content.topics);
+function choices(
+  view: SenderView,
+  content: PreferencesPageContent,
+  pauseDays: readonly number[],
+  undo: Html | null,
+): HtmlValue {
+  const topics = [topicChoices(view, content.topics), undo];
   return content.pausedUntil === null
     ? [topics, breakSection(view, pauseDays)]
     : [pausedSection(view, content.pausedUntil), topics];

@@ -7,10 +7,11 @@ import {
   PreferencesQuery,
   PreferencesService,
   topicIn,
+  UnsubscribeService,
 } from '#audience';
 import { NotFoundError } from '#kernel';
 import { formField } from './form-body.js';
-import { notFoundPage } from './not-found-page.js';
+import { addressGonePage, notFoundPage } from './not-found-page.js';
 import type { Page } from './page-layout.js';
 import { type PageLink, PageLinks } from './page-links.service.js';
 import { sendPage } from './page-reply.js';
@@ -19,11 +20,13 @@ import { PageViews } from './page-views.service.js';
 import {
   EVERYTHING,
   joinText,
+  type JustDone,
   leaveEverythingPage,
   PREFERENCES_FIELDS,
   preferencesPage,
 } from './preferences-page.js';
 import { PublicPage } from './public-page.decorator.js';
+import { tooLateToUndoPage, UNDO_FIELD, undoText } from './undo-page.js';
 import { visitorOf } from './visitor.js';
 
 /** The preference centre: a subscriber chooses topics, pauses all mail, or unsubscribes from everything. */
@@ -34,6 +37,7 @@ export class PreferencesController {
     @Inject(PageViews) private readonly views: PageViews,
     @Inject(PreferencesQuery) private readonly query: PreferencesQuery,
     @Inject(PreferencesService) private readonly preferences: PreferencesService,
+    @Inject(UnsubscribeService) private readonly leaving: UnsubscribeService,
   ) {}
 
   @Get(':token')
@@ -43,8 +47,8 @@ export class PreferencesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const link = await this.links.open(token, 'preferences');
-    const page = link && (await this.#page(request, link, false));
-    sendPage(reply, page ?? notFoundPage(viewOf(request)));
+    if (link === null) return sendPage(reply, notFoundPage(viewOf(request)));
+    sendPage(reply, await this.#page(request, link, null));
   }
 
   @Post(':token')
@@ -54,50 +58,66 @@ export class PreferencesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const link = await this.links.open(token, 'preferences');
-    const standing = link && (await this.query.of(link.scope, link.id));
-    if (link === null || standing === null) return sendPage(reply, notFoundPage(viewOf(request)));
+    if (link === null) return sendPage(reply, notFoundPage(viewOf(request)));
+    const standing = await this.query.of(link.scope, link.id);
+    if (standing === null) return sendPage(reply, await this.#page(request, link, null));
     const view = await this.views.of(request, link, [standing.locale]);
     const asksFirst = formField(request, PREFERENCES_FIELDS.scope) === EVERYTHING && !standing.suppressed;
     if (asksFirst) return sendPage(reply, leaveEverythingPage(view, standing));
     const outcome = await this.#change(link, standing, view, request).catch(goneOrThrow);
-    const page = (await this.#page(request, link, outcome === 'saved')) ?? notFoundPage(viewOf(request));
+    if (outcome === 'too-late') return sendPage(reply, tooLateToUndoPage(view));
+    const page = await this.#page(request, link, outcome === 'gone' ? null : outcome);
     sendPage(reply, outcome === 'gone' ? { ...page, status: 404 } : page);
   }
 
-  /** `unchanged` when the form requests nothing, or something that a suppression prevents. */
+  /** null when the form requests nothing, or something that a suppression prevents. */
   async #change(
     { scope, id }: PageLink,
     { suppressed, topics }: Preferences,
     view: SenderView,
     request: FastifyRequest,
-  ): Promise<'saved' | 'unchanged'> {
-    if (suppressed) return 'unchanged';
-    const { preferences } = this;
+  ): Promise<JustDone | null | 'too-late'> {
+    const { leaving, preferences } = this;
     const wording = { locale: view.wording.locale, version: view.version };
+    const visitor = visitorOf(request);
     const chosen = choiceOf(request);
+    if (chosen.undo !== null) {
+      const details = { source: 'undo', wording, consentText: undoText(view), ...visitor };
+      const undone = await leaving.undo(
+        scope,
+        id,
+        chosen.undo,
+        consentProof('SUBSCRIBER_PAGE', null, details),
+      );
+      return undone === null ? 'too-late' : { heading: 'undone.heading', undoId: null };
+    }
+    if (suppressed) return null;
     const joined = topics.find(({ topicKey }) => topicKey === chosen.join);
     const by = consentProof('SUBSCRIBER_PAGE', null, {
       source: 'preferences',
       wording,
       consentText: joined && joinText(view, { ...joined, ...topicIn(joined, view.locale) }),
-      ...visitorOf(request),
+      ...visitor,
     });
-    if (chosen.everything) await preferences.leaveEverything(scope, id, by);
-    else if (chosen.leave !== null) await preferences.leave(scope, id, chosen.leave, by);
+    let undoId: string | null = null;
+    if (chosen.everything) undoId = await leaving.leaveEverything(scope, id, by);
+    else if (chosen.leave !== null) undoId = await leaving.leave(scope, id, chosen.leave, by);
     else if (chosen.join !== null) await preferences.join(scope, id, chosen.join, by);
     else if (chosen.days !== undefined) await preferences.pause(scope, id, chosen.days);
     else if (chosen.resume) await preferences.resume(scope, id);
-    else return 'unchanged';
-    return 'saved';
+    else return null;
+    return { heading: 'preferences.saved', undoId };
   }
 
-  /** null when the subscriber was erased. */
-  async #page(request: FastifyRequest, link: PageLink, saved: boolean): Promise<Page | null> {
-    const standing = await this.query.of(link.scope, link.id);
-    if (standing === null) return null;
-    const view = await this.views.of(request, link, [standing.locale]);
+  async #page(request: FastifyRequest, link: PageLink, done: JustDone | null): Promise<Page> {
+    const { scope, id } = link;
+    const standing = await this.query.of(scope, id);
+    const view = await this.views.of(request, link, [standing?.locale ?? null]);
+    if (standing === null) return addressGonePage(view, 404);
     const topics = standing.topics.map((topic) => ({ ...topic, ...topicIn(topic, view.locale) }));
-    return preferencesPage(view, { ...standing, topics }, PAUSE_DAYS, saved);
+    const undoId = done?.undoId ?? (standing.suppressed ? await this.leaving.undoOf(scope, id, id) : null);
+    const { heading } = done ?? { heading: null };
+    return preferencesPage(view, { ...standing, topics }, PAUSE_DAYS, { heading, undoId });
   }
 }
 
@@ -115,5 +135,6 @@ function choiceOf(request: FastifyRequest) {
     join: formField(request, join),
     days: PAUSE_DAYS.find((days) => String(days) === formField(request, pause)),
     resume: formField(request, resume) !== null,
+    undo: formField(request, UNDO_FIELD),
   };
 }

@@ -4,19 +4,24 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import {
+  AddressDigests,
   audienceEntities,
+  AudienceModule,
   consentProof,
   ErasureService,
+  RemoveOldUnsubscriptions,
   SignUpService,
+  SuppressionsService,
   TopicDeletionService,
   TopicsService,
 } from '#audience';
 import { ManualClock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
-import { messagingEntities } from '#messaging';
-import { type LinkKind, LinkTokens, loadConfig, PlatformModule } from '#platform';
+import { MailErasureService, messagingEntities, RemoveErasedMails } from '#messaging';
+import { Database, type LinkKind, LinkTokens, loadConfig, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
+import { tracesOf } from '#testing/traces';
 import { AccessApiModule } from '../access/access-api.module.js';
 import { registerFormParsers } from './form-body.js';
 import { PublicPagesModule } from './public-pages.module.js';
@@ -35,11 +40,16 @@ describe('public pages', () => {
     test = await createTestDatabase();
     clock = new ManualClock(NOW);
     scope = (await createProject(test)).live;
+    await test.query(`update access.projects set reply_to = 'news@acme.test' where id = $1`, [
+      scope.projectId,
+    ]);
     const config = loadConfig({ NODE_ENV: 'test', DATABASE_URL: test.url });
     const logger = pino({ level: 'silent' });
     const entities = [...audienceEntities, ...messagingEntities];
     const platform = PlatformModule.register({ config, logger, entities, applicationName: 'spec', clock });
-    @Module({ imports: [platform, HttpKitModule, AccessApiModule, PublicPagesModule] })
+    const imports = [platform, HttpKitModule, AccessApiModule, AudienceModule, PublicPagesModule];
+    // Of the worker.
+    @Module({ imports, providers: [MailErasureService, RemoveErasedMails] })
     class PagesModule {}
     const adapter = createHttpAdapter({ config, clock, logger });
     app = await NestFactory.create<NestFastifyApplication>(PagesModule, adapter, {
@@ -195,7 +205,10 @@ describe('public pages', () => {
         expect(page.statusCode).toBe(200);
         expect(page.body).toContain('Already confirmed');
       }
-      expect((await post(confirm, 'action=resend')).body).toContain('Nothing to confirm');
+      const { body } = await post(confirm, 'action=resend');
+      expect(body).toContain('Nothing to confirm');
+      expect(body).toMatch(/j•••@example\.org.* is subscribed already[^]*<bdi>Careful/);
+      expect(body).not.toContain('sign up again');
     });
 
     it('says when the link has expired, and sends a new one, though not again and again', async () => {
@@ -307,6 +320,237 @@ describe('public pages', () => {
       await post(link, 'scope=topics');
       await app.get(TopicsService).update(scope, reader.topics[0]!.topicKey, { status: 'INACTIVE' });
       expect((await get(link)).body).toContain('You’re unsubscribed');
+    });
+
+    describe('by mistake', () => {
+      const undoIn = ({ body }: { readonly body: string }) =>
+        /name="undo" value="([^"]*)"/.exec(body)?.[1] ?? null;
+      const consentsOf = (id: string) =>
+        test.query('select * from audience.consents where subscriber_id = $1 order by topic_id', [id]);
+      const recordsOf = (id: string) =>
+        test.query(
+          `select from_status, to_status, actor, actor_id, source, consent_text, text_locale from audience.consent_ledger
+           where subscriber_id = $1 and source = 'undo' order by position`,
+          [id],
+        );
+      const mailsAsked = async () =>
+        (
+          await test.query<{ mails: number }>(
+            `select count(*)::int as mails from platform.outbox where event_name like 'audience.confirmation%requested.v1'`,
+          )
+        )[0]?.mails;
+
+      it('is undone on the page that follows, exactly and once, which the record tells', async () => {
+        const before = await consentsOf(reader.id);
+        clock.advance(60_000);
+        const left = await post(link, 'scope=topics');
+        const id = undoIn(left);
+        expect(left.body).toContain('That was a mistake: keep me subscribed');
+        expect((await get(link)).body).toContain(`name="undo" value="${id}"`);
+        expect(await consentsOf(reader.id)).not.toEqual(before);
+        const undone = await post(link, `undo=${id}`);
+        expect(undone.statusCode).toBe(200);
+        expect(undone.body).toContain('Your unsubscription is undone');
+        expect(undone.body).toContain('<bdi>Plain</bdi>');
+        expect(await consentsOf(reader.id)).toEqual(before);
+        expect(await recordsOf(reader.id)).toEqual([
+          {
+            from_status: 'UNSUBSCRIBED',
+            to_status: 'SUBSCRIBED',
+            actor: 'SUBSCRIBER_PAGE',
+            actor_id: deliveryId,
+            source: 'undo',
+            consent_text: 'That was a mistake: keep me subscribed',
+            text_locale: 'en',
+          },
+        ]);
+        const again = await post(link, `undo=${id}`);
+        expect(again.statusCode).toBe(410);
+        expect(again.body).toContain('can’t be undone any more');
+        expect(await recordsOf(reader.id)).toHaveLength(1);
+      });
+
+      it('is undone for everything with its suppression, and asks for no confirmation anew', async () => {
+        const before = await consentsOf(reader.id);
+        const asked = await mailsAsked();
+        const id = undoIn(await post(link, 'scope=everything'));
+        expect(undoIn(await post(link, 'scope=everything'))).toBe(id);
+        const undone = await post(link, `undo=${id}`);
+        expect(undone.body).toContain('<bdi>Plain</bdi>');
+        expect(undone.body).not.toContain('Careful');
+        expect(await consentsOf(reader.id)).toEqual(before);
+        expect(await mailsAsked()).toBe(asked);
+        const [now] = await test.query('select status from audience.subscribers where id = $1', [reader.id]);
+        expect(now).toEqual({ status: 'ACTIVE' });
+        expect(
+          await test.query('select 1 from audience.suppressions where email_key = $1', [reader.address.key]),
+        ).toEqual([]);
+        expect((await post(reader.confirm)).statusCode).toBe(200);
+        expect(await statusesOf(reader.id)).toEqual({ Plain: 'SUBSCRIBED', 'Careful & <b>': 'SUBSCRIBED' });
+      });
+
+      it('brings back only what this unsubscription took', async () => {
+        const preferences = `/p/${tokenOf('preferences', reader.id)}`;
+        const first = undoIn(await post(link, 'scope=topics'));
+        await post(preferences, `leave=${reader.topics[1]!.topicKey}`);
+        expect((await post(link, `undo=${first}`)).statusCode).toBe(200);
+        expect(await statusesOf(reader.id)).toEqual({ Plain: 'SUBSCRIBED', 'Careful & <b>': 'UNSUBSCRIBED' });
+        // Left again since: that is no part of the first one.
+        const second = undoIn(await post(link, 'scope=topics'));
+        await post(preferences, `join=${reader.topics[0]!.topicKey}`);
+        clock.advance(1_000);
+        await post(preferences, `leave=${reader.topics[0]!.topicKey}`);
+        await post(link, `undo=${second}`);
+        expect(await statusesOf(reader.id)).toEqual({
+          Plain: 'UNSUBSCRIBED',
+          'Careful & <b>': 'UNSUBSCRIBED',
+        });
+      });
+
+      it('is not undone a day later, by the link of another mail, or by opening a page', async () => {
+        const other = await deliver(reader.id, reader.address, [reader.topics[0]!.id]);
+        const id = undoIn(await post(link, 'scope=topics'));
+        for (const foreign of [
+          `/u/${tokenOf('unsubscribe', other)}`,
+          `/p/${tokenOf('preferences', reader.id)}`,
+        ])
+          expect((await post(foreign, `undo=${id}`)).statusCode).toBe(410);
+        for (const wrong of ['', 'x', newId()])
+          expect((await post(link, `undo=${wrong}`)).statusCode).toBe(410);
+        await get(`${link}?undo=${id}`);
+        expect(await statusesOf(reader.id)).toMatchObject({ Plain: 'UNSUBSCRIBED' });
+        clock.advance(24 * HOUR_MS);
+        expect(undoIn(await get(link))).toBeNull();
+        expect((await post(link, `undo=${id}`)).statusCode).toBe(410);
+        await app.get(RemoveOldUnsubscriptions).run();
+        expect(await test.query('select 1 from audience.unsubscriptions')).toEqual([]);
+      });
+
+      it('stays as it is once somebody else has suppressed the address', async () => {
+        const id = undoIn(await post(link, 'scope=everything'));
+        const proof = consentProof('COMPLAINT', deliveryId);
+        await app.get(SuppressionsService).suppress(scope, reader.address, 'SPAM_COMPLAINT', proof);
+        expect(undoIn(await get(link))).toBeNull();
+        expect((await post(link, `undo=${id}`)).statusCode).toBe(410);
+        expect(await statusesOf(reader.id)).toMatchObject({ Plain: 'UNSUBSCRIBED' });
+      });
+
+      it('is undone on the page of preferences as well, a topic and everything', async () => {
+        const preferences = `/p/${tokenOf('preferences', reader.id)}`;
+        const before = await consentsOf(reader.id);
+        for (const choice of [`leave=${reader.topics[0]!.topicKey}`, 'confirm=everything']) {
+          const id = undoIn(await post(preferences, choice));
+          const undone = await post(preferences, `undo=${id}`);
+          expect(undone.body).toContain('Your unsubscription is undone');
+          expect(undoIn(undone)).toBeNull();
+          expect(await consentsOf(reader.id)).toEqual(before);
+          expect((await post(preferences, `undo=${id}`)).statusCode).toBe(410);
+        }
+        await post(preferences, 'confirm=everything');
+        expect(undoIn(await get(preferences))).not.toBeNull();
+      });
+
+      it('goes with the subscriber who is deleted', async () => {
+        await post(link, 'scope=topics');
+        await app.get(ErasureService).erase(scope, reader.address, consentProof('API_KEY', null));
+        expect(
+          await test.query('select 1 from audience.unsubscriptions where subscriber_id = $1', [reader.id]),
+        ).toEqual([]);
+      });
+    });
+
+    describe('by an older mail, after the subscriber was deleted', () => {
+      /** As the request and then the worker's job do it. */
+      const erase = async (isSettled: boolean) => {
+        const { id, address } = reader;
+        await app.get(ErasureService).erase(scope, address, consentProof('API_KEY', null));
+        if (!isSettled) return;
+        const addressDigest = app.get(AddressDigests).of(scope, address.key).toString('hex');
+        await app
+          .get(Database)
+          .transaction(scope, () =>
+            app.get(MailErasureService).erase(scope, { subscriberId: id, addressDigest }),
+          );
+      };
+      const signUpAgain = async () => {
+        const topicKeys = reader.topics.map(({ topicKey }) => topicKey);
+        const input = { address: reader.address, topicKeys, source: 'API' } as const;
+        return (await app.get(SignUpService).create(scope, input, consentProof('API_KEY', null))).id;
+      };
+
+      it.each([
+        ['the button', 'scope=topics', true],
+        ['the button, a second after the deletion', 'scope=topics', false],
+        ['one-click', 'List-Unsubscribe=One-Click', true],
+        ['one-click, a second after the deletion', 'List-Unsubscribe=One-Click', false],
+      ])('takes off who has the address now: %s', async (_, form, isSettled) => {
+        await erase(isSettled);
+        const id = await signUpAgain();
+        const page = await get(link);
+        expect(page.body).toContain('j•••@example.org');
+        expect(page.body).toContain('Unsubscribe from <bdi>Plain</bdi>');
+        expect((await post(link, form)).body).toMatch(/unsubscribed/);
+        expect(await statusesOf(id)).toEqual({
+          Plain: 'UNSUBSCRIBED',
+          'Careful & <b>': 'PENDING_CONFIRMATION',
+        });
+        const records = await test.query(
+          `select actor_id from audience.consent_ledger where subscriber_id = $1 and to_status = 'UNSUBSCRIBED'`,
+          [id],
+        );
+        expect(records).toEqual([{ actor_id: deliveryId }]);
+        expect((await get(link)).body).toContain('You’re unsubscribed');
+      });
+
+      it('suppresses who has the address now, when they leave everything, also after it was deleted again', async () => {
+        await erase(true);
+        await signUpAgain();
+        await erase(true);
+        const id = await signUpAgain();
+        expect((await post(link, 'scope=everything')).body).toContain('unsubscribed from everything');
+        const [now] = await test.query('select status from audience.subscribers where id = $1', [id]);
+        expect(now).toEqual({ status: 'SUPPRESSED' });
+      });
+
+      it.each([true, false])(
+        'claims nothing where nobody has the address, and says what to do (%s)',
+        async (isSettled) => {
+          await erase(isSettled);
+          for (const page of [
+            await get(link),
+            await post(link, 'scope=topics'),
+            await post(link, 'scope=everything'),
+            await post(link, 'List-Unsubscribe=One-Click'),
+          ]) {
+            expect(page.statusCode).toBe(200);
+            expect(page.body).not.toMatch(/you’re unsubscribed|have been unsubscribed|won’t send/i);
+            expect(page.body).toContain('no longer on the list of');
+            expect(page.body).toContain('news@');
+            expect(page.body).not.toContain('example.org');
+          }
+          expect(
+            await test.query('select 1 from audience.suppressions where email_key = $1', [
+              reader.address.key,
+            ]),
+          ).toEqual([]);
+        },
+      );
+
+      it('says that it cannot tell any more whose address it was, 60 days later', async () => {
+        await erase(true);
+        const id = await signUpAgain();
+        clock.advance(61 * 24 * HOUR_MS);
+        await app.get(RemoveErasedMails).run();
+        const done = await post(link, 'List-Unsubscribe=One-Click');
+        expect(done.statusCode).toBe(404);
+        expect(done.body).toContain('no longer on the list of');
+        expect(await statusesOf(id)).toMatchObject({ Plain: 'SUBSCRIBED' });
+      });
+
+      it('keeps no trace of the address', async () => {
+        await erase(true);
+        expect(await tracesOf(test, reader.address.key)).toEqual([]);
+      });
     });
 
     it('shows the mail itself in a sandbox', async () => {

@@ -2,11 +2,11 @@ import { html, type Html } from './html.js';
 import { formatsOf } from './page-formats.js';
 import { form, page, type Page, signs, topicList } from './page-layout.js';
 import { addressOf, say, senderName, type SenderView } from './page-view.js';
+import { undoForm } from './undo-page.js';
 
 /** The part of a mail that its unsubscribe pages show. */
 export interface UnsubscribePageContent {
-  /** null when the address has been erased. */
-  readonly address: string | null;
+  readonly address: string;
   readonly topicNames: readonly string[];
 }
 
@@ -34,7 +34,12 @@ export function unsubscribePage(view: SenderView, content: UnsubscribePageConten
   });
 }
 
-export function unsubscribedFromTopicsPage(view: SenderView, { topicNames }: UnsubscribePageContent): Page {
+/** “Everything” takes two more presses, so that no second tap on the button before lands on it. */
+export function unsubscribedFromTopicsPage(
+  view: SenderView,
+  { topicNames }: Pick<UnsubscribePageContent, 'topicNames'>,
+  undoId: string | null,
+): Page {
   const sender = senderName(view);
   return page(view, {
     heading: view.wording.text('unsubscribed.heading'),
@@ -42,26 +47,30 @@ export function unsubscribedFromTopicsPage(view: SenderView, { topicNames }: Uns
     body: html`<p>${say(view, 'unsubscribed.topics', { sender })}</p>
       ${topicList(topicNames)}
       <p class="quiet">${say(view, 'page.stillOnItsWay')}</p>
-      <div class="more">
-        <p>${say(view, 'unsubscribed.rather', { sender })}</p>
-        ${form(unsubscribeButton('second', 'everything', say(view, 'unsubscribe.fromEverything')))}
+      <div class="more afterwards">
+        ${undoForm(view, undoId)}
+        <details>
+          <summary>${say(view, 'unsubscribed.rather', { sender })}</summary>
+          ${form(unsubscribeButton('second', 'everything', say(view, 'unsubscribe.fromEverything')))}
+        </details>
       </div>`,
   });
 }
 
-export function unsubscribedFromEverythingPage(view: SenderView): Page {
+export function unsubscribedFromEverythingPage(view: SenderView, undoId: string | null): Page {
+  const undo = undoForm(view, undoId);
   return page(view, {
     heading: view.wording.text('unsubscribedAll.heading'),
     sign: signs.done,
     body: html`<p>${say(view, 'unsubscribedAll.text', { sender: senderName(view) })}</p>
-      <p class="quiet">${say(view, 'page.stillOnItsWay')}</p>`,
+      <p class="quiet">${say(view, 'page.stillOnItsWay')}</p>
+      ${undo === null ? null : html`<div class="more afterwards">${undo}</div>`}`,
   });
 }
 
 function introduction(view: SenderView, { address, topicNames }: UnsubscribePageContent): Html {
   const sender = senderName(view);
   const part = topicNames.length > 0 ? 'topics' : 'mail';
-  if (address === null) return say(view, `unsubscribe.${part}`, { sender });
   return say(view, `unsubscribe.${part}To`, { sender, email: addressOf(address) });
 }
 

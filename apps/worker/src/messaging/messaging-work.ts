@@ -10,6 +10,7 @@ import {
   GuardSenders,
   GuardSending,
   MailboxSimulator,
+  RemoveErasedMails,
   RemoveOldExports,
   ReportExportRequested,
   RequestDueBreakdowns,
@@ -52,6 +53,7 @@ export const messagingWork: ContextWork = {
   tasks: [
     GuardSenders,
     GuardSending,
+    RemoveErasedMails,
     RemoveOldExports,
     RequestDueBreakdowns,
     RequestDueReports,

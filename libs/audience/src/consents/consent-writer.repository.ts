@@ -3,7 +3,14 @@ import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, prepared, publish } from '#platform';
 import { TRIGGERS_CHANNEL } from '../triggers/triggers.service.js';
-import { act, type Consent, type ConsentAction, type ConsentOutcome, type ConsentTopic } from './consent.js';
+import {
+  act,
+  type Consent,
+  type ConsentAction,
+  type ConsentOutcome,
+  type ConsentTopic,
+  restored,
+} from './consent.js';
 import { ConfirmationRequested, ConfirmationsRequested } from './consent.events.js';
 import { type ConsentOccasion, consentProof, type ConsentProof } from './consent-proof.js';
 import { ConsentPublisher } from './consent-publisher.service.js';
@@ -57,11 +64,39 @@ export class ConsentWriter {
       const decisions = decide(order, await this.#read(scope, order.subscriberIds), at);
       const rows = rowsOf(decisions.filter(isWritten));
       if (rows.length === 0) return decisions;
-      const isRepeat = order.action === 'askAgain';
-      const confirmationIds = await this.#write(scope, rows, 'changed', { at, proof }, isRepeat);
+      const asks = order.action === 'askAgain' ? 'again' : 'first';
+      const confirmationIds = await this.#write(scope, rows, 'changed', { at, proof }, asks);
       await requestMails(this.database, scope, confirmationIds);
       await this.publisher.publish(scope, decisions, proof);
       await this.#refreshStatuses(scope, peopleOf(rows), at);
+      return decisions;
+    });
+  }
+
+  /**
+   * Brings consents of a person back to what they were `before` a revocation, if they did not change since: no mail asks for
+   * those that wait for their confirmation. Returns the outcomes of those that it brought back.
+   */
+  restore(
+    scope: ProjectScope,
+    subscriberId: string,
+    { before, revokedAt }: { readonly before: readonly Consent[]; readonly revokedAt: Date },
+    proof: ConsentProof,
+  ): Promise<readonly SubscriberOutcome[]> {
+    return this.database.transaction(scope, async () => {
+      const at = this.clock.now();
+      const current = await this.#read(scope, [subscriberId]);
+      const decisions = before.flatMap((consent): Decision[] => {
+        const { topicId } = consent;
+        const stored = current.find((one) => one.topicId === topicId);
+        const outcome = restored(stored, consent, revokedAt);
+        return outcome === null || stored === undefined
+          ? []
+          : [{ subscriberId, topicId, stored, ...outcome }];
+      });
+      await this.#write(scope, rowsOf(decisions), 'changed', { at, proof }, 'nobody');
+      await this.publisher.publish(scope, decisions, proof);
+      await this.#refreshStatuses(scope, [subscriberId], at);
       return decisions;
     });
   }
@@ -116,11 +151,11 @@ export class ConsentWriter {
     rows: readonly WrittenConsent[],
     into: 'changed' | 'removed',
     occasion: ConsentOccasion,
-    isRepeat = false,
+    asks?: 'first' | 'again' | 'nobody',
   ): Promise<readonly string[]> {
     if (rows.length === 0) return [];
     const { rows: asked } = await sql<{ id: string }>`${prepared}
-      with ${written(environment, selected(rows), into, occasion, isRepeat)} select id from asked
+      with ${written(environment, selected(rows), into, occasion, asks)} select id from asked
     `.execute(this.database.tables());
     wakeForConsents(this.database, rows);
     return asked.map(({ id }) => id);

@@ -101,6 +101,19 @@ export function act(
   return { hasExpired, isDone: true, from, consent };
 }
 
+/**
+ * Undoes a revocation: the consent is what it was `before`. Null where it is not the same any more, because it was granted
+ * or revoked again since, or its topic is gone.
+ */
+export function restored(
+  current: Consent | undefined,
+  before: Consent,
+  revokedAt: Date,
+): ConsentOutcome | null {
+  if (current?.status !== 'UNSUBSCRIBED' || current.revokedAt?.getTime() !== revokedAt.getTime()) return null;
+  return { hasExpired: false, isDone: true, from: 'UNSUBSCRIBED', consent: before };
+}
+
 /** The status at a time: one not confirmed in time is expired, whether or not that is stored yet. */
 export function statusAt({ status, tokenExpiresAt }: Consent, at: Date): ConsentStatus {
   const isOver = status === 'PENDING_CONFIRMATION' && tokenExpiresAt !== null && tokenExpiresAt <= at;

@@ -60,14 +60,14 @@ const INTO = {
 
 /**
  * The rest of a WITH that writes consents, their changes in the consent record, and a confirmation request for each
- * person with pending ones. `changed` selects the consents; `asked` returns the ids of the requests.
+ * person with pending ones (unless it `asks` nobody). `changed` selects the consents; `asked` returns the ids of the requests.
  */
 export function written(
   { environmentId }: Pick<ProjectScope, 'environmentId'>,
   changed: RawBuilder<unknown>,
   into: keyof typeof INTO,
   { at, proof }: ConsentOccasion,
-  isRepeat = false,
+  asks: 'first' | 'again' | 'nobody' = 'first',
 ): RawBuilder<unknown> {
   const environment = sql`${environmentId}::bigint`;
   // An expiry before the action is not the actor's doing.
@@ -86,9 +86,9 @@ export function written(
     ),
     asked as (
       insert into audience.confirmations (id, environment_id, subscriber_id, topic_ids, is_repeat, created_at, expires_at)
-      select platform.new_id(), ${environment}, subscriber_id, array_agg(topic_id), ${isRepeat}::boolean, ${at}::timestamptz,
+      select platform.new_id(), ${environment}, subscriber_id, array_agg(topic_id), ${asks === 'again'}::boolean, ${at}::timestamptz,
         max(token_expires_at)
-      from changed where status = 'PENDING_CONFIRMATION' group by subscriber_id
+      from changed where status = 'PENDING_CONFIRMATION' and ${asks !== 'nobody'}::boolean group by subscriber_id
       returning id
     )
   `;

@@ -2,8 +2,17 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Publisher, Database, environmentOf, publish } from '#platform';
+import { ErasedAddresses } from '../addresses/erased-addresses.repository.js';
 import { AddressDigests } from '../addresses/address-digests.service.js';
+import type { Consent } from '../consents/consent.js';
 import { SubscriberErased } from './erasure.events.js';
+
+interface PersonToErase {
+  readonly subscriberId: string;
+  readonly emailKey: string;
+  /** As they were before the erasure revoked them. */
+  readonly consents: readonly Consent[];
+}
 
 /** Removes one person from the audience's tables. */
 @Injectable()
@@ -11,19 +20,21 @@ export class ErasureRepository {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(AddressDigests) private readonly digests: AddressDigests,
+    @Inject(ErasedAddresses) private readonly addresses: ErasedAddresses,
     @Inject(Publisher) private readonly publisher: Publisher,
   ) {}
 
   /**
    * Removes the subscriber with its consents, confirmation requests and events. The consent record stays, without
-   * anything that identifies the person. Publishes the erasure.
+   * anything that identifies the person, and what the address had left, by its digest. Publishes the erasure.
    */
   async remove(
     scope: ProjectScope,
-    { subscriberId, emailKey }: { readonly subscriberId: string; readonly emailKey: string },
+    { subscriberId, emailKey, consents }: PersonToErase,
     at: Date,
   ): Promise<void> {
     await this.#removeFromImports(scope, emailKey);
+    await this.addresses.keep(scope, emailKey, consents, at);
     const tables = this.database.tables();
     await sql`
       delete from audience.subscribers where environment_id = ${scope.environmentId} and id = ${subscriberId}

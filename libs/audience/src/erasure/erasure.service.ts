@@ -19,15 +19,16 @@ export class ErasureService {
 
   /**
    * Erases the subscriber with this address: here at once, in other contexts within seconds (`SubscriberErased`). A
-   * suppressed address stays suppressed by its keyed digest. Throws NotFoundError.
+   * suppressed address stays suppressed, and one that left a topic stays off it, by its keyed digest. Throws NotFoundError.
    */
   erase(scope: ProjectScope, { key }: Pick<EmailAddress, 'key'>, by: ConsentProof): Promise<void> {
     return this.subscribers.whileAddressLocked(scope, key, async (subscriberId) => {
       if (subscriberId === null) throw new NotFoundError();
       const at = this.clock.now();
+      const consents = await this.consents.ofSubscriber(scope, subscriberId);
       await this.consents.change(scope, { subscriberIds: [subscriberId], action: 'revoke' }, by);
       await this.suppressions.forgetAddress(scope, key, at);
-      await this.erasures.remove(scope, { subscriberId, emailKey: key }, at);
+      await this.erasures.remove(scope, { subscriberId, emailKey: key, consents }, at);
     });
   }
 }

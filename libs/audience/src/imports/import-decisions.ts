@@ -13,7 +13,12 @@ export interface KnownPerson extends SubscriberFields {
   readonly id: string;
 }
 
-type NewPerson = SubscriberFields & { readonly address: EmailAddress; readonly source: ReadRow };
+type NewPerson = SubscriberFields & {
+  readonly address: EmailAddress;
+  readonly source: ReadRow;
+  /** Topics that the address left before its subscriber was erased, and that it stays off; null: it was nobody's. */
+  readonly left: readonly GrantableTopic[] | null;
+};
 type UpdatedPerson = KnownPerson & { readonly source: ReadRow; readonly isChanged: boolean };
 
 /** The decisions about some rows. */
@@ -24,7 +29,10 @@ export class ImportDecisions {
   skipped = 0;
   failed = 0;
 
-  constructor(private readonly definitions: readonly CustomFieldDefinition[]) {}
+  constructor(
+    private readonly definitions: readonly CustomFieldDefinition[],
+    private readonly topicKeys: readonly string[],
+  ) {}
 
   fail(row: FaultyRow): void {
     this.notes.push(row);
@@ -37,11 +45,17 @@ export class ImportDecisions {
     this.skipped += 1;
   }
 
-  create(row: ReadRow): void {
+  /** Creates a subscriber without the topics that the address left; `left` is null where it was nobody's. */
+  create(row: ReadRow, left: NewPerson['left']): void {
     const custom = applyCustomFields(this.definitions, {}, row.customFields, 'create');
     if ('errors' in custom) return this.fail(noteOf(row, customFieldPaths(custom.errors)));
     const fields = { ...NO_FIELDS, ...row.fields, customFields: custom.values };
-    this.created.push({ source: row, address: row.address, ...fields });
+    this.created.push({ source: row, address: row.address, left, ...fields });
+  }
+
+  /** Fails a new row: its address left all topics of the import. */
+  refuse(row: ReadRow, left: readonly GrantableTopic[]): void {
+    this.fail(noteOf(row, this.#refusalsOf(left)));
   }
 
   update(row: ReadRow, person: KnownPerson): void {
@@ -59,24 +73,26 @@ export class ImportDecisions {
     this.created = this.created.slice(0, room);
   }
 
-  /** Notes that a revoked consent stays revoked. */
-  noteRefusals(
-    outcomes: readonly SubscriberOutcome[],
-    topics: readonly GrantableTopic[],
-    topicKeys: readonly string[],
-  ): void {
-    const refused = outcomes.filter(({ from }) => from === 'UNSUBSCRIBED');
-    if (refused.length === 0) return;
-    const keyOf = new Map(topics.map(({ id, topicKey }) => [id, topicKey]));
-    const topicsOf = Map.groupBy(refused, ({ subscriberId }) => subscriberId);
+  /** Notes that revoked consents stay revoked: those of new people, and those among the outcomes for others. */
+  noteRefusals(outcomes: readonly SubscriberOutcome[], topics: readonly GrantableTopic[]): void {
+    const refused = outcomes.filter(({ from, isDone }) => from === 'UNSUBSCRIBED' && !isDone);
+    const refusedOf = Map.groupBy(refused, ({ subscriberId }) => subscriberId);
+    const note = (source: ReadRow, left: readonly GrantableTopic[]) => {
+      if (left.length > 0) this.notes.push(noteOf(source, this.#refusalsOf(left)));
+    };
+    for (const { source, left } of this.created) note(source, left ?? []);
     for (const { id, source } of this.updated) {
-      const left = (topicsOf.get(id) ?? []).map(({ topicId }) => keyOf.get(topicId) ?? '');
-      const errors = left.map((key) => [
-        `topicKeys[${topicKeys.indexOf(key)}]`,
-        'was unsubscribed before, and stays so',
-      ]);
-      if (left.length > 0) this.notes.push(noteOf(source, Object.fromEntries(errors) as FaultyRow['errors']));
+      const topicIds = (refusedOf.get(id) ?? []).map(({ topicId }) => topicId);
+      note(
+        source,
+        topics.filter((topic) => topicIds.includes(topic.id)),
+      );
     }
+  }
+
+  #refusalsOf(left: readonly GrantableTopic[]): FaultyRow['errors'] {
+    const pathOf = ({ topicKey }: GrantableTopic) => `topicKeys[${this.topicKeys.indexOf(topicKey)}]`;
+    return Object.fromEntries(left.map((topic) => [pathOf(topic), 'was unsubscribed before, and stays so']));
   }
 }
 

@@ -14,6 +14,7 @@ export const ImportSchema = defineEntity({
     status: p.string().$type<ImportStatus | 'RECEIVING'>(),
     onConflict: p.string().$type<ImportConflict>(),
     topicKeys: p.array().columnType('text[]'),
+    resubscribe: p.boolean(),
     proof: p.json<ConsentProof>(),
     columns: p.array<ColumnTarget>().columnType('text[]'),
     definitionsDigest: p.text().nullable(),

@@ -34,6 +34,8 @@ export type ImportView = Readonly<
 export class Import {
   readonly onConflict: ImportConflict;
   readonly topicKeys: readonly string[];
+  /** Whether topics are granted again that the address had unsubscribed from. */
+  readonly resubscribe: boolean;
   readonly proof: ConsentProof;
   status: ImportStatus | 'RECEIVING' = 'RECEIVING';
   readonly columns: readonly ColumnTarget[] = [];
@@ -51,11 +53,12 @@ export class Import {
   constructor(
     readonly id: string,
     readonly environmentId: number,
-    order: Pick<Import, 'onConflict' | 'topicKeys' | 'proof'>,
+    order: Pick<Import, 'onConflict' | 'topicKeys' | 'resubscribe' | 'proof'>,
     readonly createdAt: Date,
   ) {
     this.onConflict = order.onConflict;
     this.topicKeys = order.topicKeys;
+    this.resubscribe = order.resubscribe;
     this.proof = order.proof;
   }
 

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
+import { ErasedAddresses } from '../addresses/erased-addresses.repository.js';
 import type { ConsentOccasion } from '../consents/consent-proof.js';
 import { requestMails, wakeForConsents } from '../consents/consent-writer.repository.js';
 import { type FirstConsents, selectedForMade, written } from '../consents/written-consents.query.js';
@@ -14,11 +15,12 @@ export class ImportedSubscribers {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
+    @Inject(ErasedAddresses) private readonly erased: ErasedAddresses,
   ) {}
 
   /**
    * Removes, in the open transaction with the addresses locked, the rows of a range that are valid and whose address is
-   * new and not suppressed, and creates their subscribers with consents, consent record and confirmation requests. Returns
+   * new, not suppressed and no erased subscriber's, and creates their subscribers with consents, consent record and confirmation requests. Returns
    * their number.
    */
   async make(
@@ -48,6 +50,7 @@ export class ImportedSubscribers {
           where b.environment_id = ${environmentOf(scope)} and b.email_key = r.email_key
         ) is null
         and (${this.suppressions.isSuppressed(scope, sql`r.email_key`)}) is false
+        and (${this.erased.isErased(scope, sql`r.email_key`)}) is false
       returning r.row_number, r.email, r.email_key, r.first_name, r.last_name, r.phone, r.locale,
         r.time_zone, r.custom_fields
     `;

@@ -18,6 +18,7 @@ export interface ImportOptions {
   readonly topicKeys: readonly string[];
   readonly consent: ConsentDetails;
   readonly onConflict: ImportConflict;
+  readonly resubscribe: boolean;
   readonly mapping: ColumnMapping;
 }
 
@@ -55,9 +56,9 @@ export class ImportsService {
     const opened = await this.#open(scope, options, content);
     const importId = newId();
     const createdAt = this.clock.now();
-    const { topicKeys, onConflict, consent } = options;
+    const { topicKeys, onConflict, resubscribe, consent } = options;
     const proof = consentProof('IMPORT', importId, consent);
-    const order = { onConflict, topicKeys: [...new Set(topicKeys)], proof };
+    const order = { onConflict, topicKeys: [...new Set(topicKeys)], resubscribe, proof };
     const added = new Import(importId, scope.environmentId, order, createdAt);
     await this.imports.add(scope, added);
     try {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { CompiledQuery } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { address, AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
+import { RemoveErasedAddresses } from '../addresses/erased-addresses.repository.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
 import type { CustomFieldType } from '../custom-fields/custom-field.js';
 import { CustomFieldRemovalService } from '../custom-fields/custom-field-removal.service.js';
@@ -47,11 +48,12 @@ describe('an import', () => {
       topicKeys = [news.topicKey],
       consent = { source: 'old-system' },
       onConflict = 'UPSERT',
+      resubscribe = false,
       mapping = {},
     } = options;
     return fixture
       .get(ImportsService)
-      .accept(scope, { topicKeys, consent, onConflict, mapping }, content, never);
+      .accept(scope, { topicKeys, consent, onConflict, resubscribe, mapping }, content, never);
   }
 
   async function run(content: ImportContent, options?: Partial<ImportOptions>): Promise<ImportView> {
@@ -201,6 +203,100 @@ describe('an import', () => {
     ]);
     expect(await find('ada@example.com')).toMatchObject({ status: 'SUPPRESSED', firstName: null });
     await expect(find('unknown@example.com')).rejects.toThrow(NotFoundError);
+  });
+
+  it('subscribes nobody again to a topic that they left before they were deleted, and says so', async () => {
+    const offers = await fixture.topic(scope, { name: 'Offers', doubleOptInEnabled: true });
+    const tips = await fixture.topic(scope, { name: 'Tips' });
+    const leave = async (email: string, ...left: readonly TopicView[]) => {
+      await fixture.subscribe(scope, email, news, offers);
+      for (const { topicKey } of left) {
+        const consents = fixture.get(ConsentsService);
+        await consents.revoke(scope, address(email), topicKey, PROOF);
+      }
+      await fixture.get(ErasureService).erase(scope, address(email), PROOF);
+    };
+    await leave('all@example.com', news, offers);
+    await leave('one@example.com', news);
+    await leave('none@example.com');
+    const file = () => csv('email\nall@example.com\nOne@example.com\nnone@example.com\nnew@example.com\n');
+    const topicKeys = [news.topicKey, tips.topicKey];
+    const left = 'was unsubscribed before, and stays so';
+    const first = await run(file());
+    expect(first.counts).toEqual({ total: 4, created: 2, updated: 0, skipped: 0, failed: 2 });
+    expect(await errorsOf(first)).toEqual([
+      [1, { 'topicKeys[0]': left }],
+      [2, { 'topicKeys[0]': left }],
+    ]);
+    await expect(find('all@example.com')).rejects.toThrow(NotFoundError);
+
+    const second = await run(file(), { topicKeys });
+    expect(second.counts).toEqual({ total: 4, created: 2, updated: 2, skipped: 0, failed: 0 });
+    expect(await errorsOf(second)).toEqual([
+      [1, { 'topicKeys[0]': left }],
+      [2, { 'topicKeys[0]': left }],
+    ]);
+    const statuses = async (email: string) => {
+      const consents = await fixture.consentsOf(scope, email);
+      return [news, offers, tips].map(({ topicKey }) => consents.get(topicKey)?.status ?? null);
+    };
+    expect(await statuses('all@example.com')).toEqual(['UNSUBSCRIBED', 'UNSUBSCRIBED', 'SUBSCRIBED']);
+    expect(await statuses('one@example.com')).toEqual(['UNSUBSCRIBED', null, 'SUBSCRIBED']);
+    expect(await statuses('none@example.com')).toEqual(['SUBSCRIBED', null, 'SUBSCRIBED']);
+
+    // The address is somebody's again, and stays off what it left.
+    const third = await run(file(), { topicKeys: [news.topicKey, offers.topicKey] });
+    expect(third.counts).toMatchObject({ updated: 4, failed: 0 });
+    expect(await errorsOf(third)).toEqual([
+      [1, { 'topicKeys[0]': left, 'topicKeys[1]': left }],
+      [2, { 'topicKeys[0]': left }],
+    ]);
+    expect(await statuses('all@example.com')).toEqual(['UNSUBSCRIBED', 'UNSUBSCRIBED', 'SUBSCRIBED']);
+    expect((await find('all@example.com')).status).toBe('ACTIVE');
+  });
+
+  it('subscribes again who left, deleted since or not, where it says that they asked for it', async () => {
+    const offers = await fixture.topic(scope, { name: 'Offers', doubleOptInEnabled: true });
+    for (const email of ['gone@example.com', 'here@example.com']) {
+      await fixture.subscribe(scope, email, news, offers);
+      for (const { topicKey } of [news, offers])
+        await fixture.get(ConsentsService).revoke(scope, address(email), topicKey, PROOF);
+    }
+    await fixture.get(ErasureService).erase(scope, address('gone@example.com'), PROOF);
+    const ended = await run(csv('email\ngone@example.com\nhere@example.com\n'), {
+      topicKeys: [news.topicKey, offers.topicKey],
+      resubscribe: true,
+    });
+    expect(ended.counts).toMatchObject({ created: 1, updated: 1, failed: 0 });
+    expect(await errorsOf(ended)).toEqual([]);
+    for (const email of ['gone@example.com', 'here@example.com']) {
+      const consents = await fixture.consentsOf(scope, email);
+      expect([news, offers].map(({ topicKey }) => consents.get(topicKey)?.status)).toEqual([
+        'SUBSCRIBED',
+        'PENDING_CONFIRMATION',
+      ]);
+    }
+  });
+
+  it('forgets after 365 days what an address left before it was deleted', async () => {
+    await fixture.subscribe(scope, 'ada@example.com', news);
+    await fixture.get(ConsentsService).revoke(scope, address('ada@example.com'), news.topicKey, PROOF);
+    await fixture.get(ErasureService).erase(scope, address('ada@example.com'), PROOF);
+    const kept = () =>
+      fixture.test.query('select 1 from audience.erased_addresses where environment_id = $1', [
+        scope.environmentId,
+      ]);
+    const task = fixture.get(RemoveErasedAddresses);
+    fixture.clock.advance(364 * 24 * HOUR);
+    await task.run();
+    expect((await run(csv('email\nada@example.com\n'))).counts).toMatchObject({ created: 0, failed: 1 });
+    fixture.clock.advance(24 * HOUR);
+    expect((await run(csv('email\nada@example.com\n'))).counts).toMatchObject({ created: 1, failed: 0 });
+    await fixture.get(ErasureService).erase(scope, address('ada@example.com'), PROOF);
+    expect(await kept()).toHaveLength(1);
+    fixture.clock.advance(60 * 24 * HOUR);
+    await task.run();
+    expect(await kept()).toHaveLength(0);
   });
 
   it('does not bring back who was erased, whether the rows came before or after that', async () => {

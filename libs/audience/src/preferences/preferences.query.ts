@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
-import type { Preferences, TopicPreference } from './preferences.js';
+import type { PageReader, Preferences, TopicPreference } from './preferences.js';
 
 /** Reads the preferences of a subscriber. */
 @Injectable()
@@ -37,17 +37,17 @@ export class PreferencesQuery {
     });
   }
 
-  /** The language of a subscriber; null where it is not known, or nobody is there. */
-  localeOf(scope: ProjectScope, subscriberId: string): Promise<string | null> {
+  /** The address and language of a subscriber; null when there is no such subscriber. */
+  readerOf(scope: ProjectScope, subscriberId: string): Promise<PageReader | null> {
     return this.database.transaction(scope, async () => {
-      const subscriber = await this.database
+      const reader = await this.database
         .tables<AudienceTables>()
         .selectFrom('audience.subscribers')
-        .select('locale')
+        .select(['id as subscriberId', 'email', 'locale'])
         .where('environmentId', '=', scope.environmentId)
         .where('id', '=', subscriberId)
         .executeTakeFirst();
-      return subscriber?.locale ?? null;
+      return reader ?? null;
     });
   }
 

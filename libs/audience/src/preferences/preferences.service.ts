@@ -8,9 +8,7 @@ import { grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 import { type PauseDays, pauseEnd } from './preferences.js';
 
-/**
- * Changes preferences for the reader of a mail, by the link in it. Does nothing for an erased subscriber.
- */
+/** Changes preferences for the reader of a mail, by the link in it. Does nothing for an erased subscriber. */
 @Injectable()
 export class PreferencesService {
   constructor(
@@ -41,37 +39,6 @@ export class PreferencesService {
       // What was just written goes with the transaction.
       if (topic.visibility === 'PRIVATE' && !wasGranted(outcome)) throw new NotFoundError();
     });
-  }
-
-  /** Revokes the consent to a topic. Throws NotFoundError for an unknown topic. */
-  async leave(
-    scope: ProjectScope,
-    subscriberId: string,
-    topicKey: string,
-    proof: ConsentProof,
-  ): Promise<void> {
-    const topic = (await this.topics.named(scope, [topicKey])).get(topicKey);
-    if (topic === undefined) throw new NotFoundError();
-    await this.leaveTopics(scope, subscriberId, [topic.id], proof);
-  }
-
-  /** Takes the consents to these topics back; returns how many changed. */
-  leaveTopics(
-    scope: ProjectScope,
-    subscriberId: string,
-    topicIds: readonly string[],
-    proof: ConsentProof,
-  ): Promise<number> {
-    return this.subscribers.whileHeld(scope, subscriberId, async () => {
-      const order = { subscriberIds: [subscriberId], action: 'revoke', topicIds } as const;
-      const outcomes = await this.consents.change(scope, order, proof);
-      return outcomes.filter(({ isDone }) => isDone).length;
-    });
-  }
-
-  /** Revokes all consents and suppresses the address. */
-  async leaveEverything(scope: ProjectScope, subscriberId: string, proof: ConsentProof): Promise<void> {
-    await this.suppressions.suppressSubscriber(scope, subscriberId, 'GLOBAL_UNSUBSCRIBE', proof);
   }
 
   /** Pauses all mail for so many days from now; consents stay. */

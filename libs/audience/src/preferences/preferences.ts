@@ -5,6 +5,14 @@ import type { TopicTexts } from '../topics/topic-texts.js';
 export const PAUSE_DAYS = [7, 30, 90] as const;
 export type PauseDays = (typeof PAUSE_DAYS)[number];
 
+/** The subscriber whom a page is for. */
+export interface PageReader {
+  readonly subscriberId: string;
+  readonly email: string;
+  /** BCP 47; null where it is not known. */
+  readonly locale: string | null;
+}
+
 /** The preferences of a subscriber: the topics of the project with their consents. */
 export interface Preferences {
   readonly email: string;

@@ -5,6 +5,7 @@ import { consentProof } from '../consents/consent-proof.js';
 import { ConsentsQuery } from '../consents/consents.query.js';
 import { PersonalDataQuery } from '../erasure/personal-data.query.js';
 import { PreferencesService } from '../preferences/preferences.service.js';
+import { UnsubscribeService } from '../preferences/unsubscribe.service.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { ConfirmationsQuery } from './confirmations.query.js';
 import { ConfirmationsService } from './confirmations.service.js';
@@ -117,7 +118,7 @@ describe('confirmations', () => {
     const preferences = audience.get(PreferencesService);
     const by = (locale: string) =>
       consentProof('SUBSCRIBER_PAGE', null, { wording: { locale, version: null } });
-    await preferences.leave(scope, ada.id, art.topicKey, by('fr'));
+    await audience.get(UnsubscribeService).leave(scope, ada.id, art.topicKey, by('fr'));
     expect(await wordings()).toEqual({ Art: ['de', 3], News: ['de', 3] });
     await preferences.join(scope, ada.id, art.topicKey, by('fr'));
     expect(await wordings()).toEqual({ Art: ['fr', null], News: ['de', 3] });

@@ -4,6 +4,7 @@ import * as fc from '#testing/properties';
 import { address, AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
 import { ErasureService } from '../erasure/erasure.service.js';
 import { PreferencesService } from '../preferences/preferences.service.js';
+import { UnsubscribeService } from '../preferences/unsubscribe.service.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { TopicDeletionService } from '../topics/topic-deletion.service.js';
 import type { TopicView } from '../topics/topics.query.js';
@@ -26,6 +27,7 @@ const KINDS = [
   'join',
   'leave',
   'leaveEverything',
+  'undo',
   'oneClick',
   'suppress',
   'lift',
@@ -68,6 +70,14 @@ interface LedgerRow {
   readonly from_status: string | null;
   readonly to_status: string;
   readonly occurred_at: Date;
+  readonly source: string | null;
+}
+
+/** What the record says of a consent; an address that left a topic before its erasure did so earlier than the record says. */
+interface Explained {
+  readonly status: string;
+  readonly revokedAt: Date | 'earlier' | null;
+  readonly subscribedAt: Date | null;
 }
 
 describe('consents that many change at once', () => {
@@ -113,6 +123,7 @@ describe('consents that many change at once', () => {
     const subscriberId = await idOf(email);
     const consents = audience.get(ConsentsService);
     const preferences = audience.get(PreferencesService);
+    const leaving = audience.get(UnsubscribeService);
     switch (kind) {
       case 'grant':
         return consents.grant(scope, address(email), topicKey, PROOF);
@@ -123,16 +134,20 @@ describe('consents that many change at once', () => {
       case 'join':
         return preferences.join(scope, subscriberId, topicKey, PROOF);
       case 'leave':
-        return preferences.leave(scope, subscriberId, topicKey, PROOF);
+        return leaving.leave(scope, subscriberId, topicKey, PROOF);
       case 'leaveEverything':
-        return preferences.leaveEverything(scope, subscriberId, PROOF);
+        return leaving.leaveEverything(scope, subscriberId, PROOF);
       case 'oneClick':
-        return preferences.leaveTopics(
+        return leaving.leaveTopics(
           scope,
           subscriberId,
           [topicId],
           consentProof('ONE_CLICK', newId(), reader),
         );
+      case 'undo': {
+        const id = await leaving.undoOf(scope, subscriberId, PROOF.actorId ?? '');
+        return leaving.undo(scope, subscriberId, id ?? newId(), { ...PROOF, source: 'undo' });
+      }
       case 'suppress':
         return audience.get(SuppressionsService).suppress(scope, address(email), reason, PROOF);
       case 'lift':
@@ -169,14 +184,15 @@ describe('consents that many change at once', () => {
 
   const ledgerOf = ({ environmentId }: ProjectScope) =>
     audience.test.query<LedgerRow>(
-      `select subscriber_id, topic_id, from_status, to_status, occurred_at from audience.consent_ledger
+      `select subscriber_id, topic_id, from_status, to_status, occurred_at, source from audience.consent_ledger
        where environment_id = $1 order by position`,
       [environmentId],
     );
 
   /** What the record says that each consent is by now. */
   function replay(rows: readonly LedgerRow[]) {
-    const consents = new Map<string, { status: string; revokedAt: Date | null; subscribedAt: Date | null }>();
+    const consents = new Map<string, Explained>();
+    const beforeRevocation = new Map<string, Explained | undefined>();
     const latest = new Map<string, Date>();
     for (const row of rows) {
       const key = `${row.subscriber_id}/${row.topic_id}`;
@@ -186,9 +202,16 @@ describe('consents that many change at once', () => {
       expect(row.occurred_at.getTime()).toBeGreaterThanOrEqual(latest.get(row.subscriber_id)?.getTime() ?? 0);
       latest.set(row.subscriber_id, row.occurred_at);
       const status = row.to_status;
+      const undone = row.source === 'undo' ? beforeRevocation.get(key) : undefined;
+      if (undone !== undefined) {
+        consents.set(key, undone);
+        continue;
+      }
+      if (status === 'UNSUBSCRIBED') beforeRevocation.set(key, before);
       const isSubscribed = status === 'SUBSCRIBED';
       const kept = isSubscribed ? null : (before?.revokedAt ?? null);
-      const revokedAt = status === 'UNSUBSCRIBED' ? row.occurred_at : kept;
+      const left = row.source === 'unsubscribed-before-erasure' ? 'earlier' : row.occurred_at;
+      const revokedAt = status === 'UNSUBSCRIBED' ? left : kept;
       consents.set(key, { status, revokedAt, subscribedAt: isSubscribed ? row.occurred_at : null });
     }
     return consents;
@@ -207,7 +230,9 @@ describe('consents that many change at once', () => {
       [scope.environmentId],
     );
     for (const { key, status, revoked_at, subscribed_at } of standing) {
-      expect(explained.get(key)).toEqual({ status, revokedAt: revoked_at, subscribedAt: subscribed_at });
+      const said = explained.get(key);
+      const revokedAt = said?.revokedAt === 'earlier' ? 'earlier' : revoked_at;
+      expect(said).toEqual({ status, revokedAt, subscribedAt: subscribed_at });
       explained.delete(key);
     }
     // What has no consent any more, its topic or its person having gone, ended before.

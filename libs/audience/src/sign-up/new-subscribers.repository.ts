@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, prepared } from '#platform';
 import { addressLock } from '../addresses/address-lock.query.js';
+import { ErasedAddresses } from '../addresses/erased-addresses.repository.js';
 import type { ConsentOccasion } from '../consents/consent-proof.js';
 import { requestMails, wakeForConsents } from '../consents/consent-writer.repository.js';
 import { type FirstConsents, selectedForMade, written } from '../consents/written-consents.query.js';
@@ -30,6 +31,8 @@ export interface SignUp {
 export interface SignUpTerms {
   readonly isSubscriber: boolean;
   readonly isSuppressed: boolean;
+  /** Whether a subscriber with this address was erased not long ago. */
+  readonly isErased: boolean;
   /** The topics with these keys, in the order of their ids. */
   readonly topics: readonly GrantableTopic[];
   /** The project's active custom fields, oldest first; locked when values are written. */
@@ -45,6 +48,7 @@ export class NewSubscribers {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
+    @Inject(ErasedAddresses) private readonly erased: ErasedAddresses,
   ) {}
 
   /** Runs `work` in a transaction that alone decides about the address. */
@@ -76,6 +80,7 @@ export class NewSubscribers {
           where b.environment_id = ${environmentOf(scope)} and b.email_key = ${emailKey}
         ) is not null as is_subscriber,
         ${this.suppressions.isAddressSuppressed(scope, emailKey)} as is_suppressed,
+        ${this.erased.isAddressErased(scope, emailKey)} as is_erased,
         coalesce((select json_agg(n) from named n), '[]') as topics,
         coalesce((
           select json_agg(json_build_object('key', f.key, 'type', f.type, 'displayName', f.display_name, 'isRequired',
@@ -89,13 +94,14 @@ export class NewSubscribers {
 
   /**
    * Creates, in the open transaction, a subscriber with the first consents, the consent record and the confirmation mail,
-   * if needed.
+   * if needed. Other topics that an erased address had left stay left.
    */
   async insert(
     scope: ProjectScope,
     { id, address, source, customFields, ...fields }: NewSubscriber,
     first: FirstConsents,
     occasion: ConsentOccasion,
+    isErased: boolean,
   ): Promise<SubscriberView> {
     const { at } = occasion;
     const { rows } = await sql<SubscriberView & { readonly confirmationId: string | null }>`${prepared}
@@ -110,6 +116,7 @@ export class NewSubscribers {
       select ${newSubscriberColumns}, a.id as confirmation_id from made b left join asked a on true
     `.execute(this.database.tables());
     wakeForConsents(this.database, first.consents);
+    if (isErased) await this.erased.restore(scope, [address.key], occasion);
     const { confirmationId, ...subscriber } = rows[0]!;
     await requestMails(this.database, scope, confirmationId === null ? [] : [confirmationId]);
     return subscriber;

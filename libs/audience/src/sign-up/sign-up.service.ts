@@ -9,7 +9,7 @@ import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-fie
 import { SubscriberLimitService } from '../plan/subscriber-limit.service.js';
 import type { SubscriberPatch, SubscriberSource, SubscriberView } from '../subscribers/subscriber.js';
 import { SuppressedError } from '../suppressions/suppression.errors.js';
-import { type GrantableTopic, topicKeyFaults } from '../topics/topic.js';
+import { topicKeyFaults } from '../topics/topic.js';
 import { NewSubscribers, type SignUpTerms } from './new-subscribers.repository.js';
 import { SubscriberExistsError } from './sign-up.errors.js';
 
@@ -41,7 +41,7 @@ export class SignUpService {
       if (terms.isSuppressed) throw new SuppressedError();
       if (terms.isSubscriber) throw new SubscriberExistsError();
       await this.limit.admit(scope);
-      return this.#insert(scope, input, values, terms.topics, proof);
+      return this.#insert(scope, input, values, terms, proof);
     });
   }
 
@@ -49,7 +49,7 @@ export class SignUpService {
     scope: ProjectScope,
     input: NewSubscriberInput,
     customFields: CustomFieldValues,
-    topics: readonly GrantableTopic[],
+    { topics, isErased }: SignUpTerms,
     proof: ConsentProof,
   ): Promise<SubscriberView> {
     const at = this.clock.now();
@@ -58,7 +58,7 @@ export class SignUpService {
     const fields = { firstName, lastName, phone, locale, timeZone, customFields };
     const person = { id: newId(), address, source, ...fields };
     const first = firstConsents(topics, at);
-    const subscriber = await this.newSubscribers.insert(scope, person, first, { at, proof });
+    const subscriber = await this.newSubscribers.insert(scope, person, first, { at, proof }, isErased);
     const { id: subscriberId } = subscriber;
     // Before the consents, so that listeners know the subscriber first.
     await this.publisher.publish(scope, {

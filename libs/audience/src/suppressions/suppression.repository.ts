@@ -5,6 +5,7 @@ import { Database, environmentOf, prepared } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { AddressDigests } from '../addresses/address-digests.service.js';
 import type { SuppressionReason } from '../consents/subscriber-status.js';
+import { closeUnsubscriptions } from '../consents/unsubscriptions.repository.js';
 import { type StandingSuppression, Suppression, type SuppressionDetails } from './suppression.js';
 
 /** The suppression list of a project. It has erased addresses by their keyed digest. */
@@ -73,6 +74,11 @@ export class SuppressionRepository {
     const suppression = new Suppression(scope, address, reason, now);
     await this.database.em.persist(suppression).flush();
     return { email: address.value, reason, suppressedAt: now, isNew: true };
+  }
+
+  /** Lets the subscriber undo no unsubscription of before, in the open transaction: it would lift what was added since. */
+  closeUnsubscriptions(scope: ProjectScope, subscriberId: string): Promise<void> {
+    return closeUnsubscriptions(this.database, scope, subscriberId);
   }
 
   /** Whether there was one. */

@@ -22,7 +22,8 @@ export class SuppressionsService {
 
   /**
    * Suppresses an address, a subscriber's or not, and returns the standing suppression: the first reason and time win.
-   * GLOBAL_UNSUBSCRIBE also revokes all consents, even if another reason stands.
+   * GLOBAL_UNSUBSCRIBE also revokes all consents, even if another reason stands. Its subscriber can undo no unsubscription of
+   * before.
    */
   suppress(
     scope: ProjectScope,
@@ -36,6 +37,7 @@ export class SuppressionsService {
       if (isNew)
         await this.publisher.publish(scope, { type: 'suppression.added', subscriberId, data: standing });
       if (subscriberId === null) return standing;
+      await this.suppressions.closeUnsubscriptions(scope, subscriberId);
       if (reason === 'GLOBAL_UNSUBSCRIBE')
         await this.consents.change(scope, { subscriberIds: [subscriberId], action: 'revoke' }, by);
       await this.consents.refreshStatus(scope, subscriberId, now);
@@ -70,6 +72,13 @@ export class SuppressionsService {
       });
       if (subscriberId !== null) await this.consents.refreshStatus(scope, subscriberId, this.clock.now());
     });
+  }
+
+  /** The same, if it is the suppression that an unsubscription added at this moment. */
+  async liftUnsubscribed(scope: ProjectScope, emailKey: string, suppressedAt: Date): Promise<void> {
+    const standing = await this.suppressions.find(scope, emailKey);
+    const isSame = standing?.suppressedAt.getTime() === suppressedAt.getTime();
+    if (isSame && standing.reason === 'GLOBAL_UNSUBSCRIBE') await this.lift(scope, emailKey);
   }
 
   async isSuppressed(scope: ProjectScope, emailKey: string): Promise<boolean> {

@@ -8,6 +8,7 @@ import { forgetBreakdowns } from '../reports/breakdowns/campaign-breakdowns.serv
 import { eraseExports } from '../reports/exports/erase-exports.query.js';
 import { moveFrontsBack } from '../deliveries/campaign-front.query.js';
 import { wakeSenders } from '../deliveries/deliveries.channel.js';
+import { keepErasedMails } from '../engagement/mail-pages/erased-mails.query.js';
 
 /** Somebody who was erased: no address, only what finds the rows. */
 export interface ErasedPerson {
@@ -18,7 +19,7 @@ export interface ErasedPerson {
 
 /**
  * Takes a person out of all that mail left behind. Deliveries stay as rows that tell of nobody, so that a
- * campaign's numbers stay what they are.
+ * campaign's numbers stay what they are; for 60 days the links of recent ones find the address by its digest.
  */
 @Injectable()
 export class MailErasureService {
@@ -38,6 +39,7 @@ export class MailErasureService {
       delete from messaging.test_inbox_messages m
       where m.environment_id = ${environmentId} and ${this.digests.ofColumn(scope, sql`m.to_key`)} = ${digest}
     `.execute(tables);
+    await keepErasedMails(this.database, scope, { subscriberId, digest }, now);
     await forgetBreakdowns(this.database, scope, subscriberId);
     await eraseExports(this.database, scope, sql`d.subscriber_id = ${subscriberId}`, now);
     await moveFrontsBack(this.database, scope, sql`d.subscriber_id = ${subscriberId}`, now);

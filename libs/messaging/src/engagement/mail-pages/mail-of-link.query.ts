@@ -8,6 +8,7 @@ export interface MailOfLink {
   readonly queuedOn: string;
   readonly subscriberId: string | null;
   readonly address: string;
+  readonly addressKey: string;
   /** The reader's language when it was queued; null: not known. */
   readonly locale: string | null;
   readonly messageId: string;
@@ -27,7 +28,8 @@ export async function findMailOfLink(
 ): Promise<MailOfLink | null> {
   const environment = environmentOf(scope);
   const { rows } = await sql<MailOfLink>`
-    select d.id, d.queued_on, d.subscriber_id, d.address, d.locale, d.message_id, c.id as campaign_id, v.id as version_id, p.place,
+    select d.id, d.queued_on, d.subscriber_id, d.address, d.address_key, d.locale, d.message_id,
+      c.id as campaign_id, v.id as version_id, p.place,
       coalesce(c.topic_ids, array_remove(array[v.mail_topic_ids[p.place + 1]], null)) as topic_ids
     from messaging.deliveries d
     left join messaging.campaigns c

@@ -1,28 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { consentProof, type NamedTopic, PreferencesService, RecipientsQuery, TopicsQuery } from '#audience';
+import {
+  type ConsentDetails,
+  consentProof,
+  type NamedTopic,
+  TopicsQuery,
+  UnsubscribeService,
+} from '#audience';
 import type { ProjectScope } from '#kernel';
-import { Database, type LinkedMail } from '#platform';
+import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { DeliveryFeedback } from '../feedback/delivery-feedback.service.js';
-import { findMailOfLink, type MailOfLink, topicsAbout } from './mail-of-link.query.js';
-
-/** The mail that a link belongs to. */
-export interface LinkToMail {
-  /** The delivery's. */
-  readonly id: string;
-  /** What else the token says. */
-  readonly mail?: LinkedMail | null;
-}
-
-type MailToLeave = Pick<MailOfLink, 'subscriberId' | 'address' | 'locale' | 'topicIds'> & {
-  readonly messageId?: string;
-};
+import { LinkedMails, type LinkToMail, type MailReader } from './linked-mails.service.js';
 
 /** A mail, as the page that its links lead to describes it. */
 export interface DescribedMail {
-  /** Null when the subscriber has been erased. */
-  readonly subscriberId: string | null;
-  readonly address: string | null;
+  readonly reader: MailReader;
   /** The reader's language when it was queued; null: not known. */
   readonly locale: string | null;
   readonly topics: readonly NamedTopic[];
@@ -42,54 +34,64 @@ export class MailPagesService {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
-    @Inject(PreferencesService) private readonly preferences: PreferencesService,
+    @Inject(UnsubscribeService) private readonly leaving: UnsubscribeService,
     @Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(LinkedMails) private readonly mails: LinkedMails,
   ) {}
 
   /** Null when there is no such mail. */
   describeMail(scope: ProjectScope, link: LinkToMail): Promise<DescribedMail | null> {
     return this.database.transaction(scope, async () => {
-      const mail = await this.#mailOf(scope, link);
+      const mail = await this.mails.find(scope, link);
       if (mail === null) return null;
       const topics = await this.topics.named(scope, mail.topicIds);
-      return { subscriberId: mail.subscriberId, address: mail.address, locale: mail.locale, topics };
+      return { reader: mail.reader, locale: mail.locale, topics };
     });
   }
 
-  /** Takes the reader off the mail's topics, or off everything. Again, or without such a mail: nothing happens. */
-  async unsubscribe(
+  /**
+   * Takes who has the mail's address now off its topics, or off everything. Returns the id by which that can be undone, or
+   * null when there was nothing left to take; `no-reader` when it took nobody off.
+   */
+  unsubscribe(
     scope: ProjectScope,
     link: LinkToMail,
     reach: 'topics' | 'everything',
-    { how, ipAddress, userAgent }: Unsubscriber,
-  ): Promise<void> {
-    await this.database.transaction(scope, async () => {
-      const mail = await this.#mailOf(scope, link, 'lock');
-      if (mail === null || mail.subscriberId === null) return;
-      const { subscriberId, topicIds, messageId } = mail;
-      const by = consentProof(how, link.id, { ipAddress, userAgent, messageId });
-      if (reach === 'everything') await this.preferences.leaveEverything(scope, subscriberId, by);
-      else await this.preferences.leaveTopics(scope, subscriberId, topicIds, by);
+    { how, ...person }: Unsubscriber,
+  ): Promise<{ readonly undoId: string | null } | 'no-reader'> {
+    return this.database.transaction(scope, async () => {
+      const mail = await this.mails.find(scope, link, 'lock');
+      if (mail === null || typeof mail.reader === 'string') return 'no-reader';
+      const { topicIds, messageId } = mail;
+      const { subscriberId } = mail.reader;
+      const by = consentProof(how, link.id, { ...person, messageId });
+      const undoId =
+        reach === 'everything'
+          ? await this.leaving.leaveEverything(scope, subscriberId, by)
+          : await this.leaving.leaveTopics(scope, subscriberId, topicIds, by);
       await this.feedback.unsubscribed(scope, link.id);
+      return { undoId };
     });
   }
 
-  /** Of one that is no longer kept, what the token and its reader say. */
-  async #mailOf(
+  /**
+   * Undoes an unsubscription by this link. Returns the topics that the reader gets mail about again; null when there is
+   * nothing to undo, or not any more.
+   */
+  undo(
     scope: ProjectScope,
-    { id, mail: linked = null }: LinkToMail,
-    lock?: 'lock',
-  ): Promise<MailToLeave | null> {
-    const kept = await findMailOfLink(this.database, scope, id, lock);
-    if (kept !== null || linked === null) return kept;
-    const { subscriberId, aboutId } = linked;
-    // Whether they may be sent mail at that time is not asked.
-    const people = await this.recipients.lookUp(scope, [], [subscriberId], new Date(0));
-    const reader = people.get(subscriberId);
-    if (reader === undefined) return null;
-    const topicIds = await topicsAbout(this.database, scope, aboutId);
-    return { subscriberId, address: reader.email, locale: reader.locale, topicIds };
+    link: LinkToMail,
+    unsubscriptionId: string,
+    details: ConsentDetails,
+  ): Promise<readonly NamedTopic[] | null> {
+    return this.database.transaction(scope, async () => {
+      const mail = await this.mails.find(scope, link, 'lock');
+      if (mail === null || typeof mail.reader === 'string') return null;
+      const by = consentProof('SUBSCRIBER_PAGE', link.id, { ...details, messageId: mail.messageId });
+      const { subscriberId } = mail.reader;
+      const topicIds = await this.leaving.undo(scope, subscriberId, unsubscriptionId, by);
+      return topicIds === null ? null : this.topics.named(scope, topicIds);
+    });
   }
 
   /** The Message-ID of the mail that asked for a confirmation: part of the consent's record. */

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#testing/eventually';
 import { newId } from '#kernel';
-import { consentProof, PreferencesService } from '#audience';
+import { consentProof, UnsubscribeService } from '#audience';
 import { CampaignFailureService } from '../../campaigns/lifecycle/campaign-failure.service.js';
 import { CampaignRetryService } from '../../campaigns/lifecycle/campaign-retry.service.js';
 import { CampaignSendingService } from '../../campaigns/lifecycle/campaign-sending.service.js';
@@ -154,7 +154,7 @@ describe('a campaign that not all goes well with', () => {
 
     const leave = (subscriberId: string, topicIds: readonly string[]) =>
       fixture
-        .get(PreferencesService)
+        .get(UnsubscribeService)
         .leaveTopics(scope, subscriberId, topicIds, consentProof('SUBSCRIBER_PAGE', newId()));
 
     /** Theirs that no sender has marked, when every transaction that began before now has ended. */

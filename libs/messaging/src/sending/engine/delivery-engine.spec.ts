@@ -5,7 +5,7 @@ import { freePort } from '#testing/ports';
 import { startRawSmtpSink } from '#testing/raw-smtp-sink';
 import type { SmtpSink } from '#testing/sink-rules';
 import { newId, type ProjectScope } from '#kernel';
-import { consentProof, PreferencesService, SuppressionsService } from '#audience';
+import { consentProof, UnsubscribeService, SuppressionsService } from '#audience';
 import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';
@@ -243,7 +243,7 @@ describe('the delivery engine', () => {
       [scope.environmentId],
     );
     const by = consentProof('SUBSCRIBER_PAGE', 'x', { ipAddress: '203.0.113.7' });
-    await fixture.get(PreferencesService).leaveTopics(
+    await fixture.get(UnsubscribeService).leaveTopics(
       scope,
       left?.id ?? '',
       topics.map(({ id }) => id),

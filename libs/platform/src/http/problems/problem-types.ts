@@ -106,6 +106,13 @@ export const PROBLEM_TYPES = {
     description: 'The address must not get mail: its owner left, complained, or it bounced.',
     remedy: 'Leave it. If the owner asked to come back, remove the suppression first.',
   },
+  unsubscribed: {
+    status: 409,
+    title: 'The address left the topic',
+    description:
+      'Its owner unsubscribed from a topic that the request would subscribe it to. That holds for the address, also after the subscriber was deleted, for 365 days.',
+    remedy: 'Leave it. If the owner asked to come back, send `"resubscribe": true`.',
+  },
   'in-use': {
     status: 409,
     title: 'It is in use',

@@ -1,0 +1,117 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Clock, isUuid, newId, type ProjectScope } from '#kernel';
+import { before, Database, type OldRows, prepared, RemoveOldRows } from '#platform';
+import type { Consent } from './consent.js';
+
+/** How long a reader may undo an unsubscription. */
+export const UNDO_VALID_MS = 24 * 60 * 60_000;
+
+/** What a reader unsubscribed from by a link of ours. */
+export interface Unsubscription {
+  readonly subscriberId: string;
+  /** The delivery, or for preferences the subscriber, that the link is about. */
+  readonly linkId: string;
+  /** The consents that it took, as they were before. */
+  readonly consents: readonly Consent[];
+  /** When it put the address on the suppression list; null where it did not. */
+  readonly suppressedAt: Date | null;
+  /** When it revoked the consents; null where there were none. */
+  readonly revokedAt: Date | null;
+}
+
+/** Unsubscriptions that can still be undone. Callers that write hold the lock of the subscriber's row. */
+@Injectable()
+export class Unsubscriptions {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Keeps what an unsubscription took, in the open transaction; returns its id, or null when it took nothing. */
+  async add(
+    { environmentId }: ProjectScope,
+    { subscriberId, linkId, consents, suppressedAt, revokedAt }: Unsubscription,
+  ): Promise<string | null> {
+    const happenedAt = revokedAt ?? suppressedAt;
+    if (happenedAt === null) return null;
+    const [id, before] = [newId(), JSON.stringify(consents.map(plain))];
+    await sql`${prepared}
+      insert into audience.unsubscriptions (environment_id, id, subscriber_id, link_id, consents, revoked_at, suppressed_at,
+        happened_at)
+      values (${environmentId}, ${id}, ${subscriberId}, ${linkId}, ${before}::jsonb, ${revokedAt}, ${suppressedAt}, ${happenedAt})
+    `.execute(this.database.tables());
+    return id;
+  }
+
+  /** The latest of a subscriber by this link that can still be undone; null when there is none. */
+  latest(scope: ProjectScope, subscriberId: string, linkId: string): Promise<string | null> {
+    return this.database.transaction(scope, async () => {
+      const { rows } = await sql<{ id: string }>`
+        select id from audience.unsubscriptions
+        where environment_id = ${scope.environmentId} and subscriber_id = ${subscriberId} and link_id = ${linkId}
+          and happened_at > ${this.#validSince()}
+        order by happened_at desc, id desc limit 1
+      `.execute(this.database.tables());
+      return rows[0]?.id ?? null;
+    });
+  }
+
+  /** Takes one out, in the open transaction, so that it is undone once; null when it is none of this link, or too late. */
+  async take(
+    { environmentId }: ProjectScope,
+    id: string,
+    subscriberId: string,
+    linkId: string,
+  ): Promise<Unsubscription | null> {
+    if (!isUuid(id)) return null;
+    const { rows } = await sql<Unsubscription>`
+      delete from audience.unsubscriptions
+      where environment_id = ${environmentId} and id = ${id} and subscriber_id = ${subscriberId} and link_id = ${linkId}
+        and happened_at > ${this.#validSince()}
+      returning subscriber_id, link_id, consents, revoked_at, suppressed_at
+    `.execute(this.database.tables());
+    const [taken] = rows;
+    return taken === undefined ? null : { ...taken, consents: taken.consents.map(plain) };
+  }
+
+  #validSince(): Date {
+    return before(this.clock.now(), UNDO_VALID_MS);
+  }
+}
+
+/** Lets a subscriber undo nothing any more, in the open transaction. */
+export async function closeUnsubscriptions(
+  database: Database,
+  { environmentId }: ProjectScope,
+  subscriberId: string,
+): Promise<void> {
+  await sql`
+    delete from audience.unsubscriptions where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
+  `.execute(database.tables());
+}
+
+/** Removes unsubscriptions that cannot be undone any more. */
+@Injectable()
+export class RemoveOldUnsubscriptions extends RemoveOldRows {
+  override readonly name = 'remove-old-unsubscriptions';
+  override readonly everyMs = 10 * 60_000;
+
+  protected override old(now: Date): OldRows[] {
+    return [{ table: 'audience.unsubscriptions', where: sql`happened_at <= ${before(now, UNDO_VALID_MS)}` }];
+  }
+}
+
+/** A consent and nothing else, with its times as dates: in JSON they are text. */
+function plain(consent: Consent): Consent {
+  const dateOf = (time: Date | null) => (time === null ? null : new Date(time));
+  return {
+    topicId: consent.topicId,
+    status: consent.status,
+    grantedAt: dateOf(consent.grantedAt),
+    confirmedAt: dateOf(consent.confirmedAt),
+    revokedAt: dateOf(consent.revokedAt),
+    tokenExpiresAt: dateOf(consent.tokenExpiresAt),
+    subscribedAt: dateOf(consent.subscribedAt),
+  };
+}

@@ -1,0 +1,131 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
+import type { ConsentProof } from '../consents/consent-proof.js';
+import { ConsentWriter } from '../consents/consent-writer.repository.js';
+import { type Unsubscription, Unsubscriptions } from '../consents/unsubscriptions.repository.js';
+import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
+import { SuppressionsService } from '../suppressions/suppressions.service.js';
+import { TopicRepository } from '../topics/topic.repository.js';
+
+/**
+ * Unsubscribes the reader of a mail, by a link of which the proof's actor id, or else the subscriber's, is the id, and undoes it.
+ * Does nothing for an erased subscriber. Each unsubscription returns the id by which it can be undone: that of the latest by this
+ * link when there was nothing left to take; null when there is none.
+ */
+@Injectable()
+export class UnsubscribeService {
+  constructor(
+    @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
+    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
+    @Inject(TopicRepository) private readonly topics: TopicRepository,
+    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
+    @Inject(Unsubscriptions) private readonly unsubscriptions: Unsubscriptions,
+  ) {}
+
+  /** Revokes the consent to a topic. Throws NotFoundError for an unknown topic. */
+  async leave(
+    scope: ProjectScope,
+    subscriberId: string,
+    topicKey: string,
+    proof: ConsentProof,
+  ): Promise<string | null> {
+    const topic = (await this.topics.named(scope, [topicKey])).get(topicKey);
+    if (topic === undefined) throw new NotFoundError();
+    return this.leaveTopics(scope, subscriberId, [topic.id], proof);
+  }
+
+  /** Revokes the consents to these topics. */
+  leaveTopics(
+    scope: ProjectScope,
+    subscriberId: string,
+    topicIds: readonly string[],
+    proof: ConsentProof,
+  ): Promise<string | null> {
+    return this.subscribers.whileHeld(scope, subscriberId, async () => {
+      const taken = await this.#revoke(scope, subscriberId, topicIds, proof);
+      return this.#undoable(scope, { ...taken, subscriberId, suppressedAt: null }, proof);
+    });
+  }
+
+  /** Revokes all consents and suppresses the address. */
+  leaveEverything(scope: ProjectScope, subscriberId: string, proof: ConsentProof): Promise<string | null> {
+    return this.#whileOwned(scope, subscriberId, async (address) => {
+      const taken = await this.#revoke(scope, subscriberId, undefined, proof);
+      const wasSuppressed = await this.suppressions.isSuppressed(scope, address.key);
+      const standing = wasSuppressed
+        ? null
+        : await this.suppressions.suppress(scope, address, 'GLOBAL_UNSUBSCRIBE', proof);
+      const suppressedAt = standing?.suppressedAt ?? null;
+      return this.#undoable(scope, { ...taken, subscriberId, suppressedAt }, proof);
+    });
+  }
+
+  /** The id by which the latest unsubscription by a link can be undone, or null. */
+  undoOf(scope: ProjectScope, subscriberId: string, linkId: string): Promise<string | null> {
+    return this.unsubscriptions.latest(scope, subscriberId, linkId);
+  }
+
+  /**
+   * Undoes an unsubscription by the same link, once: brings back what it took, as it was, unless it changed since. Returns the
+   * ids of the topics that mail may be sent about again; null when there is nothing to undo, or not any more.
+   */
+  undo(
+    scope: ProjectScope,
+    subscriberId: string,
+    unsubscriptionId: string,
+    proof: ConsentProof,
+  ): Promise<readonly string[] | null> {
+    return this.#whileOwned(scope, subscriberId, async (address) => {
+      const linkId = linkOf(proof, subscriberId);
+      const taken = await this.unsubscriptions.take(scope, unsubscriptionId, subscriberId, linkId);
+      if (taken === null) return null;
+      const { consents: before, revokedAt, suppressedAt } = taken;
+      if (suppressedAt !== null) await this.suppressions.liftUnsubscribed(scope, address.key, suppressedAt);
+      if (revokedAt === null) return [];
+      const outcomes = await this.consents.restore(scope, subscriberId, { before, revokedAt }, proof);
+      return outcomes.flatMap(({ topicId, consent }) => (consent?.status === 'SUBSCRIBED' ? [topicId] : []));
+    });
+  }
+
+  /** Revokes consents, all where no topics are named; returns those that it took, as they were before. */
+  async #revoke(
+    scope: ProjectScope,
+    subscriberId: string,
+    topicIds: readonly string[] | undefined,
+    proof: ConsentProof,
+  ): Promise<Pick<Unsubscription, 'consents' | 'revokedAt'>> {
+    const before = await this.consents.ofSubscriber(scope, subscriberId);
+    const order = { subscriberIds: [subscriberId], action: 'revoke', ...(topicIds && { topicIds }) } as const;
+    const done = (await this.consents.change(scope, order, proof)).filter(({ isDone }) => isDone);
+    const consents = before.filter(({ topicId }) => done.some((outcome) => outcome.topicId === topicId));
+    return { consents, revokedAt: done[0]?.consent?.revokedAt ?? null };
+  }
+
+  async #undoable(
+    scope: ProjectScope,
+    taken: Omit<Unsubscription, 'linkId'>,
+    proof: ConsentProof,
+  ): Promise<string | null> {
+    const linkId = linkOf(proof, taken.subscriberId);
+    const added = await this.unsubscriptions.add(scope, { ...taken, linkId });
+    return added ?? this.unsubscriptions.latest(scope, taken.subscriberId, linkId);
+  }
+
+  /** Runs `work` with the address and the subscriber locked; null for an erased subscriber. */
+  async #whileOwned<T>(
+    scope: ProjectScope,
+    subscriberId: string,
+    work: (address: Pick<EmailAddress, 'value' | 'key'>) => Promise<T | null>,
+  ): Promise<T | null> {
+    const address = await this.subscribers.addressOf(scope, subscriberId);
+    if (address === null) return null;
+    return this.subscribers.whileAddressLocked(scope, address.key, (ownerId) =>
+      // A subscriber erased meanwhile is not suppressed by address again.
+      ownerId === subscriberId ? work(address) : Promise.resolve(null),
+    );
+  }
+}
+
+function linkOf({ actorId }: ConsentProof, subscriberId: string): string {
+  return actorId ?? subscriberId;
+}
