@@ -35,11 +35,11 @@ export class Unsubscriptions {
   ): Promise<string | null> {
     const happenedAt = revokedAt ?? suppressedAt;
     if (happenedAt === null) return null;
-    const [id, before] = [newId(), JSON.stringify(consents.map(plain))];
+    const [id, taken] = [newId(), JSON.stringify(consents.map(plain))];
     await sql`${prepared}
       insert into audience.unsubscriptions (environment_id, id, subscriber_id, link_id, consents, revoked_at, suppressed_at,
         happened_at)
-      values (${environmentId}, ${id}, ${subscriberId}, ${linkId}, ${before}::jsonb, ${revokedAt}, ${suppressedAt}, ${happenedAt})
+      values (${environmentId}, ${id}, ${subscriberId}, ${linkId}, ${taken}::jsonb, ${revokedAt}, ${suppressedAt}, ${happenedAt})
     `.execute(this.database.tables());
     return id;
   }

@@ -24,7 +24,10 @@ export class ConfirmationRepeats {
     if (consent === undefined) throw new NotFoundError();
     const status = statusAt(consent, this.clock.now());
     if (status === 'PENDING_CONFIRMATION') return;
-    const why = 'Only a pending consent waits for a confirmation mail.';
+    const why =
+      status === 'SUBSCRIBED'
+        ? 'The consent is SUBSCRIBED already: there is nothing to confirm.'
+        : 'Only a pending consent waits for a confirmation mail.';
     throw new InvalidStateError(why, status, ['PENDING_CONFIRMATION']);
   }
 
