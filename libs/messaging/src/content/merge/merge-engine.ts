@@ -1,5 +1,6 @@
 import { type Context, type Emitter, evalToken, ForTag, Liquid, type Template, toValueSync } from 'liquidjs';
 import { linkBeginnings } from './link-context.js';
+import { FORMAT_FILTERS } from './merge-formats.js';
 import { linkValue, type MergeEscaping, mergeText, OUTPUT_ESCAPES, SHARED_FILTERS } from './merge-output.js';
 import { type TemplatePiece } from './merge-tags.js';
 
@@ -29,7 +30,7 @@ const TAGS = new Set([
 
 const FILTERS = new Set(
   (
-    'default date append prepend replace replace_first remove remove_first truncate truncatewords strip lstrip ' +
+    'default append prepend replace replace_first remove remove_first truncate truncatewords strip lstrip ' +
     'rstrip strip_html strip_newlines slice split join first last size sort reverse uniq compact url_encode ' +
     'plus minus times divided_by modulo round ceil floor abs at_least at_most'
   ).split(' '),
@@ -85,6 +86,7 @@ function createEngine(escaping: MergeEscaping, output: Output): Liquid {
   for (const tag of Object.keys(engine.tags)) if (!TAGS.has(tag)) delete engine.tags[tag];
   for (const filter of Object.keys(engine.filters)) if (!FILTERS.has(filter)) engine.unregisterFilter(filter);
   for (const [name, filter] of Object.entries(SHARED_FILTERS)) engine.registerFilter(name, charged(filter));
+  for (const [name, filter] of Object.entries(FORMAT_FILTERS)) engine.registerFilter(name, filter);
   engine.registerFilter(LINK_FILTER, linkValue);
   engine.registerTag('for', BoundedForTag);
   return engine;
@@ -113,6 +115,15 @@ const ENGINES: Readonly<Record<MergeEscaping, Liquid>> = {
   none: createEngine('none', OUTPUT),
   header: createEngine('header', OUTPUT),
 };
+
+/** All that a template may hold by name, but for what a tag itself is made of (`else`, `endif`). */
+export const authorsNames = (): {
+  readonly filters: readonly string[];
+  readonly tags: readonly string[];
+} => ({
+  filters: Object.keys(ENGINES.html.filters).filter((name) => name !== LINK_FILTER),
+  tags: Object.keys(ENGINES.html.tags),
+});
 
 export interface EngineTemplate {
   readonly variables: readonly string[];

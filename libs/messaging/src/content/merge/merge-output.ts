@@ -13,14 +13,17 @@ export function mergeText(value: unknown): string {
   return '';
 }
 
+// A Unicode noncharacter: where `newline_to_br` breaks a line. The break itself comes behind the escaping.
+const LINE_BREAK = '\uFDD3';
+
 // Control characters but C1, so C0 and DEL: what could end a header field (RFC 5322 §2.2).
 const CONTROL = /[^\P{Cc}\u0080-\u009f]/gu;
 
 /** The last step of every output tag; nothing in a template can switch it off. */
 export const OUTPUT_ESCAPES: Readonly<Record<MergeEscaping, (value: unknown) => string>> = {
-  html: (value) => escapeHtml(mergeText(value)),
-  none: mergeText,
-  header: (value) => mergeText(value).replaceAll(CONTROL, ''),
+  html: (value) => escapeHtml(mergeText(value)).replaceAll(LINE_BREAK, '<br>'),
+  none: (value) => mergeText(value).replaceAll(LINE_BREAK, '\n'),
+  header: (value) => mergeText(value).replaceAll(LINE_BREAK, ' ').replaceAll(CONTROL, ''),
 };
 
 const SAFE_SCHEME = /^(?:https?:\/\/|mailto:|tel:|sms:|whatsapp:)/i;
@@ -30,7 +33,7 @@ const SAFE_SCHEME = /^(?:https?:\/\/|mailto:|tel:|sms:|whatsapp:)/i;
  * a value can never bring a scheme of its own (`javascript:`, `data:`).
  */
 export function linkValue(value: unknown): string {
-  const url = mergeText(value).trim();
+  const url = mergeText(value).replaceAll(LINE_BREAK, '').trim();
   return SAFE_SCHEME.test(url) ? url : '#';
 }
 
@@ -58,6 +61,7 @@ export const SHARED_FILTERS: Readonly<Record<string, (value: unknown) => unknown
     return text.charAt(0).toUpperCase() + text.slice(1).toLowerCase();
   },
   strip: (value) => mergeText(value).trim(),
+  newline_to_br: (value) => mergeText(value).replaceAll(/\r\n|\r|\n/g, LINE_BREAK),
   // Escaping belongs to the part, not to the author: asking for it again must not escape twice.
   escape: (value) => value,
   escape_once: (value) => value,

@@ -94,6 +94,7 @@ describe('slots and Liquid', () => {
     '| capitalize',
     ' | strip',
     ' | escape',
+    ' | newline_to_br',
   );
   const tag = array(filter, { maxLength: 3 }).chain((filters) =>
     name.map((path) => `{{ ${path}${filters.join('')} }}`),

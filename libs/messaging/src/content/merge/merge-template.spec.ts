@@ -84,7 +84,6 @@ describe('merge templates', () => {
     '{% layout "x" %}{% block a %}{% endblock %}',
     '{% tablerow i in custom.tags %}{% endtablerow %}',
     '{% increment a %}',
-    '{{ custom.plan | newline_to_br }}',
     '{{ custom.plan | nosuchfilter }}',
     '{{ custom | json }}',
   ])('refuses what could pass a value round the escaping or read files: %s', (source) => {

@@ -1,3 +1,5 @@
+import type { ReaderFormats } from './merge-formats.js';
+
 /** What merge tags may show of the project. */
 interface ProjectValues {
   readonly name: string;
@@ -22,6 +24,8 @@ export interface MergeValues {
   readonly links: { readonly unsubscribe: string; readonly preferences: string; readonly view: string };
   /** The tokens of the mail's pixel and tracked links; not for authors, so not among the known variables. */
   readonly tracking?: Readonly<Record<string, string>>;
+  /** How dates and numbers are shown, for filters; without it in English, and in UTC. Not for authors either. */
+  readonly reader?: ReaderFormats;
 }
 
 /** The project as merge tags show it. */
