@@ -65,7 +65,7 @@ function shownDocument({ document, contentText }: ContentInput, mask: MergeTagMa
   if (document !== null && document.blocks.length > 0) return document;
   const html = plainTextToHtml(mask.hide(contentText ?? ''), mask);
   const blocks: ContentDocument['blocks'] =
-    html === '' ? [] : [{ type: 'text', html: mask.restore(html, '&#123;') }];
+    html === '' ? [] : [{ type: 'text', html: mask.restoreHtml(html) }];
   return { ...document, blocks };
 }
 

@@ -36,24 +36,24 @@ interface BlockFrame {
 const RENDERERS: Renderers = {
   heading: ({ level, text: words }, { mask }) =>
     text(
-      `<h${level} style="font-size:${HEADING_SIZE[level - 1]}">${escapeHtml(mask.hide(words))}</h${level}>`,
+      `<h${level} style="font-size:${HEADING_SIZE[level - 1]}">${escapeHtml(mask.hideHtml(words))}</h${level}>`,
     ),
-  text: ({ html }, frame) => text(sanitizeInlineHtml(frame.mask.hide(html), frame)),
+  text: ({ html }, frame) => text(sanitizeInlineHtml(frame.mask.hideHtml(html), frame)),
   html: ({ html }, frame) => {
-    const clean = `<div class="mw-html">${sanitizeBlockHtml(frame.mask.hide(html), frame)}</div>`;
+    const clean = `<div class="mw-html">${sanitizeBlockHtml(frame.mask.hideHtml(html), frame)}</div>`;
     return frame.hasSheets ? styledText(clean) : text(clean);
   },
   image: ({ src, alt, href, width }, { mask }) =>
     `<mj-image${attributes({
       src: mask.hide(src.trim()),
-      alt: mask.hide(alt),
+      alt: mask.hideHtml(alt),
       href: href === undefined ? undefined : mask.hide(href.trim()),
       width: width === undefined ? undefined : `${width}px`,
     })}></mj-image>`,
   button: ({ label, url, color }, { theme, mask }) => {
     const background = color ?? theme.linkColor;
     const look = { 'background-color': background, color: readableOn(background) };
-    return `<mj-button${attributes({ href: mask.hide(url.trim()), ...look })}>${escapeHtml(mask.hide(label))}</mj-button>`;
+    return `<mj-button${attributes({ href: mask.hide(url.trim()), ...look })}>${escapeHtml(mask.hideHtml(label))}</mj-button>`;
   },
   divider: () => '<mj-divider></mj-divider>',
   // MJML's own spacer is a letter of no size, which filters look for in unwanted mail.
@@ -166,7 +166,7 @@ export function documentMjml(
 ): string {
   const [first] = document.blocks;
   if (first?.type === 'mjml') {
-    const clean = sanitizeMjml(mask.hide(first.mjml), {
+    const clean = sanitizeMjml(mask.hideHtml(first.mjml), {
       mask,
       removed: removed.at('contentJson.blocks[0].mjml'),
     });

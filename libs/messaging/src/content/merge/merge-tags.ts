@@ -1,3 +1,4 @@
+import { decodeHTMLStrict } from 'entities';
 import { LiquidError, TokenKind, Tokenizer } from 'liquidjs';
 import { MergeTemplateError } from './merge-template.errors.js';
 
@@ -20,6 +21,25 @@ export function templatePieces(source: string): TemplatePiece[] {
     }));
   } catch (error) {
     throw asMergeTemplateError(error);
+  }
+}
+
+/**
+ * A tag as it is meant that stands in HTML: editors write `&amp;`, `&quot;` and `&nbsp;` in it as they do everywhere. What would
+ * be more than one tag then stays as it is: the markup behind the first would never have been sanitised.
+ */
+function withoutEntities(piece: TemplatePiece): TemplatePiece {
+  if (piece.kind === 'text' || !piece.source.includes('&')) return piece;
+  const decoded = { ...piece, source: decodeHTMLStrict(piece.source) };
+  return isOneTag(decoded) ? decoded : piece;
+}
+
+function isOneTag({ kind, source }: TemplatePiece): boolean {
+  try {
+    const [tag] = templatePieces(source);
+    return tag?.kind === kind && tag.source === source;
+  } catch {
+    return false;
   }
 }
 
@@ -77,16 +97,34 @@ export class MergeTagMask {
 
   /** @throws {MergeTemplateError} when a tag is not closed */
   hide(source: string): string {
-    return templatePieces(source)
-      .map((piece) => (piece.kind === 'text' ? piece.source.replaceAll(MARKS, '') : this.#placeholder(piece)))
-      .join('');
+    return this.#hidden(templatePieces(source));
+  }
+
+  /** The same of what is HTML: entities inside of its tags are decoded, once. @throws {MergeTemplateError} as `hide` */
+  hideHtml(source: string): string {
+    return this.#hidden(templatePieces(source).map(withoutEntities));
   }
 
   /** Puts the tags back; `literalBrace` is what the first brace of a literal `{{` or `{%` becomes. */
   restore(masked: string, literalBrace: string): string {
+    return this.#restored(masked, literalBrace, (tag) => tag);
+  }
+
+  /** Puts the tags back as `hideHtml` reads them. */
+  restoreHtml(masked: string): string {
+    return this.#restored(masked, '&#123;', (tag) => tag.replaceAll('&', '&amp;'));
+  }
+
+  #hidden(pieces: readonly TemplatePiece[]): string {
+    return pieces
+      .map((piece) => (piece.kind === 'text' ? piece.source.replaceAll(MARKS, '') : this.#placeholder(piece)))
+      .join('');
+  }
+
+  #restored(masked: string, literalBrace: string, written: (tag: string) => string): string {
     return masked
       .replaceAll(/\{(?=[{%\uFDD0\uFDD2])/g, literalBrace)
-      .replaceAll(PLACEHOLDER, (_, index: string) => this.#sources[Number(index)] ?? '');
+      .replaceAll(PLACEHOLDER, (_, index: string) => written(this.#sources[Number(index)] ?? ''));
   }
 
   /** The source of the output tag that is the whole of the masked text, else null. */
