@@ -14,7 +14,7 @@ const DARK_PAGE = '#1d2226';
 /** WCAG 2.2 §1.4.3: of text. */
 const TEXT_CONTRAST = 4.5;
 /** WCAG 2.2 §1.4.11: of a button against what is around it. */
-const BUTTON_CONTRAST = 3;
+export const BUTTON_CONTRAST = 3;
 const HEX = /^#[0-9a-f]{6}$/;
 
 /** `#rrggbb` in small letters, or null when it is none. */
@@ -43,6 +43,12 @@ export function brandColours(colour: string): BrandColours {
   };
 }
 
+/** The colour, mixed with as little black or white as makes it stand out from `page` so well: as text, if nothing else is said. */
+export function legibleOn(page: string, colour: string, least = TEXT_CONTRAST): string {
+  const admixture = contrastRatio(page, BLACK) > contrastRatio(page, WHITE) ? BLACK : WHITE;
+  return mixedUntilRead(colour, admixture, page, least);
+}
+
 /** WCAG 2.2, "contrast ratio": from 1, the same, to 21, black on white. */
 export function contrastRatio(one: string, other: string): number {
   const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
@@ -53,11 +59,11 @@ function textOn(colour: string): string {
   return contrastRatio(WHITE, colour) >= TEXT_CONTRAST ? WHITE : BLACK;
 }
 
-/** `colour` with as many percent of `admixture` as make it legible as text on `page`. */
-function mixedUntilRead(colour: string, admixture: string, page: string): string {
+/** `colour` with as many percent of `admixture` as give it that contrast with `page`. */
+function mixedUntilRead(colour: string, admixture: string, page: string, least = TEXT_CONTRAST): string {
   for (let percent = 0; percent < 100; percent += 1) {
     const mixed = mix(colour, admixture, percent / 100);
-    if (contrastRatio(mixed, page) >= TEXT_CONTRAST) return mixed;
+    if (contrastRatio(mixed, page) >= least) return mixed;
   }
   return admixture;
 }

@@ -1,5 +1,13 @@
 export { doublingBackoff, nextTry } from './backoff.js';
-export { type BrandColours, brandColours, colourFault, contrastRatio, parseColour } from './brand-colour.js';
+export {
+  type BrandColours,
+  brandColours,
+  BUTTON_CONTRAST,
+  colourFault,
+  contrastRatio,
+  legibleOn,
+  parseColour,
+} from './brand-colour.js';
 export { coloursOf } from './house-colours.js';
 export { PUBLISHED_EVENT_TYPES, type PublishedEventType } from './published-event-types.js';
 export { API_SCOPES, type ApiScope } from './api-scope.js';

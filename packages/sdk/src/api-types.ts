@@ -2681,6 +2681,8 @@ export interface components {
     };
     CampaignPreview: {
       subject: string;
+      /** @description Of the sender, as From shows it. */
+      fromName: string;
       html: string;
       text: string;
     };
@@ -8324,6 +8326,7 @@ export interface operations {
           /**
            * @example {
            *       "subject": "Spring is here",
+           *       "fromName": "Acme News",
            *       "html": "<h1>Spring is here</h1>",
            *       "text": "Spring is here."
            *     }

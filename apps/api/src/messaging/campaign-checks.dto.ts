@@ -11,7 +11,12 @@ export const previewQuery = z.object({
 });
 
 export const campaignPreviewView = z
-  .object({ subject: z.string(), html: z.string(), text: z.string() })
+  .object({
+    subject: z.string(),
+    fromName: z.string().meta({ description: 'Of the sender, as From shows it.' }),
+    html: z.string(),
+    text: z.string(),
+  })
   .meta({ id: 'CampaignPreview' });
 
 const preSendCheckView = z

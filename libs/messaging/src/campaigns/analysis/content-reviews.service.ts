@@ -49,7 +49,8 @@ export class ContentReviews {
     const reviewed = async (locale: string | null) => {
       const wording = await this.senders.wording(scope, locale);
       const footer = footerOf(project, wording);
-      return this.#review(scope, { ...known, footer, content: contentIn(campaign, locale) });
+      const content = { ...contentIn(campaign, locale), fromName: campaign.fromName };
+      return this.#review(scope, { ...known, footer, content });
     };
     const own = await reviewed(null);
     const translations = new Map<string, ReviewedContent>();

@@ -128,6 +128,7 @@ describe('the analysis of a campaign', () => {
       deliveryId: newId(),
       messageId: newId() + '@a.example',
       recipient,
+      locale: null,
       date: new Date(),
       returnPathHost: null,
     };
@@ -164,6 +165,26 @@ describe('the analysis of a campaign', () => {
     const html = `<style>.mw-footer { display: none }</style><p>{{ subscriber.first_name }}. ${WORDS}</p>`;
     const { checks } = await analysed({ contentJson: json({ type: 'html', html }) });
     expect(withResult(checks, 'FAIL')).toContain('unsubscribe-link');
+  });
+
+  it.each([
+    ['{{ subscriber.frist_name }} of Acme', '{{ subscriber.frist_name }} is not known'],
+    ['{{ subscriber.first_name', 'fromName: output "{{ subscriber.first_name" not closed'],
+    ['{% if custom.vip %}Acme', 'fromName: tag {% if custom.vip %} not closed'],
+  ])(
+    'refuses merge tags of the sender’s name as it does those of the subject: %s',
+    async (fromName, fault) => {
+      await domain();
+      const { checks, status } = await analysed({ fromName });
+      expect(status).toBe('FAILED');
+      expect(checks.find(({ code }) => code === 'merge-tags')?.message).toContain(fault);
+    },
+  );
+
+  it('takes a sender’s name with merge tags', async () => {
+    await domain();
+    const { status } = await analysed({ fromName: '{{ subscriber.first_name }} of Acme' });
+    expect(status).not.toBe('FAILED');
   });
 
   it('refuses merge tags that exceed their bounds for everybody', async () => {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import { compileContent, type ContentInput } from './content-compiler.js';
-import type { ContentBlock } from './content-document.js';
+import { coloursOf } from '#kernel';
+import type { ContentBlock, ContentDocument } from './content-document.js';
 import { hasUnsubscribeAddress, hasUnsubscribeLink } from './content-links.js';
 import { contrastRatio, readableOn, themeOf } from './content-theme.js';
 import { compileMergeTemplate, MergeTemplateError } from '../merge/merge-template.js';
+import { SAMPLE_VALUES } from '../merge/merge-trial.js';
 import { Wording } from '#wording';
 import { footerOf } from '../processes/content-processes.service.js';
 
@@ -268,6 +270,8 @@ describe('compiled content', () => {
     ['ltr', 'left', 'Hello مرحبا and welcome'],
     ['ltr', 'left', 'Привет'],
     ['ltr', 'left', '2026 – 50 %'],
+    ['rtl', 'right', 'مرحبا https://www.acme.example/a-long-path/to-the/offer?of=the-week'],
+    ['rtl', 'right', 'שלום, כתבו אל service-of-the-shop@acme.example או www.acme.example/service'],
   ])('runs %s, from the %s, when most letters of it do: %s', async (direction, start, words) => {
     const { html } = await compileContent(
       input([
@@ -290,8 +294,86 @@ describe('compiled content', () => {
 
   it('hides the preview text as what is not displayed, not as white or tiny letters', async () => {
     const { html } = await compileContent(input([{ type: 'text', html: 'Hi' }], { previewText: 'Soon' }));
-    expect(html).toContain('<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">Soon</div>');
+    expect(html).toMatch(
+      /<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">Soon(?:&zwnj;&nbsp;){146}<\/div>/,
+    );
     expect(html).not.toMatch(/font-size:1px|opacity:0|[;"]color:#ffffff/);
+  });
+
+  it('has the project’s colour on its links and buttons as the pages have, or ours, and the author’s before it', async () => {
+    const blocks: ContentBlock[] = [
+      { type: 'text', html: '<a href="https://a.example">x</a>' },
+      { type: 'button', label: 'Go', url: 'https://a.example' },
+      { type: 'button', label: 'Own', url: 'https://a.example', color: '#123456' },
+    ];
+    const looks = async (color: string | null, theme: ContentDocument['theme'] = undefined) => {
+      const { html } = await compileContent(
+        input([], { document: { blocks, theme }, footer: { ...FOOTER, color } }),
+      );
+      const buttons = [...html.matchAll(/bgcolor="(#\w+)"/g)].map(([, colour]) => colour);
+      const [link] = /(?<=<a href="https:\/\/a.example" style="color: )#\w+/.exec(html) ?? [];
+      return { link, buttons, html };
+    };
+    const house = coloursOf(null);
+    expect(await looks(null)).toMatchObject({
+      link: house.light.link,
+      buttons: [house.light.accent, '#123456'],
+    });
+    const red = coloursOf('#d92d20');
+    const { html, ...colours } = await looks('#d92d20');
+    expect(colours).toEqual({ link: red.light.link, buttons: [red.light.accent, '#123456'] });
+    expect(html).toContain(`.mw-text a { color: ${red.dark.accent} !important; }`);
+    expect(html).toContain(`background-color: ${red.dark.accent} !important; color: ${red.dark.onAccent}`);
+    expect(html.match(/class="mw-button"/g)).toHaveLength(1);
+    expect(await looks('#d92d20', { linkColor: '#00aa00' })).toMatchObject({
+      link: '#00aa00',
+      buttons: ['#00aa00', '#123456'],
+    });
+  });
+
+  it.each(['#d92d20', '#e8710a', '#17594a', '#1a73e8', null])(
+    'is read on every background that an author gives it: %s',
+    (brand) => {
+      for (const backgroundColor of ['#ffffff', '#000', '#16181c', '#777777', '#d92d20', '#ffe']) {
+        const { linkColor, buttonColor } = themeOf({ backgroundColor }, brand);
+        expect(contrastRatio(linkColor, backgroundColor)).toBeGreaterThanOrEqual(4.5);
+        expect(contrastRatio(buttonColor, backgroundColor)).toBeGreaterThanOrEqual(3);
+        expect(contrastRatio(readableOn(buttonColor), buttonColor)).toBeGreaterThanOrEqual(4.4);
+      }
+    },
+  );
+
+  it('gives a mail address with a subject as what mail programs take, in the text part', async () => {
+    const html =
+      '<p><a href="mailto:shop@acme.example?subject=Hi%20there&amp;body=x">Write</a> or <a href="mailto:shop@acme.example">us</a></p>';
+    const { text } = await compileContent(input([{ type: 'text', html }]));
+    expect(text).toMatch(
+      /^Write <mailto:shop@acme\.example\?subject=Hi%20there&body=x> or us\s<shop@acme\.example>\n/,
+    );
+  });
+
+  it('has no blank lines in the text part where only a tag stood', async () => {
+    const values = { ...SAMPLE_VALUES, custom: { items: ['Tea', 'Cup'], none: [] } };
+    const filled = async (blocks: ContentBlock[], contentText: string | null = null) => {
+      const { text } = await compileContent(input(blocks, { contentText }));
+      return compileMergeTemplate(text, 'none').render(values).split('\nShop &', 1)[0];
+    };
+    const loop = (open: string, close: string) =>
+      `${open}{% for item in custom.items %}${close}${open}* {{ item }}${close}${open}{% endfor %}${close}`;
+    const author = `Items:\n\n${loop('', '\n')}{% if custom.none.size > 0 %}\nNever\n{% endif %}\nBye`;
+    expect(await filled([], author)).toBe('Items:\n\n* Tea\n* Cup\nBye\n\n--');
+    const paragraphs = `<p>Items:</p>${loop('<p>', '</p>')}<p>{% if custom.none.size > 0 %}</p><p>Never</p><p>{% endif %}</p><p>Bye</p>`;
+    expect(await filled([{ type: 'text', html: paragraphs }])).toBe('Items:\n\n* Tea\n\n* Cup\n\nBye\n');
+    const rows =
+      '<p>Items:</p><table>{% for item in custom.items %}<tr><td>{{ item }}</td></tr>{% endfor %}</table><p>Bye</p>';
+    expect(await filled([{ type: 'html', html: rows }])).toBe('Items:\n\nTea\nCup\n\nBye\n');
+    const list =
+      '<p>Items:</p><ul>{% for item in custom.items %}<li>{{ item }}</li>{% endfor %}</ul><p>Bye</p>';
+    expect(await filled([{ type: 'text', html: list }])).toBe('Items:\n\n * Tea\n * Cup\n\nBye\n');
+    const { html } = await compileContent(input([], { contentText: author }));
+    expect(compileMergeTemplate(html, 'html').render(values)).toMatch(
+      /Items:<\/p>\s*<p[^>]*>\* Tea<br>\* Cup<br>Bye<\/p>/,
+    );
   });
 
   it('uses the author’s theme and then leaves dark mode to the reader’s program', async () => {

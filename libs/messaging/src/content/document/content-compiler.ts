@@ -2,17 +2,19 @@ import type { ContentDocument } from './content-document.js';
 import { assertInert } from './content-inspection.js';
 import { hasUnsubscribeAddress, hasUnsubscribeLink, hasViewAddress, hasViewLink } from './content-links.js';
 import { showsAddress, showsAddressInText } from './content-address.js';
-import { htmlToPlainText, plainTextToHtml } from './content-text.js';
+import { htmlToPlainText, plainTextToHtml, withoutTagLines } from './content-text.js';
 import { textCss, themeOf } from './content-theme.js';
 import { escapeHtml } from '../merge/html-escape.js';
 import { MergeTagMask } from '../merge/merge-tags.js';
 import { appendSection, documentMjml } from './mjml-document.js';
 import { RemovedContent } from './removed-content.js';
 
-/** Who sends, as the footer shows it, and its words. */
+/** Who sends, as mails show it, and the words of their footer. */
 export interface FooterContent {
   readonly senderName: string;
   readonly postalAddress: string;
+  /** #rrggbb, of the project's buttons and links; null: ours. */
+  readonly color: string | null;
   /** BCP 47, of the words. */
   readonly locale: string;
   readonly direction: 'ltr' | 'rtl';
@@ -24,6 +26,8 @@ type FooterLink = 'unsubscribe' | 'preferences' | 'view';
 export interface ContentInput {
   /** Liquid template. */
   readonly subject: string;
+  /** Liquid template too. */
+  readonly fromName?: string | null;
   readonly previewText: string | null;
   readonly document: ContentDocument | null;
   readonly contentText: string | null;
@@ -35,6 +39,8 @@ export interface ContentInput {
 /** Liquid templates of one mail, ready for `compileMergeTemplate`. */
 export interface CompiledContent {
   readonly subject: string;
+  /** Blank: the project's name stands in From. */
+  readonly fromName: string;
   readonly html: string;
   readonly text: string;
   /** What the author wrote and no mail can carry, each with its path: `contentJson.blocks[2].html: <script>`. */
@@ -54,6 +60,7 @@ export async function compileContent(input: ContentInput): Promise<CompiledConte
   const maskedHtml = await compileHtml(input, { mask, removed });
   return {
     subject: input.subject,
+    fromName: input.fromName ?? '',
     html: mask.restore(maskedHtml, '&#123;'),
     text: compileText(input, maskedHtml, mask),
     removed: removed.list,
@@ -63,7 +70,7 @@ export async function compileContent(input: ContentInput): Promise<CompiledConte
 /** The document to show; a mail with a text part only gets its text as the one block. */
 function shownDocument({ document, contentText }: ContentInput, mask: MergeTagMask): ContentDocument {
   if (document !== null && document.blocks.length > 0) return document;
-  const html = plainTextToHtml(mask.hide(contentText ?? ''), mask);
+  const html = plainTextToHtml(withoutTagLines(mask.hide(contentText ?? '')), mask);
   const blocks: ContentDocument['blocks'] =
     html === '' ? [] : [{ type: 'text', html: mask.restoreHtml(html) }];
   return { ...document, blocks };
@@ -74,7 +81,7 @@ async function compileHtml(
   { mask, removed }: { readonly mask: MergeTagMask; readonly removed: RemovedContent },
 ): Promise<string> {
   const document = shownDocument(input, mask);
-  const theme = themeOf(document.theme);
+  const theme = themeOf(document.theme, input.footer.color);
   const frame = {
     title: escapeHtml(mask.hide(input.subject)),
     preview: escapeHtml(mask.hide(input.previewText ?? '')),
@@ -115,7 +122,7 @@ async function renderMjml(source: string): Promise<string> {
 }
 
 function compileText(input: ContentInput, maskedHtml: string, mask: MergeTagMask): string {
-  const own = input.contentText ?? '';
+  const own = mask.restore(withoutTagLines(mask.hide(input.contentText ?? '')), '{');
   if (own.trim() === '') return mask.restore(htmlToPlainText(withShownConditions(maskedHtml)), '{ ');
   const footer = footerText(input.footer, own);
   return footer === '' ? own : `${own.trimEnd()}\n\n--\n${footer}\n`;

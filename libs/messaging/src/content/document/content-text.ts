@@ -11,6 +11,11 @@ const OPTIONS: HtmlToTextOptions = {
       const alt: unknown = element.attribs?.['alt'];
       if (typeof alt === 'string' && alt !== '') builder.addInline(alt);
     },
+    // Without its scheme, which an address alone does without, a query would be part of the address.
+    mailWithQuery: (element, walk, builder) => {
+      walk(element.children, builder);
+      builder.addInline(` <${String(element.attribs?.['href'])}>`, { noWordTransform: true });
+    },
     cell: (element, walk, builder) => {
       walk(element.children, builder);
       builder.addInline(' ');
@@ -30,6 +35,7 @@ const OPTIONS: HtmlToTextOptions = {
       selector: 'a',
       options: { linkBrackets: ['<', '>'], hideLinkHrefIfSameAsText: true, noAnchorUrl: true },
     },
+    { selector: 'a[href^="mailto:"][href*="?"]', format: 'mailWithQuery' },
     ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: AS_WRITTEN })),
     { selector: 'hr', options: { length: 40 } },
   ],
@@ -43,8 +49,20 @@ export function htmlToPlainText(maskedHtml: string): string {
   return lines
     .join('\n')
     .replaceAll(/\n{3,}/g, '\n\n')
+    .replaceAll(TAG_PARAGRAPH, (_, before: string, tags: string, after: string) => {
+      const kept = before === '' ? 0 : Math.max(0, after.length - before.length);
+      return tags.replaceAll(/[ \t]/g, '') + '\n'.repeat(kept);
+    })
     .trim();
 }
+
+/** Tags alone between line breaks of which those around what they enclose are left when they are filled in. */
+const TAG_PARAGRAPH = /(?<=(^|\n+))([ \t]*(?:\uFDD2\d+\uFDD1[ \t]*)+)(\n+)/g;
+const TAG_LINE = /^[ \t]*(?:\uFDD2\d+\uFDD1[ \t]*)+\r?\n/gm;
+
+/** Masked text without the ends of lines that hold tags alone: a loop would leave one for each of its turns. */
+export const withoutTagLines = (masked: string): string =>
+  masked.replaceAll(TAG_LINE, (tags) => tags.replaceAll(/\s/g, ''));
 
 const LINK = /https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]]|\uFDD0\d+\uFDD1/g;
 const LINK_TAG = /^\{\{-?\s*links\.\w+\s*-?\}\}$/;

@@ -2,7 +2,7 @@ import type { ContentBlock, ContentDocument, SimpleBlock } from './content-docum
 import { sanitizeBlockHtml, sanitizeInlineHtml } from './content-sanitizer.js';
 import { darkModeCss, plainCss, readableOn, type Theme } from './content-theme.js';
 import { escapeHtml } from '../merge/html-escape.js';
-import type { MergeTagMask } from '../merge/merge-tags.js';
+import { type MergeTagMask, withoutPlaceholders } from '../merge/merge-tags.js';
 import { insertIntoHead, sanitizeMjml, styleComponents } from './mjml-sanitizer.js';
 import type { RemovedContent } from './removed-content.js';
 import { directionOf, type TextDirection } from './text-direction.js';
@@ -51,8 +51,12 @@ const RENDERERS: Renderers = {
       width: width === undefined ? undefined : `${width}px`,
     })}></mj-image>`,
   button: ({ label, url, color }, { theme, mask }) => {
-    const background = color ?? theme.linkColor;
-    const look = { 'background-color': background, color: readableOn(background) };
+    const background = color ?? theme.buttonColor;
+    const look = {
+      'css-class': color === undefined ? 'mw-button' : undefined,
+      'background-color': background,
+      color: readableOn(background),
+    };
     return `<mj-button${attributes({ href: mask.hide(url.trim()), ...look })}>${escapeHtml(mask.hideHtml(label))}</mj-button>`;
   },
   divider: () => '<mj-divider></mj-divider>',
@@ -111,9 +115,17 @@ export interface MjmlFrame {
   readonly theme: Theme;
 }
 
+/** What a list of mails shows of one at most. */
+const PREVIEW_LENGTH = 150;
+
+/** The preview, and behind it as much of what shows nothing as keeps the mail's first words out of lists of mails. */
+function filled(preview: string): string {
+  return preview + '&zwnj;&nbsp;'.repeat(Math.max(0, PREVIEW_LENGTH - withoutPlaceholders(preview).length));
+}
+
 /** The part of an MJML head that every mail gets. */
 function head(frame: MjmlFrame): string {
-  const preview = frame.preview === '' ? '' : `<mj-preview>${frame.preview}</mj-preview>`;
+  const preview = frame.preview === '' ? '' : `<mj-preview>${filled(frame.preview)}</mj-preview>`;
   return `<mj-title>${frame.title}</mj-title>${preview}`;
 }
 

@@ -8,6 +8,8 @@ import { type LinkTracking, trackHtml } from './link-rewriting.js';
 /** What of a campaign becomes the mail. */
 export interface CampaignContent {
   readonly subject: string;
+  /** Of the sender, in From; blank or not given: the project's. */
+  readonly fromName?: string | null;
   readonly previewText: string | null;
   readonly contentJson: string | null;
   readonly contentText: string | null;

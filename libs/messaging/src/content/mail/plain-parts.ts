@@ -4,6 +4,7 @@ import { compilePlainTemplate, type MergeTemplate } from '../merge/merge-templat
 /** The parts of a mail whose merge tags are plain and few: each recipient only fills their slots. */
 export interface PlainParts {
   readonly subject: MergeTemplate;
+  readonly fromName: MergeTemplate;
   readonly html: MergeTemplate;
   readonly text: MergeTemplate;
 }
@@ -13,15 +14,17 @@ const MOST_SLOTS = 300;
 const LONGEST_PLAIN = 256_000;
 
 /** Null where logic, length or number of merge tags ask for a process of its own. */
-export function plainPartsOf({ subject, html, text }: CompiledContent): PlainParts | null {
+export function plainPartsOf({ subject, fromName, html, text }: CompiledContent): PlainParts | null {
   if (html.length + text.length > LONGEST_PLAIN) return null;
   const parts = [
     compilePlainTemplate(subject, 'header'),
+    compilePlainTemplate(fromName, 'header'),
     compilePlainTemplate(html, 'html'),
     compilePlainTemplate(text, 'none'),
   ] as const;
   const slots = parts.reduce((sum, part) => sum + (part?.slots?.texts.length ?? Infinity), 0);
-  const [ofSubject, ofHtml, ofText] = parts;
-  if (ofSubject === null || ofHtml === null || ofText === null || slots > MOST_SLOTS) return null;
-  return { subject: ofSubject, html: ofHtml, text: ofText };
+  const [ofSubject, ofFrom, ofHtml, ofText] = parts;
+  if (ofSubject === null || ofFrom === null || ofHtml === null || ofText === null) return null;
+  if (slots > MOST_SLOTS) return null;
+  return { subject: ofSubject, fromName: ofFrom, html: ofHtml, text: ofText };
 }

@@ -25,6 +25,8 @@ export interface Sender {
 /** What differs from one recipient to the next. */
 export interface RecipientParts {
   readonly to: string;
+  /** In place of the sender's name; not given where it is the same for all. */
+  readonly fromName?: string | undefined;
   readonly subject: string;
   /** With or without its angle brackets. */
   readonly messageId: string;
@@ -99,19 +101,21 @@ export function buildMimeMessage(message: MimeMessage): MailBody {
 /** Folds and encodes what all messages of a campaign share. */
 export function compileMimeSkeleton(shared: SharedParts): MimeSkeleton {
   const seen = new Set<string>();
-  const head =
-    fromHeader(shared.from) +
+  const from = fromHeader(shared.from);
+  const rest =
     replyToHeader(shared.replyTo ?? null) +
     languageHeader(shared.language ?? null) +
     extraHeaders(shared.headers, seen);
+  const headOf = ({ fromName: name }: RecipientParts) =>
+    (name === undefined ? from : fromHeader({ ...shared.from, name })) + rest;
   const html = shared.html && compileBody(shared.html);
   const text = shared.text && compileBody(shared.text);
   return {
     build: (parts) => {
       if (html === null || text === null) throw new TypeError('the message has no templates of its own');
-      return assemble(head, seen, parts, text.build(parts.values), html.build(parts.values));
+      return assemble(headOf(parts), seen, parts, text.build(parts.values), html.build(parts.values));
     },
-    wrap: (parts) => assemble(head, seen, parts, parts.text, parts.html),
+    wrap: (parts) => assemble(headOf(parts), seen, parts, parts.text, parts.html),
   };
 }
 

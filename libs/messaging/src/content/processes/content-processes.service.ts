@@ -172,7 +172,11 @@ export class ContentProcesses implements OnApplicationShutdown {
 
 /** As much of a project, and in the words of a language, as its mails show; nothing else of it has to leave this process. */
 export function footerOf(
-  { senderName, postalAddress }: Pick<MailFooter, 'senderName' | 'postalAddress'>,
+  {
+    senderName,
+    postalAddress,
+    color = null,
+  }: Pick<MailFooter, 'senderName' | 'postalAddress'> & Partial<Pick<MailFooter, 'color'>>,
   wording: Wording,
 ): MailFooter {
   const { locale, direction } = wording;
@@ -186,7 +190,7 @@ export function footerOf(
     preferencesLink: wording.text('footer.preferencesLink', url),
     viewLink: wording.text('footer.viewLink', url),
   };
-  return { senderName, postalAddress, locale, direction, words };
+  return { senderName, postalAddress, color, locale, direction, words };
 }
 
 function valueOf<Name extends TaskName>(done: Done<Name>): TaskValue<Name> {

@@ -11,6 +11,7 @@ export interface LogicParts {
   /** Names this content. */
   readonly key: string;
   readonly subject: string;
+  readonly fromName: string;
   readonly html: string;
   readonly text: string;
 }
@@ -26,6 +27,7 @@ export interface RenderInput {
 /** The parts as a recipient gets them, as text and ready for the wire. */
 export interface RenderedMail {
   readonly subject: string;
+  readonly fromName: string;
   readonly html: string;
   readonly bodies: { readonly html: EncodedBody; readonly text: EncodedBody };
   readonly text: string;
@@ -36,6 +38,7 @@ export type RenderedBatch = readonly (RenderedMail | { readonly fault: string })
 
 interface Parsed {
   readonly subject: MergeTemplate;
+  readonly fromName: MergeTemplate;
   readonly html: MergeTemplate;
   readonly text: MergeTemplate;
 }
@@ -58,11 +61,12 @@ export class MailRenderer {
     return rendered;
   }
 
-  #parse({ key, subject, html, text }: LogicParts): Parsed {
+  #parse({ key, subject, fromName, html, text }: LogicParts): Parsed {
     const known = this.#parsed.get(key);
     if (known !== undefined) return known;
     const parsed = {
       subject: compileMergeTemplate(subject, 'header'),
+      fromName: compileMergeTemplate(fromName, 'header'),
       html: compileMergeTemplate(html, 'html'),
       text: compileMergeTemplate(text, 'none'),
     };
@@ -76,11 +80,13 @@ export class MailRenderer {
 function renderOne(parsed: Parsed, values: MergeValues): RenderedMail | { readonly fault: string } {
   try {
     const subject = parsed.subject.render(values);
+    const fromName = parsed.fromName.render(values);
     const html = parsed.html.render(values);
     const text = parsed.text.render(values);
     if (Math.max(html.length, text.length) > LONGEST_PART) return { fault: 'output limit exceeded' };
     return {
       subject,
+      fromName,
       html,
       text,
       bodies: { html: asText(encodeBody(html)), text: asText(encodeBody(text)) },

@@ -82,11 +82,14 @@ function linkFaults(contentJson: string | null): string[] {
   });
 }
 
-function reviewTags({ subject, html, text }: CompiledContent, customKeys: readonly string[]): TagReview {
+function reviewTags(
+  { subject, fromName, html, text }: CompiledContent,
+  customKeys: readonly string[],
+): TagReview {
   const faults = new Set<string>();
   let personal = false;
   let unreadable = false;
-  for (const [part, source] of Object.entries({ subject, html, text })) {
+  for (const [part, source] of Object.entries({ subject, fromName, html, text })) {
     const tags = reviewMergeTags(source, customKeys);
     if (tags.unreadable !== null) {
       faults.add(`${part}: ${tags.unreadable}`);

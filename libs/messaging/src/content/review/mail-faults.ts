@@ -51,11 +51,12 @@ function sightFaults(readable: ReadableText | null): Faults {
 
 /** What is wrong with the merge tags beside the document. */
 function partFaults(
-  { subject, previewText, contentText }: DocumentMail,
+  { subject, fromName, previewText, contentText }: DocumentMail,
   customKeys: readonly string[],
 ): Faults {
   return {
     ...tagFaults('subject', subject, customKeys),
+    ...tagFaults('fromName', fromName ?? '', customKeys),
     ...tagFaults('previewText', previewText ?? '', customKeys),
     ...tagFaults('contentText', contentText ?? '', customKeys),
   };

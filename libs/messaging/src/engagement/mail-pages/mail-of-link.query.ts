@@ -11,6 +11,8 @@ export interface MailOfLink {
   readonly addressKey: string;
   /** The reader's language when it was queued; null: not known. */
   readonly locale: string | null;
+  /** When it was sent; where it is not yet, when it was made. */
+  readonly shownAt: Date;
   readonly messageId: string;
   /** Null for a mail of an automation. */
   readonly campaignId: string | null;
@@ -28,7 +30,8 @@ export async function findMailOfLink(
 ): Promise<MailOfLink | null> {
   const environment = environmentOf(scope);
   const { rows } = await sql<MailOfLink>`
-    select d.id, d.queued_on, d.subscriber_id, d.address, d.address_key, d.locale, d.message_id,
+    select d.id, d.queued_on, d.subscriber_id, d.address, d.address_key, d.locale,
+      coalesce(d.sent_at, d.created_at) as shown_at, d.message_id,
       c.id as campaign_id, v.id as version_id, p.place,
       coalesce(c.topic_ids, array_remove(array[v.mail_topic_ids[p.place + 1]], null)) as topic_ids
     from messaging.deliveries d

@@ -28,7 +28,7 @@ export interface CampaignMail {
   readonly scope: ProjectScope;
   readonly kind: 'CAMPAIGN' | 'AUTOMATION';
   readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds'>;
-  readonly project: Pick<Project, 'projectKey' | 'name' | 'postalAddress'>;
+  readonly project: Pick<Project, 'projectKey' | 'name' | 'postalAddress' | 'defaultLocale' | 'timeZone'>;
   readonly topics: readonly NamedTopic[];
   readonly sender: Sender;
   /** What its links begin with. */
@@ -46,15 +46,20 @@ export interface MailOfRecipient {
   readonly deliveryId: string;
   readonly messageId: string;
   readonly recipient: Recipient;
+  /** BCP 47, the recipient's when the mail was queued; null: not known. */
+  readonly locale: string | null;
   readonly date: Date;
   /** Where what comes back of it goes; null: to the sender's address. */
   readonly returnPathHost: string | null;
 }
 
+/** As much of it as its merge tags show. */
+export type ShownMail = Pick<MailOfRecipient, 'deliveryId' | 'recipient' | 'locale' | 'date'>;
+
 /** What the merge tags of a recipient's mail come to. */
 export function valuesOf(
   mail: CampaignMail,
-  { deliveryId, recipient }: Pick<MailOfRecipient, 'deliveryId' | 'recipient'>,
+  { deliveryId, recipient, locale, date }: ShownMail,
   links: MailLinkMaker,
 ): MergeValues {
   const { subscriberId } = recipient;
@@ -62,7 +67,16 @@ export function valuesOf(
     subscriberId,
     aboutId: aboutOf(mail),
   });
-  return { ...mergeValues(mail, recipient, own), tracking: trackingTokens(mail, deliveryId, links) };
+  const { defaultLocale, timeZone } = mail.project;
+  return {
+    ...mergeValues(mail, recipient, own),
+    tracking: trackingTokens(mail, deliveryId, links),
+    reader: {
+      locale: locale ?? defaultLocale,
+      timeZone: recipient.timeZone ?? timeZone,
+      now: date.toISOString(),
+    },
+  };
 }
 
 function aboutOf({ kind, campaign }: CampaignMail): string {
@@ -92,7 +106,7 @@ export function composeCampaignMail(
   const { deliveryId, messageId, date, returnPathHost } = one;
   const unsubscribeAddress = links.unsubscribeAddress(scope, deliveryId, returnPathHost);
   const headers = [unsubscribeHeader(own.unsubscribe, unsubscribeAddress)];
-  const head = { to, messageId, date, headers };
+  const head = { to, fromName: fromNameOf(mail, values, rendered), messageId, date, headers };
   const subject = rendered?.subject ?? mail.template.plain?.subject.render(values) ?? '';
   const raw =
     rendered === null
@@ -111,6 +125,17 @@ export function composeCampaignMail(
     envelopeTo: to,
     raw,
   };
+}
+
+/** What merge tags in From come to; undefined where there are none, or nothing comes of them. */
+export function fromNameOf(
+  { template: { parts, plain } }: CampaignMail,
+  values: MergeValues,
+  rendered: RenderedMail | null,
+): string | undefined {
+  if (parts.fromName === '') return undefined;
+  const name = (rendered?.fromName ?? plain?.fromName.render(values) ?? '').trim();
+  return name === '' ? undefined : name;
 }
 
 /** The address as a header and an SMTP command carry it: its domain as A-labels. */

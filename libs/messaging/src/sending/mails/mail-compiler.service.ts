@@ -57,7 +57,9 @@ export class MailCompiler {
     { kind, campaign, content, translation, footerLocale, replyTo }: MailSource,
     tracked: Omit<LinkSetContent, 'urls' | 'translation'> | null,
   ): Promise<CampaignMail> {
-    const from = await this.senders.of(scope, content);
+    const { fromName, fromEmail } = content;
+    const isPersonal = /\{[{%]/.test(fromName ?? '');
+    const from = await this.senders.of(scope, { fromName: isPersonal ? null : fromName, fromEmail });
     if (from === null) throw new Error('The project no longer exists.');
     const { project, sender, linkBase } = from;
     const wording = await this.senders.wording(scope, footerLocale);
@@ -65,7 +67,14 @@ export class MailCompiler {
     const { subject, previewText, contentJson, contentText } = content;
     const language = translation ?? project.defaultLocale;
     const { targets, customKeys, ...parts } = await this.processes.compile(scope, {
-      content: { subject, previewText, contentJson, contentText, language },
+      content: {
+        subject,
+        fromName: isPersonal ? fromName : null,
+        previewText,
+        contentJson,
+        contentText,
+        language,
+      },
       footer: footerOf(project, wording),
       tracking: tracked === null ? null : this.#trackingOf({ campaign, project, linkBase }),
     });

@@ -3,18 +3,25 @@ import { Clock } from '#kernel';
 import { ContentProcesses } from '../../content/processes/content-processes.service.js';
 import type { RenderedMail } from '../../content/processes/mail-renderer.js';
 import { MergeTemplateError } from '../../content/merge/merge-template.js';
-import { type CampaignMail, composeCampaignMail, type MailOfRecipient, valuesOf } from './campaign-mail.js';
+import {
+  type CampaignMail,
+  composeCampaignMail,
+  fromNameOf,
+  type MailOfRecipient,
+  type ShownMail,
+  valuesOf,
+} from './campaign-mail.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
 
 /** The parts of a mail as its recipient gets them. */
 export interface MailParts {
   readonly subject: string;
+  /** Of the sender, in From. */
+  readonly fromName: string;
   readonly html: string;
   readonly text: string;
 }
-
-type Addressed = Pick<MailOfRecipient, 'deliveryId' | 'recipient'>;
 
 /** What came of rendering mails with logic ahead. */
 export interface Ahead {
@@ -33,14 +40,15 @@ export class MailRendering {
   ) {}
 
   /** For a look. @throws {MergeTemplateError} @throws {ContentCompileError} */
-  async show(mail: CampaignMail, one: Addressed): Promise<MailParts> {
+  async show(mail: CampaignMail, one: ShownMail): Promise<MailParts> {
     const values = valuesOf(mail, one, this.links);
     const { plain, parts } = mail.template;
-    if (plain === null) return this.processes.renderOne(mail.scope, parts, values);
+    const rendered = plain === null ? await this.processes.renderOne(mail.scope, parts, values) : null;
     return {
-      subject: plain.subject.render(values),
-      html: plain.html.render(values),
-      text: plain.text.render(values),
+      subject: rendered?.subject ?? plain?.subject.render(values) ?? '',
+      fromName: fromNameOf(mail, values, rendered) ?? mail.sender.name,
+      html: rendered?.html ?? plain?.html.render(values) ?? '',
+      text: rendered?.text ?? plain?.text.render(values) ?? '',
     };
   }
 
@@ -53,7 +61,7 @@ export class MailRendering {
   }
 
   /** Many mails, for the wire. @throws {ContentCompileError} */
-  async ahead(mail: CampaignMail, all: readonly Addressed[]): Promise<Ahead> {
+  async ahead(mail: CampaignMail, all: readonly ShownMail[]): Promise<Ahead> {
     const { plain, parts } = mail.template;
     if (plain !== null)
       return { heldUntil: () => null, compose: (one) => composeCampaignMail(mail, one, this.links) };

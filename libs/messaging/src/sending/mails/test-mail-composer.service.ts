@@ -27,9 +27,9 @@ export class TestMailComposer {
     if (campaignId === null) return { skipped: 'campaign-deleted' };
     const compiled = await this.mails.compile(scope, campaignId, delivery.locale);
     const recipient = await this.samples.of(compiled, delivery.address);
-    const { id: deliveryId, messageId, kind } = delivery;
+    const { id: deliveryId, messageId, kind, locale } = delivery;
     // Its links lead to nobody.
-    const one = { deliveryId, messageId, recipient, date: now, returnPathHost: null };
+    const one = { deliveryId, messageId, recipient, locale, date: now, returnPathHost: null };
     const mail = { ...(await this.rendering.compose(compiled, one)), kind };
     return { mail, senderDomain: compiled.sender.domain };
   }

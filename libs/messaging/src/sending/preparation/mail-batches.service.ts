@@ -26,7 +26,7 @@ interface ComposableWork {
   readonly mail: CampaignMail;
 }
 
-type Addressed = ComposableWork & Pick<MailOfRecipient, 'deliveryId' | 'messageId' | 'recipient'>;
+type Addressed = ComposableWork & Omit<MailOfRecipient, 'returnPathHost'>;
 
 const admitAll: Admit = (going) => Promise.resolve({ going, held: [] });
 
@@ -64,10 +64,12 @@ export class MailBatches {
     const { going, held: waiting } = await admit(undecided, policy);
     const mails = new Map(all.map((one) => [one.work.delivery.id, one.mail]));
     const addressed = going.flatMap((work): Addressed[] => {
-      const { id: deliveryId, messageId, subscriberId } = work.delivery;
+      const { id: deliveryId, messageId, subscriberId, locale } = work.delivery;
       const recipient = recipients.get(subscriberId ?? '');
       if (recipient === undefined) return [];
-      return [{ work, mail: mails.get(deliveryId) ?? mail, deliveryId, messageId, recipient }];
+      return [
+        { work, mail: mails.get(deliveryId) ?? mail, deliveryId, messageId, recipient, locale, date: now },
+      ];
     });
     const prepared = [...decided, ...waiting];
     for (const ofMail of Map.groupBy(addressed, (one) => one.mail).values())
@@ -97,7 +99,7 @@ export class MailBatches {
         const until = ahead.heldUntil(one.deliveryId);
         if (until !== null) return { ...work, outcome: held(work.delivery, 'rendering', until, now) };
         try {
-          const composed = ahead.compose({ ...one, date: now, returnPathHost });
+          const composed = ahead.compose({ ...one, returnPathHost });
           return await this.signing.sign(work, composed, policy);
         } catch (error) {
           return fail(work, error);

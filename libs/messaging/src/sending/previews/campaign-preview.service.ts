@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DomainValidationError, type EmailAddress, newId, type ProjectScope } from '#kernel';
+import { Clock, DomainValidationError, type EmailAddress, newId, type ProjectScope } from '#kernel';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
 import { CampaignRepository } from '../../campaigns/campaign.repository.js';
 import { ContentCompileError } from '../../content/document/content-compile.errors.js';
@@ -24,6 +24,7 @@ export class CampaignPreviewService {
     @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
     @Inject(MailReaders) private readonly readers: MailReaders,
     @Inject(MailRendering) private readonly rendering: MailRendering,
+    @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /**
@@ -40,7 +41,8 @@ export class CampaignPreviewService {
       const own = await this.mails.compile(scope, id, locale);
       const recipient = await this.readers.of(own, address);
       const mail = locale === null ? await this.mails.compile(scope, id, recipient.locale) : own;
-      return await this.rendering.show(mail, { deliveryId: newId(), recipient });
+      const shown = { deliveryId: newId(), recipient, locale: locale ?? recipient.locale };
+      return await this.rendering.show(mail, { ...shown, date: this.clock.now() });
     } catch (error) {
       if (error instanceof MergeTemplateError) throw asRejection(error);
       if (error instanceof ContentCompileError)

@@ -32,7 +32,8 @@ export class MailViewService {
     const recipient = await this.readers.find(scope, mail.topicIds, mail.subscriberId);
     if (recipient === undefined) return null;
     const compiled = await this.#compiled(scope, mail);
-    const { html } = await this.rendering.show(compiled, { deliveryId, recipient });
+    const { locale, shownAt: date } = mail;
+    const { html } = await this.rendering.show(compiled, { deliveryId, recipient, locale, date });
     return { html, language: compiled.language };
   }
 
