@@ -73,7 +73,7 @@ export {
   MailPagesService,
   type Unsubscriber,
 } from './engagement/mail-pages/mail-pages.service.js';
-export { MailViewService } from './sending/previews/mail-view.service.js';
+export { type MailView, MailViewService } from './sending/previews/mail-view.service.js';
 export { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';
 export { type CampaignStatistics } from './reports/statistics/campaign-statistics.js';

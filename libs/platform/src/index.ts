@@ -98,4 +98,5 @@ export {
   trackingClaimsOf,
   TrackingTokens,
 } from './tokens/tracking-tokens.js';
+export { MailSeals, type SealedMail } from './tokens/mail-seals.js';
 export { type LinkClaims, type LinkedMail, type LinkKind, LinkTokens } from './tokens/link-tokens.js';

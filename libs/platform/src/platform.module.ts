@@ -21,6 +21,7 @@ import { isPublicAddress } from './outgoing-http/public-address.js';
 import { systemAddresses } from './outgoing-http/resolve-addresses.js';
 import { SecretBox } from './secrets/secret-box.js';
 import { LinkTokens } from './tokens/link-tokens.js';
+import { MailSeals } from './tokens/mail-seals.js';
 import { TrackingTokens } from './tokens/tracking-tokens.js';
 import { Notifications } from './wakes/notifications.js';
 import { PostgresNotifications } from './wakes/postgres-notifications.js';
@@ -69,6 +70,7 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
       { provide: LOGGER, useValue: logger },
       { provide: Clock, useValue: clock },
       { provide: LinkTokens, useFactory: () => new LinkTokens(config.TOKEN_SECRET) },
+      { provide: MailSeals, useFactory: () => new MailSeals(config.TOKEN_SECRET) },
       { provide: TrackingTokens, useFactory: () => new TrackingTokens(config.TOKEN_SECRET) },
       {
         provide: SecretBox,

@@ -1,10 +1,11 @@
-import { Get, Inject, Param, Req, Res } from '@nestjs/common';
+import { Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MailViewService } from '#messaging';
-import { notFoundPage } from './not-found-page.js';
+import { html } from './html.js';
+import { goneMailPage, notFoundPage } from './not-found-page.js';
 import { PageLinks } from './page-links.service.js';
 import { sendMail, sendPage } from './page-reply.js';
-import { viewOf } from './page-view.js';
+import { type PageView, viewOf } from './page-view.js';
 import { PublicPage } from './public-page.decorator.js';
 
 /** “View in browser”: one recipient's mail as a page. */
@@ -18,13 +19,25 @@ export class MailViewController {
   @Get(':token')
   async show(
     @Param('token') token: string,
+    @Query('d') sealed: unknown,
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const link = await this.links.open(token, 'view');
     if (link === null || link.expired) return sendPage(reply, notFoundPage(viewOf(request)));
-    const mail = await this.mails.render(link.scope, link.id);
-    if (mail === null) return sendPage(reply, notFoundPage(viewOf(request)));
-    sendMail(reply, mail);
+    const mail = await this.mails.render(link.scope, link.id, typeof sealed === 'string' ? sealed : null);
+    if (mail === null) return sendPage(reply, goneMailPage(viewOf(request)));
+    if (!mail.isOfToday) return sendMail(reply, mail);
+    sendMail(reply, { ...mail, html: withNotice(mail.html, viewOf(request, [mail.locale])) });
   }
+}
+
+const NOTICE =
+  'margin:0;padding:12px 24px;background-color:#fff4d6;color:#3d2f00;font:16px/1.5 sans-serif;text-align:start';
+
+/** The mail with a line above it which says that it may not be what was sent. */
+function withNotice(mail: string, { wording }: PageView): string {
+  const words = wording.text('gone.today');
+  const notice = html`<p lang="${wording.locale}" dir="${wording.direction}" style="${NOTICE}">${words}</p>`;
+  return mail.replace(/<body[^>]*>/i, (body) => body + notice.toString());
 }

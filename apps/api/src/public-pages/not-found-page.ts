@@ -32,6 +32,16 @@ export function addressGoneText({ wording, sender }: SenderView): string {
   return contact === null ? text : `${text} ${wording.text('addressGone.contact', { contact })}`;
 }
 
+/** 404 for a good link to a mail that cannot be shown any more: it is not kept, or its reader was erased. */
+export function goneMailPage(view: PageView): Page {
+  return page(view, {
+    status: 404,
+    heading: view.wording.text('gone.heading'),
+    sign: signs.lost,
+    body: html`<p>${say(view, 'gone.text')}</p>`,
+  });
+}
+
 /** 429: one address made far more requests than a reader would. */
 export function tooManyPages(view: PageView): Page {
   return page(view, {

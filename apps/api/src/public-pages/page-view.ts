@@ -46,9 +46,9 @@ export function wantedLocales(request: FastifyRequest, known: readonly (string |
   return [chosenLocale(request), ...known, ...acceptedLocales(request.headers['accept-language'])];
 }
 
-/** For a page that has no sender: under a link that is nobody's, or a failure. */
-export function viewOf(request: FastifyRequest): PageView {
-  const wanted = wantedLocales(request);
+/** For a page that has no sender: under a link that is nobody's, or a failure; or for a mail, whose reader's locale is `known`. */
+export function viewOf(request: FastifyRequest, known: readonly (string | null)[] = []): PageView {
+  const wanted = wantedLocales(request, known);
   const wording = new Wording(matchLocale(wanted, SHIPPED_LOCALES) ?? 'en');
   return { wording, locale: nameOf(wording, wanted), sender: null };
 }

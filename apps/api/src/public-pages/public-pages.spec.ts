@@ -557,7 +557,30 @@ describe('public pages', () => {
       const page = await get(`/v/${tokenOf('view', deliveryId)}`);
       expect(page.statusCode).toBe(200);
       expect(page.body).toContain('Spring is here');
+      expect(page.body).not.toContain('data of today');
       expect(page.headers['content-security-policy']).toMatch(/^sandbox /);
+    });
+
+    it('says above a mail, in its reader’s language, that it shows the data of today, where the link does not say what was sent', async () => {
+      const page = (sealed = '') => get(`/v/${tokenOf('view', deliveryId)}${sealed}`);
+      await test.query(`update messaging.deliveries set locale = 'de' where id = $1`, [deliveryId]);
+      await test.query(
+        `update messaging.campaigns set content_json = '{"blocks":[{"type":"heading","level":1,"text":"Spring, {{ subscriber.email }}"}]}'
+         where id = (select source_id from messaging.deliveries where id = $1)`,
+        [deliveryId],
+      );
+      for (const sealed of ['', '?d=AAAA', '?d=a&d=b', '?d[x]=1']) {
+        const { body } = await page(sealed);
+        expect(body).toMatch(/<body[^>]*><p lang="de" dir="ltr" [^>]*>Diese Seite zeigt die Daten von heute/);
+      }
+    });
+
+    it('says of a mail whose reader is erased that it cannot be shown any more', async () => {
+      await app.get(ErasureService).erase(scope, reader.address, consentProof('OPERATOR', null));
+      await test.query('update messaging.deliveries set subscriber_id = null where id = $1', [deliveryId]);
+      const page = await get(`/v/${tokenOf('view', deliveryId)}`);
+      expect([page.statusCode, page.body.includes('can’t be shown any more')]).toEqual([404, true]);
+      expect(page.body).not.toContain('Spring');
     });
   });
 

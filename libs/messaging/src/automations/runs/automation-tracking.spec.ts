@@ -126,7 +126,7 @@ describe('mails of automations', () => {
     await fixture.enter(id, reader.email);
     await fixture.run();
     const { id: deliveryId, raw } = await sent(reader.id);
-    const page = await get(MailViewService).render(fixture.scope, deliveryId);
+    const page = await get(MailViewService).render(fixture.scope, deliveryId, null);
     const { pixel, links } = await tokensOf(raw);
     expect(links).toHaveLength(3);
     for (const token of [pixel, ...links]) expect(page?.html).toContain(token);

@@ -77,7 +77,8 @@ export class ContentReviews {
   ): SampleMail {
     const { environmentId } = scope;
     const tokens = this.links.tracking({ environmentId, linkSet: 1, deliveryId: NOBODY }, 0);
-    const links = this.links.ofDelivery(linkBase, scope, NOBODY, { subscriberId: NOBODY, aboutId: NOBODY });
+    const whose = { subscriberId: NOBODY, aboutId: NOBODY };
+    const links = this.links.ofDelivery(linkBase, scope, NOBODY, whose, {});
     return {
       tracking: this.config.TRACKING ? { baseUrl: linkBase, shared, places: MAX_TRACKED_PLACES } : null,
       trackingToken: tokens[placeName(0)] ?? '',

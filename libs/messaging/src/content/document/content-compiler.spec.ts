@@ -306,7 +306,7 @@ describe('compiled content', () => {
       { type: 'button', label: 'Go', url: 'https://a.example' },
       { type: 'button', label: 'Own', url: 'https://a.example', color: '#123456' },
     ];
-    const looks = async (color: string | null, theme: ContentDocument['theme'] = undefined) => {
+    const looks = async (color: string | null, theme?: ContentDocument['theme']) => {
       const { html } = await compileContent(
         input([], { document: { blocks, theme }, footer: { ...FOOTER, color } }),
       );

@@ -1,8 +1,9 @@
 import { type CompiledContent, compileContent, type FooterContent } from '../document/content-compiler.js';
 import { parseContentDocument } from '../document/content-document.js';
 import { ContentCompileError } from '../document/content-compile.errors.js';
-import { MergeTemplateError } from '../merge/merge-template.js';
 import { customKeysIn } from '../merge/named-fields.js';
+import { compileMergeTemplate, MergeTemplateError } from '../merge/merge-template.js';
+import { shownNames } from '../merge/shown-values.js';
 import { type LinkTracking, trackHtml } from './link-rewriting.js';
 
 /** What of a campaign becomes the mail. */
@@ -25,6 +26,8 @@ export interface MailSources extends CompiledContent {
   readonly targets: readonly string[] | null;
   /** The keys of the custom fields that its merge tags name. */
   readonly customKeys: readonly string[];
+  /** The names of the values that its HTML shows. */
+  readonly shows: readonly string[];
 }
 
 const LONGEST_PART = 2_000_000;
@@ -53,7 +56,8 @@ export async function compileMail(
 ): Promise<MailSources> {
   const sources = await compileSources(content, footer);
   const customKeys = customKeysIn({ texts: Object.values(sources), documents: [] });
-  return { ...sources, customKeys, targets: null, ...(tracking && trackHtml(sources.html, tracking)) };
+  const mail = { ...sources, customKeys, targets: null, ...(tracking && trackHtml(sources.html, tracking)) };
+  return { ...mail, shows: shownNames(mail.html, compileMergeTemplate(mail.html, 'html')) };
 }
 
 function describe(errors: Readonly<Record<string, string>>): string {

@@ -6,9 +6,12 @@ import {
   CONFIG,
   type LinkedMail,
   LinkTokens,
+  MailSeals,
+  type SealedMail,
   type TrackedMail,
   TrackingTokens,
 } from '#platform';
+import { sealable, SEAL_PARAMETER, type ShownValues } from '../merge/shown-values.js';
 import { placeName } from './link-rewriting.js';
 import type { MailLinks } from '../../deliveries/delivery.js';
 
@@ -21,6 +24,7 @@ export class MailLinkMaker {
     @Inject(LinkTokens) private readonly tokens: LinkTokens,
     @Inject(TrackingTokens) private readonly trackingTokens: TrackingTokens,
     @Inject(UnsubscribeAddresses) private readonly unsubscribes: UnsubscribeAddresses,
+    @Inject(MailSeals) private readonly seals: MailSeals,
     @Inject(CONFIG) { BOUNCE_HOST }: Config,
   ) {
     this.#bounceHost = BOUNCE_HOST;
@@ -56,19 +60,34 @@ export class MailLinkMaker {
     return this.unsubscribes.addressOf({ environmentId, deliveryId }, returnPathHost ?? this.#bounceHost);
   }
 
-  /** Of a mail that its reader can leave. They stay good: an old mail's unsubscribe link must work, the mail kept or not. */
+  /**
+   * Of a mail that its reader can leave. They stay good: an old mail's unsubscribe link must work, the mail kept or not. Its view
+   * link takes along, sealed, what the mail shows.
+   */
   ofDelivery(
     linkBase: string,
     { environmentId }: ProjectScope,
     deliveryId: string,
     mail: LinkedMail,
+    shown: ShownValues,
   ): Required<Pick<MailLinks, 'unsubscribe' | 'preferences' | 'view'>> {
     const sign = (kind: 'unsubscribe' | 'preferences' | 'view', id: string, more = {}) =>
       this.tokens.sign({ kind, environmentId, id, expiresAt: null, ...more });
     return {
       unsubscribe: `${linkBase}/u/${sign('unsubscribe', deliveryId, { mail })}`,
       preferences: `${linkBase}/p/${sign('preferences', mail.subscriberId)}`,
-      view: `${linkBase}/v/${sign('view', deliveryId)}`,
+      view: `${linkBase}/v/${sign('view', deliveryId)}${this.#sealed({ deliveryId, ...mail }, shown)}`,
     };
+  }
+
+  #sealed(mail: SealedMail, shown: ShownValues): string {
+    const text = sealable(shown);
+    return text === null ? '' : SEAL_PARAMETER + this.seals.seal(mail, text);
+  }
+
+  /** What a mail showed, by what its view link has of it; null where that is nothing, or of another mail. */
+  shownIn(mail: SealedMail, sealed: string): ShownValues | null {
+    const text = this.seals.open(mail, sealed);
+    return text === null ? null : (JSON.parse(text) as ShownValues);
   }
 }

@@ -1,6 +1,7 @@
 import { compileBody, encodeBody } from '../mime/body-encoding.js';
 import type { CompiledContent } from '../document/content-compiler.js';
 import { compileMergeTemplate, MergeTemplateError, type MergeValues } from '../merge/merge-template.js';
+import { sealedLength, shownNames, shownValues } from '../merge/shown-values.js';
 import { type LinkTracking, placeName, trackHtml } from '../mail/link-rewriting.js';
 import { plainPartsOf } from '../mail/plain-parts.js';
 
@@ -24,12 +25,14 @@ export function htmlPartSize(
     const tracked =
       tracking === null ? { html: sources.html, targets: [] } : trackHtml(sources.html, tracking);
     const tokens = ['pixel', ...tracked.targets].map((_, place) => [placeName(place), trackingToken]);
-    const filling = { ...values, tracking: Object.fromEntries(tokens) };
     const plain = plainPartsOf({ ...sources, ...tracked });
+    const template = plain?.html ?? compileMergeTemplate(tracked.html, 'html');
+    const shown = shownValues(shownNames(tracked.html, template), values);
+    const view = values.links.view + 'x'.repeat(sealedLength(shown));
+    const links = { ...values.links, view };
+    const filling = { ...values, links, tracking: Object.fromEntries(tokens) };
     const { content } =
-      plain === null
-        ? encodeBody(compileMergeTemplate(tracked.html, 'html').render(filling))
-        : compileBody(plain.html).build(filling);
+      plain === null ? encodeBody(template.render(filling)) : compileBody(template).build(filling);
     return content.reduce((size, { length }) => size + length, 0);
   } catch (error) {
     if (error instanceof MergeTemplateError) return Buffer.byteLength(sources.html);

@@ -8,6 +8,7 @@ import type { LogicParts, RenderedMail } from '../../content/processes/mail-rend
 import { unsubscribeHeader } from '../../content/mime/list-headers.js';
 import type { MergeValues } from '../../content/merge/merge-template.js';
 import { projectValues, subscriberValues } from '../../content/merge/merge-values.js';
+import { type ShownValues, shownValues, withShown } from '../../content/merge/shown-values.js';
 import type { MimeSkeleton } from '../../content/mime/mime-message.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import type { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
@@ -21,6 +22,8 @@ export interface MailTemplate {
   readonly targets: readonly string[] | null;
   /** The keys of the custom fields that its merge tags name. */
   readonly customKeys: readonly string[];
+  /** The names of the values that its HTML shows. */
+  readonly shows: readonly string[];
 }
 
 /** A campaign, or a mail of an automation, compiled and with all that its mails have in common. */
@@ -54,28 +57,31 @@ export interface MailOfRecipient {
 }
 
 /** As much of it as its merge tags show. */
-export type ShownMail = Pick<MailOfRecipient, 'deliveryId' | 'recipient' | 'locale' | 'date'>;
+export interface ShownMail extends Pick<MailOfRecipient, 'deliveryId' | 'recipient' | 'locale' | 'date'> {
+  /** What it showed as it was sent. */
+  readonly shown?: ShownValues | null;
+}
 
 /** What the merge tags of a recipient's mail come to. */
 export function valuesOf(
   mail: CampaignMail,
-  { deliveryId, recipient, locale, date }: ShownMail,
+  { deliveryId, recipient, locale, date, shown }: ShownMail,
   links: MailLinkMaker,
 ): MergeValues {
-  const { subscriberId } = recipient;
-  const own = links.ofDelivery(mail.linkBase, mail.scope, deliveryId, {
-    subscriberId,
-    aboutId: aboutOf(mail),
-  });
   const { defaultLocale, timeZone } = mail.project;
+  const reader = {
+    locale: locale ?? defaultLocale,
+    timeZone: recipient.timeZone ?? timeZone,
+    now: date.toISOString(),
+  };
+  const current = { ...mergeValues(mail, recipient), reader };
+  const kept = shown ?? shownValues(mail.template.shows, current);
+  const values = shown == null ? current : withShown(current, shown);
+  const whose = { subscriberId: recipient.subscriberId, aboutId: aboutOf(mail) };
   return {
-    ...mergeValues(mail, recipient, own),
+    ...values,
+    links: links.ofDelivery(mail.linkBase, mail.scope, deliveryId, whose, kept),
     tracking: trackingTokens(mail, deliveryId, links),
-    reader: {
-      locale: locale ?? defaultLocale,
-      timeZone: recipient.timeZone ?? timeZone,
-      now: date.toISOString(),
-    },
   };
 }
 
@@ -145,11 +151,7 @@ export function wireAddress(email: string): string {
   return `${parsed.address.localPart}@${parsed.address.domain}`;
 }
 
-function mergeValues(
-  { campaign, project, topics }: CampaignMail,
-  recipient: Recipient,
-  links: MergeValues['links'],
-): MergeValues {
+function mergeValues({ campaign, project, topics }: CampaignMail, recipient: Recipient): MergeValues {
   const topic = topics.find(({ name }) => recipient.topicNames.includes(name)) ?? topics[0];
   return {
     subscriber: subscriberValues(recipient),
@@ -157,6 +159,8 @@ function mergeValues(
     topic: { name: topic?.name ?? '', key: topic?.topicKey ?? '' },
     campaign: { name: campaign.name, key: campaign.campaignKey },
     project: projectValues(project),
-    links,
+    links: NO_LINKS,
   };
 }
+
+const NO_LINKS: MergeValues['links'] = { unsubscribe: '', preferences: '', view: '' };

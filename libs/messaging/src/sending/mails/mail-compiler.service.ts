@@ -66,7 +66,7 @@ export class MailCompiler {
     const topics = await this.topics.named(scope, campaign.topicIds);
     const { subject, previewText, contentJson, contentText } = content;
     const language = translation ?? project.defaultLocale;
-    const { targets, customKeys, ...parts } = await this.processes.compile(scope, {
+    const { targets, shows, customKeys, ...parts } = await this.processes.compile(scope, {
       content: {
         subject,
         fromName: isPersonal ? fromName : null,
@@ -91,7 +91,7 @@ export class MailCompiler {
       topics,
       sender,
       linkBase,
-      template: { parts: { ...parts, key: hashOf(parts) }, plain, targets, customKeys },
+      template: { parts: { ...parts, key: hashOf(parts) }, plain, targets, shows, customKeys },
       language,
       skeleton: compileMimeSkeleton({ from: sender, replyTo: answerTo, language, headers, html, text }),
       linkSet:

@@ -8,6 +8,7 @@ import { eventually } from '#testing/eventually';
 import type { CampaignDraft } from '../../campaigns/campaign.js';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import { CampaignPreviewService } from '../previews/campaign-preview.service.js';
+import { MailViewService } from '../previews/mail-view.service.js';
 import { TestMailsService } from '../previews/test-mails.service.js';
 
 const contentJson = JSON.stringify({
@@ -110,6 +111,91 @@ describe('a mail for its reader', () => {
       Promise.resolve(sink.messages[0]?.raw ?? null),
     );
     expect((await PostalMime.parse(raw)).from?.name).toBe('Ada of Acme');
+  });
+
+  describe('on the web', () => {
+    const EVERYTHING = `update audience.subscribers set first_name = 'Changed', time_zone = 'Asia/Tokyo', locale = 'ja',
+      custom_fields = '{"at": "2030-01-01T00:00:00.000Z", "born": "2001-01-01"}'`;
+
+    /** The page of the mail that one reader got, and what its HTML part said. */
+    async function shownLater(draft: Partial<CampaignDraft>, meanwhile: string) {
+      const [mail] = (
+        await sent(1, draft, async () => {
+          await fixture.test.query(
+            `update audience.subscribers set locale = 'de', custom_fields = '{"at": "2026-07-01T22:30:00.000Z", "born": "1990-05-17"}'`,
+          );
+        })
+      ).values();
+      const html = mail?.html ?? '';
+      const [, token = '', sealed = null] = /\/v\/([\w-]+)(?:\?d=([\w-]+))?"/.exec(html) ?? [];
+      const [delivery] = await fixture.settled('it is written', ({ state }) => state === 'SENT');
+      await fixture.test.query(meanwhile);
+      await fixture.test.query("update access.projects set time_zone = 'Asia/Tokyo'");
+      fixture.clock.advance(48 * 3_600_000);
+      const id = delivery?.id ?? '';
+      const view = (of = id, by = sealed) => fixture.get(MailViewService).render(scope, of, by);
+      return { html, token, sealed, view };
+    }
+
+    it.each([
+      ['plain tags', { contentText: 'Hello {{ subscriber.first_name }}, {{ custom.born }}.' }],
+      [
+        'logic',
+        {
+          contentText: 'Hello {% if subscriber.first_name %}{{ subscriber.first_name | upcase }}{% endif %}.',
+        },
+      ],
+      ['dates', { contentJson, contentText: null }],
+      ['the moment', { contentText: 'Made {{ "now" | date: "%s %c" }}.' }],
+      ['its topic', { contentText: 'About {{ topic.name }} of {{ project.name }}.' }],
+      ['nothing personal', { contentText: 'Hello.' }],
+    ])('shows what it showed as it was sent, whatever has changed since: %s', async (_, draft) => {
+      const topic = "update audience.topics set name = 'Other'; update access.projects set name = 'Other'";
+      const mail = await shownLater(draft, `${EVERYTHING}; ${topic}`);
+      const page = await mail.view();
+      expect(page?.isOfToday).toBe(false);
+      const words = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/&zwnj;|&nbsp;|\s+/g, ' ');
+      expect(words(page?.html ?? '').trim()).toBe(words(mail.html).trim());
+    });
+
+    it('says so where its link does not tell what it showed, or another mail’s does', async () => {
+      const draft = { contentText: 'Hello {{ subscriber.first_name }}.' };
+      const { view, sealed } = await shownLater(draft, EVERYTHING);
+      expect(sealed).not.toBeNull();
+      for (const other of [null, '', 'AAAA', `${sealed ?? ''}A`, sealed?.slice(1) ?? null]) {
+        const page = await view(undefined, other);
+        expect([page?.isOfToday, page?.html.includes('Hello Changed.')]).toEqual([true, true]);
+      }
+    });
+
+    it('is not there once its reader is erased, and its link tells nobody what it showed', async () => {
+      const draft = { contentText: 'Hello {{ subscriber.first_name }}.' };
+      const { view, token, sealed } = await shownLater(
+        draft,
+        'update messaging.deliveries set subscriber_id = null',
+      );
+      expect(await view()).toBeNull();
+      for (const part of [token, sealed ?? ''])
+        expect(Buffer.from(part, 'base64url').toString('latin1')).not.toContain('Reader');
+    });
+
+    it('takes along no more than a link can hold', async () => {
+      const fields = fixture.get(CustomFieldsService);
+      await fields.create(scope, { key: 'note', displayName: 'Note', type: 'LONG_TEXT' });
+      const note = 'x'.repeat(1_001);
+      const draft = { contentText: 'Note: {{ custom.note | default: "none" }}' };
+      const long = `update audience.subscribers set custom_fields = '{"note": "${note}"}'`;
+      const campaign = await fixture.draft(scope, 1, draft);
+      await fixture.test.query(long);
+      await fixture.sends(scope, campaign);
+      fixture.engine.start();
+      const raw = await eventually('it is sent', () => Promise.resolve(sink.messages[0]?.raw ?? null));
+      const { html = '' } = await PostalMime.parse(raw);
+      expect(html).toMatch(/\/v\/[\w-]+"/);
+      const [delivery] = await fixture.settled('it is written', ({ state }) => state === 'SENT');
+      const page = await fixture.get(MailViewService).render(scope, delivery?.id ?? '', null);
+      expect(page?.isOfToday).toBe(true);
+    });
   });
 
   it('says dates in its reader’s language and zone, then in the project’s', async () => {

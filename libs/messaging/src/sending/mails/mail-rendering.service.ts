@@ -52,6 +52,18 @@ export class MailRendering {
     };
   }
 
+  /** One that was sent, as it was then if its view link says so, of which `sealed` is a part. */
+  async showAgain(
+    mail: CampaignMail,
+    one: Omit<ShownMail, 'shown'>,
+    sealed: string | null,
+  ): Promise<MailParts & { readonly isOfToday: boolean }> {
+    const whose = { deliveryId: one.deliveryId, subscriberId: one.recipient.subscriberId };
+    const shown = sealed === null ? null : this.links.shownIn(whose, sealed);
+    const isOfToday = shown === null && mail.template.shows.length > 0;
+    return { ...(await this.show(mail, { ...one, shown })), isOfToday };
+  }
+
   /** One mail, for the wire. @throws {MergeTemplateError} @throws {ContentCompileError} */
   async compose(mail: CampaignMail, one: MailOfRecipient): Promise<OutgoingMail> {
     const { plain, parts } = mail.template;

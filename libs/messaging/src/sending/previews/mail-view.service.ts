@@ -9,6 +9,17 @@ import { MailRendering } from '../mails/mail-rendering.service.js';
 import { MailReaders } from './mail-readers.service.js';
 import { findMailOfLink, type MailOfLink } from '../../engagement/mail-pages/mail-of-link.query.js';
 
+/** A mail as a page. */
+export interface MailView {
+  readonly html: string;
+  /** BCP 47, of its content. */
+  readonly language: string;
+  /** The reader's when it was queued; null: not known. */
+  readonly locale: string | null;
+  /** It is filled in with what is known today, since its link does not say what the mail showed. */
+  readonly isOfToday: boolean;
+}
+
 /** Shows mails of campaigns and automations as pages. The delivery's id comes from a signed token. */
 @Injectable()
 export class MailViewService {
@@ -20,11 +31,11 @@ export class MailViewService {
     @Inject(MailRendering) private readonly rendering: MailRendering,
   ) {}
 
-  /** The mail's HTML as its reader got it, and its language; null when there is no such mail or its reader was erased. */
-  async render(
-    scope: ProjectScope,
-    deliveryId: string,
-  ): Promise<{ readonly html: string; readonly language: string } | null> {
+  /**
+   * The mail as its reader got it, by what its link says that it showed; `sealed` is that part of it. Null when there is no such
+   * mail or its reader was erased.
+   */
+  async render(scope: ProjectScope, deliveryId: string, sealed: string | null): Promise<MailView | null> {
     const mail = await this.database.transaction(scope, () =>
       findMailOfLink(this.database, scope, deliveryId),
     );
@@ -33,8 +44,9 @@ export class MailViewService {
     if (recipient === undefined) return null;
     const compiled = await this.#compiled(scope, mail);
     const { locale, shownAt: date } = mail;
-    const { html } = await this.rendering.show(compiled, { deliveryId, recipient, locale, date });
-    return { html, language: compiled.language };
+    const one = { deliveryId, recipient, locale, date };
+    const { html, isOfToday } = await this.rendering.showAgain(compiled, one, sealed);
+    return { html, language: compiled.language, locale, isOfToday };
   }
 
   #compiled(scope: ProjectScope, mail: MailOfLink): Promise<CampaignMail> {
