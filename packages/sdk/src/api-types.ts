@@ -1857,6 +1857,9 @@ export interface components {
         'leaveEverything.no'?: string | null;
         'notFound.heading'?: string | null;
         'notFound.text'?: string | null;
+        'gone.heading'?: string | null;
+        'gone.text'?: string | null;
+        'gone.today'?: string | null;
         'tooMany.heading'?: string | null;
         'tooMany.text'?: string | null;
         'failure.heading'?: string | null;

@@ -3,7 +3,11 @@ import * as fc from '#testing/properties';
 import { MailSeals } from './mail-seals.js';
 
 const seals = new MailSeals('a secret of the tests, long enough for it');
-const mail = { deliveryId: fc.uuid(), subscriberId: fc.uuid() };
+const mail = {
+  environmentId: fc.integer({ min: 1, max: 3 }),
+  deliveryId: fc.uuid(),
+  subscriberId: fc.uuid(),
+};
 
 describe('what a mail showed', () => {
   it('is read from its link with the mail and its reader alone', () => {
@@ -14,6 +18,7 @@ describe('what a mail showed', () => {
         expect(seals.open(own, sealed)).toBe(text);
         expect(seals.open({ ...own, subscriberId: other.subscriberId }, sealed)).toBeNull();
         expect(seals.open({ ...own, deliveryId: other.deliveryId }, sealed)).toBeNull();
+        expect(seals.open({ ...own, environmentId: own.environmentId + 1 }, sealed)).toBeNull();
         expect(new MailSeals('another secret of the tests').open(own, sealed)).toBeNull();
       }),
     );
@@ -21,6 +26,7 @@ describe('what a mail showed', () => {
 
   it('is not read when any bit of it is another, or a part is missing', () => {
     const own = {
+      environmentId: 1,
       deliveryId: '019aa3b5-0000-7000-8000-000000000000',
       subscriberId: '019aa3b5-0000-7000-8000-000000000001',
     };

@@ -76,7 +76,10 @@ export class MailLinkMaker {
     return {
       unsubscribe: `${linkBase}/u/${sign('unsubscribe', deliveryId, { mail })}`,
       preferences: `${linkBase}/p/${sign('preferences', mail.subscriberId)}`,
-      view: `${linkBase}/v/${sign('view', deliveryId)}${this.#sealed({ deliveryId, ...mail }, shown)}`,
+      view: `${linkBase}/v/${sign('view', deliveryId)}${this.#sealed(
+        { environmentId, deliveryId, subscriberId: mail.subscriberId },
+        shown,
+      )}`,
     };
   }
 

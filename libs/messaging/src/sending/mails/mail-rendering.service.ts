@@ -58,7 +58,9 @@ export class MailRendering {
     one: Omit<ShownMail, 'shown'>,
     sealed: string | null,
   ): Promise<MailParts & { readonly isOfToday: boolean }> {
-    const whose = { deliveryId: one.deliveryId, subscriberId: one.recipient.subscriberId };
+    const { environmentId } = mail.scope;
+    const { subscriberId } = one.recipient;
+    const whose = { environmentId, deliveryId: one.deliveryId, subscriberId };
     const shown = sealed === null ? null : this.links.shownIn(whose, sealed);
     const isOfToday = shown === null && mail.template.shows.length > 0;
     return { ...(await this.show(mail, { ...one, shown })), isOfToday };
