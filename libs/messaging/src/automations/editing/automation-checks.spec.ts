@@ -76,12 +76,14 @@ describe('an automation that cannot be activated', () => {
     expect(
       await stepFaults('email', {
         subject: 'Hi {{',
+        fromName: 'Acme for {{ subscriber.frist_name }}',
         previewText: '{%',
         contentText: '{{ subscriber.first_name',
         contentJson: text('{{ custom.unheard }}'),
       }),
     ).toEqual({
       subject: part('not closed'),
+      fromName: 'has {{ subscriber.frist_name }}, which is not known',
       previewText: part('not closed'),
       contentText: part('not closed'),
       contentJson: 'has {{ custom.unheard }}, which is not known',
