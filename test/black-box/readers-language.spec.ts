@@ -134,7 +134,7 @@ describe('a reader’s language and time zone', () => {
     expect(await of(known)).toMatchObject({ locale: 'de', timeZone: 'UTC' });
     expect(await of(eve)).toMatchObject({ locale: null, timeZone: null });
     expect((await client.get(`/subscriber-imports/${id}/errors`)).at('data')).toEqual([
-      { row: 4, email: bad, errors: { locale: LOCALE, timeZone: TIME_ZONE } },
+      { row: 4, line: 5, email: bad, errors: { locale: LOCALE, timeZone: TIME_ZONE } },
     ]);
   });
 

@@ -36,6 +36,7 @@ export {
   isTimeZone,
   LOCALE_FAULT,
   matchLocale,
+  parseFileLocale,
   parseLocale,
   SHIPPED_LOCALES,
   TIME_ZONE_FAULT,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isTimeZone, matchLocale, parseLocale, SHIPPED_LOCALES } from './locale.js';
+import { isTimeZone, matchLocale, parseFileLocale, parseLocale, SHIPPED_LOCALES } from './locale.js';
 
 describe('A locale', () => {
   it.each([
@@ -8,13 +8,20 @@ describe('A locale', () => {
     ['ZH-hant-tw', 'zh-Hant-TW'],
     [' pt-BR ', 'pt-BR'],
     ['iw', 'he'],
+  ])('%j is read as %s', (text, locale) => {
+    expect(parseLocale(text)).toBe(locale);
+    expect(parseFileLocale(text)).toBe(locale);
+  });
+
+  it.each([
     ['en_US', 'en-US'],
     ['zh_CN', 'zh-CN'],
     ['zh_Hant_TW', 'zh-Hant-TW'],
     ['pt_BR.UTF-8', 'pt-BR'],
     ['de_DE@euro', 'de-DE'],
-  ])('%j is read as %s', (text, locale) => {
-    expect(parseLocale(text)).toBe(locale);
+  ])('%j of a file is read as %s', (text, locale) => {
+    expect(parseLocale(text)).toBeNull();
+    expect(parseFileLocale(text)).toBe(locale);
   });
 
   it.each([
@@ -31,6 +38,7 @@ describe('A locale', () => {
     `de-x-${'a'.repeat(8)}-${'b'.repeat(8)}-${'c'.repeat(8)}-dddd`,
   ])('%j is refused', (text) => {
     expect(parseLocale(text)).toBeNull();
+    expect(parseFileLocale(text)).toBeNull();
   });
 
   it.each([

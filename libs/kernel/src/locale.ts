@@ -54,17 +54,19 @@ const NORWEGIAN = ['nb', 'no', 'nn'];
 /** What programs write after a POSIX locale: `de_DE.UTF-8`, `de_DE@euro`. */
 const POSIX_SUFFIX = /[.@].*$/s;
 
-/**
- * A BCP 47 tag as it is usually written (`de-AT`, `zh-Hant`), also of a locale as POSIX and Java write it (`de_AT`); null when it
- * is none or its language is unknown.
- */
+/** A BCP 47 tag as it is usually written (`de-AT`, `zh-Hant`); null when it is none or its language is unknown. */
 export function parseLocale(text: string): string | null {
   return text.length > MAX_LOCALE_LENGTH ? null : locales.memo(text).locale;
 }
 
+/** The same of a file, whose program may write locales as POSIX and Java do: `de_AT`, `pt_BR.UTF-8`. */
+export function parseFileLocale(text: string): string | null {
+  return parseLocale(text.replace(POSIX_SUFFIX, '').replaceAll('_', '-'));
+}
+
 function readLocale(text: string): string | null {
   try {
-    const locale = new Intl.Locale(text.trim().replace(POSIX_SUFFIX, '').replaceAll('_', '-'));
+    const locale = new Intl.Locale(text.trim());
     return languageNames.of(locale.language) === undefined ? null : locale.toString();
   } catch {
     return null;

@@ -124,6 +124,8 @@ export class MessagingFixture {
       DATABASE_URL: test.url,
       REQUIRE_VERIFIED_DOMAIN: 'false',
       SMTP_CONNECTIONS: '2',
+      // Nobody answers there: no test depends on the DNS of the machine.
+      DNS_SERVERS: '127.0.0.1:1',
       ...SECRETS,
       ...variables,
     });

@@ -235,7 +235,7 @@ describe('the life of a subscriber over HTTP', () => {
         await campaignIn(status, (await client.get(`/topics/${key}`)).at('id'));
         const refused = await client.delete(`/topics/${key}`);
         expect([refused.status, refused.at('type')]).toEqual([409, expect.stringMatching(/\/in-use$/)]);
-        expect(refused.at('detail')).toBe('The topic is used by a scheduled or sending campaign.');
+        expect(refused.at('detail')).toMatch(/^The topic is used by the campaign APIT-\d+ “C”\.$/);
         expect((await client.get(`/topics/${key}`)).status).toBe(200);
       },
     );

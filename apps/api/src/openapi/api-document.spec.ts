@@ -112,7 +112,11 @@ describe('The OpenAPI document', () => {
         example: { rows: ['text'] },
       },
       'text/csv': {
-        schema: { type: 'string', description: 'CSV in UTF-8; its first row names the columns.' },
+        schema: {
+          type: 'string',
+          description:
+            'CSV, in UTF-8 unless the charset of the Content-Type or a byte order mark says another encoding; its first row names the columns.',
+        },
       },
     });
     expect(operation('/export', 'get').responses['200']?.content).toEqual({

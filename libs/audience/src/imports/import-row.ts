@@ -3,7 +3,7 @@ import {
   isTimeZone,
   LOCALE_FAULT,
   parseEmailAddress,
-  parseLocale,
+  parseFileLocale,
   TIME_ZONE_FAULT,
 } from '#kernel';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
@@ -147,7 +147,7 @@ function boundedText(value: string, max: number): ReadText {
 }
 
 function localeOf(text: string): ReadText {
-  const value = parseLocale(text);
+  const value = parseFileLocale(text);
   return value === null ? { fault: LOCALE_FAULT } : { value };
 }
 

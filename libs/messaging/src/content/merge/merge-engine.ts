@@ -1,7 +1,14 @@
 import { type Context, type Emitter, evalToken, ForTag, Liquid, type Template, toValueSync } from 'liquidjs';
 import { linkBeginnings } from './link-context.js';
 import { FORMAT_FILTERS } from './merge-formats.js';
-import { linkValue, type MergeEscaping, mergeText, OUTPUT_ESCAPES, SHARED_FILTERS } from './merge-output.js';
+import {
+  linkValue,
+  type MergeEscaping,
+  mergeText,
+  OUTPUT_ESCAPES,
+  SHARED_FILTERS,
+  STYLE_FILTER,
+} from './merge-output.js';
 import { type TemplatePiece } from './merge-tags.js';
 
 /**
@@ -121,7 +128,7 @@ export const authorsNames = (): {
   readonly filters: readonly string[];
   readonly tags: readonly string[];
 } => ({
-  filters: Object.keys(ENGINES.html.filters).filter((name) => name !== LINK_FILTER),
+  filters: Object.keys(ENGINES.html.filters).filter((name) => name !== LINK_FILTER && name !== STYLE_FILTER),
   tags: Object.keys(ENGINES.html.tags),
 });
 

@@ -83,6 +83,13 @@ describe('text on its background', () => {
     await expect(unreadable(body, head)).resolves.toEqual([]);
   });
 
+  it('is looked at with the font names of its style attribute, written with character references', async () => {
+    const dark =
+      '<style>@media (prefers-color-scheme: dark){.a{background:#111}.a p{color:#eee!important}}</style>';
+    const font = 'font-family:&#39;Segoe UI&#39;,Arial;color:#222';
+    await expect(unreadable(`<div class="a"><p style="${font}">x</p></div>`, dark)).resolves.toEqual([]);
+  });
+
   it('is looked at in the dark, where a mail says that it has a dark look', async () => {
     const dark = '<style>@media (prefers-color-scheme: dark){.a{background:#111}}</style>';
     await expect(unreadable('<p class="a" style="color:#222">x</p>', dark)).resolves.toEqual([

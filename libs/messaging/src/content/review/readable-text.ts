@@ -144,6 +144,8 @@ async function withRules(masked: string, css: string): Promise<string> {
     applyStyleTags: false,
     removeStyleTags: false,
     insertPreservedExtraCss: false,
+    // Else a character reference in a font's name ends a declaration.
+    decodeStyleAttributes: true,
     extraCss: css,
   });
 }
