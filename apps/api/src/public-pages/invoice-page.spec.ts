@@ -108,6 +108,8 @@ describe('The page of an invoice', () => {
 });
 
 describe('The PDF of an invoice', () => {
+  const log: unknown[] = [];
+  const context = { now: BEFORE, logger: { warn: (...words: unknown[]) => void log.push(words) } };
   const streamsOf = (pdf: Buffer) => {
     const text = pdf.toString('latin1');
     return [...text.matchAll(/\/FlateDecode[^>]*>>\s*stream\r?\n([\s\S]*?)\r?\nendstream/g)].map(
@@ -116,7 +118,7 @@ describe('The PDF of an invoice', () => {
   };
 
   it('is one page whose letters, Polish ones too, can be selected and searched', async () => {
-    const pdf = await invoicePdf(invoice, settings, wording, BEFORE);
+    const pdf = await invoicePdf(invoice, settings, wording, context);
     const text = pdf.toString('latin1');
     expect(text).toMatch(/^%PDF-1\.\d/);
     expect(text.match(/\/Type \/Page\b/g)).toHaveLength(1);
@@ -126,9 +128,141 @@ describe('The PDF of an invoice', () => {
     expect(maps.some((map) => /<017b>/i.test(map) && /<0142>/i.test(map))).toBe(true);
   });
 
+  /** Text in the order in which it is drawn, a line for each baseline: by the fonts' maps from glyphs to characters. */
+  const drawnLines = (pdf: Buffer): readonly string[] => {
+    const file = pdf.toString('latin1');
+    const objectOf = (id = '') => new RegExp(`\\n${id} 0 obj\\n([\\s\\S]*?)\\nendobj`).exec(file)?.[1] ?? '';
+    const fonts = new Map<string, readonly string[]>();
+    for (const [, name = '', id] of file.matchAll(/\/(F\d+) (\d+) 0 R/g)) {
+      const map = objectOf(/\/ToUnicode (\d+) 0 R/.exec(objectOf(id))?.[1]);
+      const data = /stream\r?\n([\s\S]*?)\r?\nendstream/.exec(map)?.[1] ?? '';
+      const text = inflateSync(Buffer.from(data, 'latin1')).toString('latin1');
+      const ranges = [...text.matchAll(/<[0-9a-f]+> <[0-9a-f]+> \[(.*?)\]/g)].flatMap(([, range = '']) =>
+        range.split('> <').map((codes) => {
+          const units = (codes.match(/[0-9a-f]{4}/gi) ?? []).map((unit) => Number.parseInt(unit, 16));
+          return String.fromCharCode(...units);
+        }),
+      );
+      fonts.set(name, ranges);
+    }
+    const lines = new Map<string, string>();
+    for (const stream of streamsOf(pdf)) {
+      for (const [, text = ''] of stream.matchAll(/\bBT\b([\s\S]*?)\bET\b/g)) {
+        const y = / (\S+) Tm/.exec(text)?.[1] ?? '';
+        const font = fonts.get(/\/(F\d+) /.exec(text)?.[1] ?? '') ?? [];
+        // Marks that are raised or lowered make several arrays of one text.
+        const arrays = [...text.matchAll(/\[(.*?)\] TJ/g)].map(([, glyphs = '']) => glyphs).join('');
+        const codes = [...arrays.matchAll(/<([0-9a-f]+)>/g)].flatMap(
+          ([, hex = '']) => hex.match(/.{4}/g) ?? [],
+        );
+        const drawn = codes.map((code) => font[Number.parseInt(code, 16)] ?? '').join('');
+        lines.set(y, (lines.get(y) ?? '') + drawn);
+      }
+    }
+    return [...lines.values()];
+  };
+
+  const boughtBy = async (name: string, language = wording) => {
+    log.length = 0;
+    const buyer = { name, address: null, taxId: null };
+    return drawnLines(await invoicePdf({ ...invoice, buyer }, settings, language, context)).join('\n');
+  };
+
+  it.each([
+    '株式会社山田製作所（東京）',
+    '上海某某科技有限公司',
+    '臺灣積體電路製造',
+    '주식회사 한국무역',
+    'แสงทอง',
+    'நிறுவனம்',
+    'కంపెనీ',
+    'የኢትዮጵያ ኩባንያ',
+    'Հայկական ՍՊԸ',
+    'ქართული კომპანია',
+    'Ελληνική Εταιρεία',
+    'Café 😀 & Söhne',
+  ])('shows the buyer %s by name', async (name) => {
+    expect(await boughtBy(name)).toContain(name);
+    expect(log).toEqual([]);
+  });
+
+  it.each([
+    ['Devanagari', 'भारत व्यापार प्राइवेट लिमिटेड'],
+    ['Bengali', 'বাংলাদেশ ট্রেডিং'],
+    ['Gujarati', 'ગુજરાત ટ્રેડિંગ'],
+    ['Gurmukhi', 'ਪੰਜਾਬ ਟਰੇਡਿੰਗ'],
+    ['Kannada', 'ಕನ್ನಡ ಸಂಸ್ಥೆ'],
+    ['Khmer', 'ក្រុមហ៊ុន ខ្មែរ'],
+    ['Lao', 'ບໍລິສັດ ລາວ'],
+    ['Malayalam', 'മലയാളം കമ്പനി'],
+    ['Myanmar', 'မြန်မာ ကုမ္ပဏီ'],
+    ['Oriya', 'ଓଡ଼ିଶା ଟ୍ରେଡିଂ'],
+    ['Sinhala', 'ශ්‍රී ලංකා සමාගම'],
+    ['Thaana', 'ދިވެހި ކުންފުނި'],
+    ['Tibetan', 'བོད་ཡིག་ཚོང་ལས'],
+  ])('has letters for a buyer in %s, in whatever order they are drawn', async (_script, name) => {
+    const drawn = new Set(await boughtBy(name));
+    const letters = Array.from(name.normalize('NFC')).filter((letter) => /\p{L}/u.test(letter));
+    expect(letters.filter((letter) => !drawn.has(letter))).toEqual([]);
+    expect(log).toEqual([]);
+  });
+
+  it('runs Hebrew and Arabic from right to left, and what is Latin or a number in them from left to right', async () => {
+    expect(await boughtBy('גן עדן (2026) Ltd')).toContain('Ltd (2026) ןדע ןג');
+    expect(await boughtBy('שלום')).toContain('םולש');
+    expect(await boughtBy('دار ۱۲۳')).toContain('۱۲۳ راد');
+  });
+
+  it.each(['zh', 'ja', 'ko', 'ar', 'he'] as const)(
+    'is in the language of its reader, %s too',
+    async (locale) => {
+      const language = new Wording(locale);
+      const drawn = await boughtBy('Ann', language);
+      const word = language.text('invoice.subtotal').normalize('NFC');
+      expect([drawn, Array.from(drawn).toReversed().join('')].some((text) => text.includes(word))).toBe(true);
+      expect(log).toEqual([]);
+    },
+  );
+
+  it('logs which letters no font has, and not whose name it is', async () => {
+    expect(await boughtBy('𞤀𞤣𞤤𞤢𞤥 Ltd')).toContain('\ufffd Ltd');
+    expect(log).toEqual([
+      [{ invoice: 'ACME-2026-000042', codePoints: ['U+1E9xx'] }, expect.stringContaining('no font has')],
+    ]);
+  });
+
+  it('is made whatever a name contains', async () => {
+    const scripts = fc.constantFrom(
+      'arab',
+      'ਟਰੇਡਿੰ',
+      'ཀྲྀཾ',
+      'ខ្ញុំ',
+      'ގެ',
+      '\u202e',
+      '\u200d',
+      '\ufe0f',
+      '\ud800',
+      '\u0000',
+      '\n',
+    );
+    const names = fc.array(fc.oneof(scripts, fc.string({ unit: 'binary', maxLength: 3 })), { maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(names, async (parts) => {
+        const pdf = await invoicePdf(
+          { ...invoice, buyer: { ...invoice.buyer, name: parts.join('') } },
+          settings,
+          wording,
+          context,
+        );
+        expect(pdf.subarray(0, 5).toString()).toBe('%PDF-');
+      }),
+      { numRuns: 20 },
+    );
+  });
+
   it('goes on over as many pages as its lines need', async () => {
     const lines = Array.from({ length: 60 }, () => ({ ...line, description: 'Pro', amountCents: 1 }));
-    const pdf = await invoicePdf({ ...invoice, lines }, settings, wording, BEFORE);
+    const pdf = await invoicePdf({ ...invoice, lines }, settings, wording, context);
     expect(pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length).toBeGreaterThan(2);
   });
 });

@@ -1,8 +1,8 @@
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import PdfDocument from 'pdfkit';
+import type { Logger } from 'pino';
 import type { Invoice } from '#billing';
-import { projectRoot } from '#platform';
-import { Wording } from '#wording';
+import type { Wording } from '#wording';
 import {
   amountOf,
   dayOf,
@@ -13,6 +13,8 @@ import {
   standingOf,
   sumsOf,
 } from './invoice-text.js';
+import { PdfFonts } from './pdf-fonts.js';
+import { type Direction, PdfText, type TextLayout, type TextStyle } from './pdf-text.js';
 
 /** Points; A4 is 595 × 842. */
 const MARGIN = 56;
@@ -22,22 +24,19 @@ const INK = '#1e2329';
 const QUIET = '#59616b';
 const EDGE = '#ddd7cc';
 
-/** Languages whose letters the fonts lack, or that PDFKit would set from the wrong side: their invoices are in English. */
-const UNPRINTABLE: ReadonlySet<string> = new Set(['ar', 'he', 'ja', 'ko', 'zh']);
+const LABEL: TextStyle = { weight: 'regular', size: 9, colour: QUIET };
+const BODY: TextStyle = { weight: 'regular', size: 10, colour: INK };
+const SENDER: TextStyle = { weight: 'bold', size: 11, colour: INK };
+const HEADING: TextStyle = { weight: 'bold', size: 22, colour: INK };
+const TOTAL: TextStyle = { weight: 'bold', size: 12, colour: INK };
 
-// The fonts that every PDF reader has lack most of the world's letters.
-const FONTS = join(projectRoot(), 'assets/fonts');
-
-/** An invoice as a PDF of A4 pages, with text that can be selected and searched. */
+/** An invoice as a PDF of A4 pages, in its reader's language, with text that can be selected and searched. */
 export async function invoicePdf(
   invoice: Invoice,
   settings: InvoiceSettings,
-  wanted: Wording,
-  now: Date,
+  wording: Wording,
+  { now, logger }: { readonly now: Date; readonly logger: Pick<Logger, 'warn'> },
 ): Promise<Buffer> {
-  const wording = UNPRINTABLE.has(wanted.locale) ? new Wording('en') : wanted;
-  // Loaded with the first invoice: most processes never need these 14 MB.
-  const { default: PdfDocument } = await import('pdfkit');
   const document = new PdfDocument({
     size: 'A4',
     margin: MARGIN,
@@ -49,115 +48,179 @@ export async function invoicePdf(
       CreationDate: invoice.issuedAt ?? invoice.createdAt,
     },
   });
-  document
-    .registerFont('regular', join(FONTS, 'DejaVuSansCondensed.ttf'))
-    .registerFont('bold', join(FONTS, 'DejaVuSansCondensed-Bold.ttf'));
-  const sheet = new Sheet(document, wording);
-  const { key, values } = standingOf(invoice, now, wording);
-  sheet.head(invoice, wording.text(key, values));
-  sheet.lines(invoice, settings);
-  if (isToPay(invoice) && settings.paymentNote !== null) sheet.note(settings.paymentNote);
+  const fonts = new PdfFonts(document, wording.locale);
+  const sheet = new Sheet(document, new PdfText(document, fonts), wording);
+  await sheet.head(invoice, now);
+  await sheet.lines(invoice, settings);
+  if (isToPay(invoice) && settings.paymentNote !== null) await sheet.note(settings.paymentNote);
   document.end();
+  if (fonts.unprintable.size > 0) {
+    logger.warn(
+      { invoice: invoice.invoiceNumber, codePoints: blocksOf(fonts.unprintable) },
+      'The PDF of an invoice shows a replacement for characters that no font has; its page shows them',
+    );
+  }
   return buffer(document);
 }
 
-/** Lays out the parts of an invoice from top to bottom. */
+/** Lays out the parts of an invoice from top to bottom; from right to left where its language is. */
 class Sheet {
-  readonly #right: number;
+  readonly #width: number;
+  #top = MARGIN;
 
   constructor(
     private readonly document: PDFKit.PDFDocument,
+    private readonly text: PdfText,
     private readonly wording: Wording,
   ) {
-    this.#right = document.page.width - MARGIN;
+    this.#width = document.page.width - 2 * MARGIN;
   }
 
-  head(invoice: Invoice, standing: string): void {
-    const { document, wording } = this;
-    document.font('bold').fontSize(11).fillColor(INK).text(invoice.seller.name, MARGIN, MARGIN);
-    document
-      .moveDown(1.5)
-      .fontSize(22)
-      .text(wording.text('invoice.heading', { number: invoice.invoiceNumber ?? '' }));
-    document.moveDown(0.3).fontSize(11).text(standing);
-    document.moveDown(1.8);
-    this.#besides(
+  async head(invoice: Invoice, now: Date): Promise<void> {
+    const { wording } = this;
+    await this.#write(invoice.seller.name, SENDER, 'own');
+    this.#top += GAP;
+    const number = isolated(invoice.invoiceNumber ?? '');
+    await this.#write(wording.text('invoice.heading', { number }), HEADING);
+    this.#top += 4;
+    const { key, values } = standingOf(invoice, now, wording);
+    const { amount, date } = values;
+    await this.#write(wording.text(key, { amount: isolated(amount), date: isolated(date) }), SENDER);
+    this.#top += GAP + 4;
+    await this.#besides(
       { name: wording.text('invoice.from'), text: partyText(invoice.seller) },
       { name: wording.text('invoice.to'), text: partyText(invoice.buyer) },
     );
-    this.#besides(
+    await this.#besides(
       { name: wording.text('invoice.date'), text: dayOf(invoice.issuedAt, wording) },
       { name: wording.text('invoice.due'), text: dayOf(invoice.dueAt, wording) },
     );
-    document.moveDown(1);
+    this.#top += GAP;
   }
 
-  lines(invoice: Invoice, settings: InvoiceSettings): void {
+  async lines(invoice: Invoice, settings: InvoiceSettings): Promise<void> {
     const { wording } = this;
-    const amount = (cents: number) => amountOf(invoice, cents, wording);
-    this.#row({ text: wording.text('invoice.for'), amount: wording.text('invoice.amount'), quiet: true });
+    const amount = (cents: number) => isolated(amountOf(invoice, cents, wording));
+    await this.#row({
+      text: wording.text('invoice.for'),
+      amount: wording.text('invoice.amount'),
+      style: LABEL,
+    });
     for (const line of invoice.lines) {
-      this.#row({
-        text: line.description,
+      await this.#row({
+        text: isolated(line.description),
         below: spanOf(line, wording),
         amount: amount(line.amountCents),
+        style: BODY,
       });
     }
     const sums = sumsOf(invoice, settings, wording);
     for (const [index, { name, cents }] of sums.entries())
-      this.#row({ text: name, amount: amount(cents), strong: index === sums.length - 1 });
+      await this.#row({ text: name, amount: amount(cents), style: index === sums.length - 1 ? TOTAL : BODY });
   }
 
-  note(text: string): void {
-    this.document.moveDown(1.5).font('regular').fontSize(10).fillColor(INK).text(text, MARGIN);
+  async note(text: string): Promise<void> {
+    this.#top += GAP;
+    await this.#write(text, BODY, 'own');
+  }
+
+  /** Lines over the whole width, on as many pages as they need. */
+  async #write(text: string, style: TextStyle, direction: Direction = this.wording.direction): Promise<void> {
+    const { lines } = await this.text.layOut(text, style, this.#width, direction);
+    for (const line of lines) {
+      this.#makeRoom(line.height);
+      this.#draw(
+        { style, lines: [line], height: line.height },
+        { left: 0, width: this.#width, top: this.#top },
+      );
+      this.#top += line.height;
+    }
   }
 
   /** Two labelled texts, side by side. */
-  #besides(...columns: readonly { readonly name: string; readonly text: string }[]): void {
-    const { document } = this;
-    const width = (this.#right - MARGIN) / columns.length - GAP;
-    const top = document.y;
-    let bottom = top;
-    columns.forEach(({ name, text }, index) => {
-      const left = MARGIN + index * (width + GAP);
-      document.font('regular').fontSize(9).fillColor(QUIET).text(name, left, top, { width });
-      document
-        .fontSize(10)
-        .fillColor(INK)
-        .text(text, left, document.y + 2, { width });
-      bottom = Math.max(bottom, document.y);
-    });
-    document.x = MARGIN;
-    document.y = bottom + GAP;
+  async #besides(...columns: readonly { readonly name: string; readonly text: string }[]): Promise<void> {
+    const width = this.#width / columns.length - GAP;
+    const laidOut = await Promise.all(
+      columns.map(async ({ name, text }) => ({
+        name: await this.text.layOut(name, LABEL, width, this.wording.direction),
+        text: await this.text.layOut(text, BODY, width, 'own'),
+      })),
+    );
+    const height = Math.max(...laidOut.map(({ name, text }) => name.height + 2 + text.height));
+    this.#makeRoom(height);
+    for (const [index, { name, text }] of laidOut.entries()) {
+      const left = index * (width + GAP);
+      this.#draw(name, { left, width, top: this.#top });
+      this.#draw(text, { left, width, top: this.#top + name.height + 2 });
+    }
+    this.#top += height + GAP;
   }
 
-  #row(row: {
+  async #row(row: {
     readonly text: string;
     readonly below?: string;
     readonly amount: string;
-    readonly quiet?: boolean;
-    readonly strong?: boolean;
-  }): void {
-    const { document } = this;
-    const width = this.#right - MARGIN - AMOUNT_WIDTH - GAP;
-    const size = row.quiet === true ? 9 : row.strong === true ? 12 : 10;
-    document.font(row.strong === true ? 'bold' : 'regular').fontSize(size);
-    const height = document.heightOfString(row.text, { width }) + (row.below === undefined ? 0 : 14);
-    if (document.y + height + GAP > document.page.height - MARGIN) document.addPage();
-    const top = document.y;
-    document.fillColor(row.quiet === true ? QUIET : INK).text(row.text, MARGIN, top, { width });
-    if (row.below !== undefined) document.fontSize(9).fillColor(QUIET).text(row.below, { width });
-    const bottom = document.y;
-    document.fontSize(size).fillColor(row.quiet === true ? QUIET : INK);
-    document.text(row.amount, this.#right - AMOUNT_WIDTH, top, { width: AMOUNT_WIDTH, align: 'right' });
-    if (row.strong !== true) {
-      document
+    readonly style: TextStyle;
+  }): Promise<void> {
+    const { style } = row;
+    const width = this.#width - AMOUNT_WIDTH - GAP;
+    const text = await this.text.layOut(row.text, style, width, this.wording.direction);
+    const below =
+      row.below === undefined
+        ? null
+        : await this.text.layOut(row.below, LABEL, width, this.wording.direction);
+    const amount = await this.text.layOut(row.amount, style, AMOUNT_WIDTH, this.wording.direction);
+    const height = text.height + (below?.height ?? 0);
+    this.#makeRoom(height + GAP);
+    this.#draw(text, { left: 0, width, top: this.#top });
+    if (below !== null) this.#draw(below, { left: 0, width, top: this.#top + text.height });
+    this.#draw(amount, {
+      left: this.#width - AMOUNT_WIDTH,
+      width: AMOUNT_WIDTH,
+      top: this.#top,
+      atEnd: true,
+    });
+    const bottom = this.#top + height;
+    if (style !== TOTAL) {
+      this.document
         .moveTo(MARGIN, bottom + 6)
-        .lineTo(this.#right, bottom + 6)
+        .lineTo(MARGIN + this.#width, bottom + 6)
         .lineWidth(0.5)
         .stroke(EDGE);
     }
-    document.x = MARGIN;
-    document.y = bottom + 14;
+    this.#top = bottom + 14;
   }
+
+  #makeRoom(height: number): void {
+    if (this.#top + height <= this.document.page.height - MARGIN || this.#top === MARGIN) return;
+    this.document.addPage();
+    this.#top = MARGIN;
+  }
+
+  /** `left` counts from the side where lines begin. */
+  #draw(layout: TextLayout, box: { left: number; width: number; top: number; atEnd?: boolean }): void {
+    const rightToLeft = this.wording.direction === 'rtl';
+    const x = rightToLeft ? MARGIN + this.#width - box.left - box.width : MARGIN + box.left;
+    const align = rightToLeft === (box.atEnd === true) ? 'left' : 'right';
+    this.text.draw(layout, { x, y: box.top, width: box.width, align });
+  }
+}
+
+/** Keeps the order of a value within a text of another direction. */
+function isolated(value: string): string {
+  return `\u2068${value}\u2069`;
+}
+
+/** In groups of 256, such as `U+1E9xx`: which script is missing, and not what was written. */
+function blocksOf(characters: ReadonlySet<string>): readonly string[] {
+  const blocks = [...characters].flatMap((grapheme) =>
+    Array.from(
+      grapheme,
+      (character) =>
+        `U+${Math.floor((character.codePointAt(0) ?? 0) / 256)
+          .toString(16)
+          .toUpperCase()}xx`,
+    ),
+  );
+  return [...new Set(blocks)].sort();
 }

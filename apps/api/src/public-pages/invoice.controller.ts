@@ -1,10 +1,10 @@
 import { Get, Inject, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
 import { type Invoice, InvoicesQuery } from '#billing';
 import { Clock } from '#kernel';
-import { type Config, CONFIG } from '#platform';
+import { type Config, CONFIG, LOGGER } from '#platform';
 import { invoicePage } from './invoice-page.js';
-import { invoicePdf } from './invoice-pdf.js';
 import type { InvoiceSettings } from './invoice-text.js';
 import { notFoundPage } from './not-found-page.js';
 import { type PageLink, PageLinks } from './page-links.service.js';
@@ -25,6 +25,7 @@ export class InvoiceController {
     @Inject(PageViews) private readonly views: PageViews,
     @Inject(InvoicesQuery) private readonly invoices: InvoicesQuery,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
     @Inject(CONFIG) config: Config,
   ) {
     this.#settings = {
@@ -49,7 +50,10 @@ export class InvoiceController {
     const now = this.clock.now();
     const pdfHref = `${token}${PDF}?${LANGUAGE_PARAMETER}=${wording.locale}`;
     if (!isPdf) return sendPage(reply, invoicePage(view, invoice, this.#settings, now, pdfHref));
-    sendPdf(reply, await invoicePdf(invoice, this.#settings, wording, now), `${invoice.invoiceNumber}.pdf`);
+    // Loaded with the first invoice: most processes never need these 16 MB.
+    const { invoicePdf } = await import('./invoice-pdf.js');
+    const pdf = await invoicePdf(invoice, this.#settings, wording, { now, logger: this.logger });
+    sendPdf(reply, pdf, `${invoice.invoiceNumber}.pdf`);
   }
 
   async #find({ scope, id, expired }: PageLink): Promise<Invoice | null> {
