@@ -129,6 +129,26 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
   };
 }
 
+/** A PostgreSQL without databases, whose logins all have one password. */
+export interface EmptyPostgres {
+  readonly password: string;
+  url(login?: string, database?: string): string;
+  stop(): Promise<void>;
+}
+
+export async function startEmptyPostgres(): Promise<EmptyPostgres> {
+  const password = randomBytes(12).toString('hex');
+  const server = await Server.named('empty', password);
+  try {
+    server.initialise();
+    await server.start();
+  } catch (error) {
+    await server.remove();
+    throw error;
+  }
+  return { password, url: (login, database) => server.url(login, database), stop: () => server.remove() };
+}
+
 function run(program: string, args: readonly string[]): void {
   const command = [...AS_POSTGRES, executableOf('postgresql', program), ...args];
   execFileSync(executableOf('postgresql', 'setpriv'), command, { stdio: 'pipe' });
