@@ -15,7 +15,10 @@ export class Wording {
   readonly #messages: Readonly<Record<WordingKey, string>>;
   readonly #compiled = new Map<WordingKey, IntlMessageFormat>();
 
-  constructor(locale: ShippedLocale, overrides: WordingOverrides = {}) {
+  constructor(
+    locale: ShippedLocale,
+    readonly overrides: WordingOverrides = {},
+  ) {
     this.locale = locale;
     this.direction = RIGHT_TO_LEFT.has(locale) ? 'rtl' : 'ltr';
     this.#messages = { ...catalogueOf(locale), ...overrides };

@@ -1,6 +1,5 @@
 import { buffer } from 'node:stream/consumers';
 import PdfDocument from 'pdfkit';
-import type { Logger } from 'pino';
 import type { Invoice } from '#billing';
 import type { Wording } from '#wording';
 import {
@@ -30,13 +29,16 @@ const SENDER: TextStyle = { weight: 'bold', size: 11, colour: INK };
 const HEADING: TextStyle = { weight: 'bold', size: 22, colour: INK };
 const TOTAL: TextStyle = { weight: 'bold', size: 12, colour: INK };
 
-/** An invoice as a PDF of A4 pages, in its reader's language, with text that can be selected and searched. */
+/**
+ * An invoice as a PDF of A4 pages, in its reader's language, with text that can be selected and searched, and groups of code points
+ * that no font has.
+ */
 export async function invoicePdf(
   invoice: Invoice,
   settings: InvoiceSettings,
   wording: Wording,
-  { now, logger }: { readonly now: Date; readonly logger: Pick<Logger, 'warn'> },
-): Promise<Buffer> {
+  now: Date,
+): Promise<{ readonly pdf: Buffer; readonly unprintable: readonly string[] }> {
   const document = new PdfDocument({
     size: 'A4',
     margin: MARGIN,
@@ -54,13 +56,7 @@ export async function invoicePdf(
   await sheet.lines(invoice, settings);
   if (isToPay(invoice) && settings.paymentNote !== null) await sheet.note(settings.paymentNote);
   document.end();
-  if (fonts.unprintable.size > 0) {
-    logger.warn(
-      { invoice: invoice.invoiceNumber, codePoints: blocksOf(fonts.unprintable) },
-      'The PDF of an invoice shows a replacement for characters that no font has; its page shows them',
-    );
-  }
-  return buffer(document);
+  return { pdf: await buffer(document), unprintable: blocksOf(fonts.unprintable) };
 }
 
 /** Lays out the parts of an invoice from top to bottom; from right to left where its language is. */

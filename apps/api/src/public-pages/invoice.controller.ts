@@ -5,6 +5,7 @@ import { type Invoice, InvoicesQuery } from '#billing';
 import { Clock } from '#kernel';
 import { type Config, CONFIG, LOGGER } from '#platform';
 import { invoicePage } from './invoice-page.js';
+import { InvoicePdfMaker } from './invoice-pdf-maker.js';
 import type { InvoiceSettings } from './invoice-text.js';
 import { notFoundPage } from './not-found-page.js';
 import { type PageLink, PageLinks } from './page-links.service.js';
@@ -19,15 +20,17 @@ const PDF = '.pdf';
 @PublicPage('i')
 export class InvoiceController {
   readonly #settings: InvoiceSettings;
+  readonly #pdfs: InvoicePdfMaker;
 
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,
     @Inject(PageViews) private readonly views: PageViews,
     @Inject(InvoicesQuery) private readonly invoices: InvoicesQuery,
     @Inject(Clock) private readonly clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(LOGGER) logger: Logger,
     @Inject(CONFIG) config: Config,
   ) {
+    this.#pdfs = new InvoicePdfMaker(logger);
     this.#settings = {
       taxName: config.INVOICE_TAX_NAME,
       paymentNote: config.INVOICE_PAYMENT_NOTE?.replaceAll('|', '\n') ?? null,
@@ -50,9 +53,8 @@ export class InvoiceController {
     const now = this.clock.now();
     const pdfHref = `${token}${PDF}?${LANGUAGE_PARAMETER}=${wording.locale}`;
     if (!isPdf) return sendPage(reply, invoicePage(view, invoice, this.#settings, now, pdfHref));
-    // Loaded with the first invoice: most processes never need these 16 MB.
-    const { invoicePdf } = await import('./invoice-pdf.js');
-    const pdf = await invoicePdf(invoice, this.#settings, wording, { now, logger: this.logger });
+    const { locale, overrides } = wording;
+    const pdf = await this.#pdfs.make({ invoice, settings: this.#settings, locale, overrides, now });
     sendPdf(reply, pdf, `${invoice.invoiceNumber}.pdf`);
   }
 
