@@ -1623,7 +1623,7 @@ export interface components {
       brand: components['schemas']['Brand'];
       /**
        * @description A host of your own that points here, by which links, pixels, pages and List-Unsubscribe of mails begin once it is verified. Set to the same again, it is looked up again. Null goes back to ours.
-       * @example links.acme.example
+       * @example links.example.com
        */
       trackingHost: string | null;
       /** @description Where the tracking host points; null without one. */
@@ -1700,7 +1700,7 @@ export interface components {
       } | null;
       /**
        * @description A host of your own that points here, by which links, pixels, pages and List-Unsubscribe of mails begin once it is verified. Set to the same again, it is looked up again. Null goes back to ours.
-       * @example links.acme.example
+       * @example links.example.com
        */
       trackingHost?: string | null;
     };
@@ -2039,7 +2039,7 @@ export interface components {
       subscriberKey: string | null;
       /**
        * Format: idn-email
-       * @example jane@example.com
+       * @example ada@example.com
        */
       email: string;
       firstName: string | null;
@@ -2069,7 +2069,7 @@ export interface components {
     CreateSubscriber: {
       /**
        * Format: idn-email
-       * @example jane@example.com
+       * @example ada@example.com
        */
       email: string;
       topicKeys: string[];
@@ -2450,7 +2450,7 @@ export interface components {
       subscriberId: string;
       /**
        * Format: idn-email
-       * @example jane@example.com
+       * @example ada@example.com
        */
       email: string;
       firstName: string | null;
@@ -2483,7 +2483,7 @@ export interface components {
     Suppression: {
       /**
        * Format: idn-email
-       * @example jane@example.com
+       * @example ada@example.com
        */
       email: string;
       suppressed: boolean;
@@ -2493,7 +2493,7 @@ export interface components {
     Suppress: {
       /**
        * Format: idn-email
-       * @example jane@example.com
+       * @example ada@example.com
        */
       email: string;
       /**
@@ -2729,7 +2729,7 @@ export interface components {
       possibleDuplicate: boolean;
       /**
        * @description The project’s relay that it was handed to last; null: the installation’s, or none yet.
-       * @example ACME-7
+       * @example APIT-1
        */
       relayKey: string | null;
       /** @description What that relay called it when it took it, as its log and events name it. */
@@ -2776,7 +2776,7 @@ export interface components {
     EnterAutomation: {
       /**
        * Format: idn-email
-       * @example jane@example.com
+       * @example ada@example.com
        */
       email: string;
       /** @description Data for webhooks, at most 8 KB of JSON. */
@@ -3643,34 +3643,34 @@ export interface operations {
            * @example {
            *       "id": 1,
            *       "projectKey": "APIT",
-           *       "name": "Product news",
-           *       "description": "What is new, once a month",
+           *       "name": "Acme News",
+           *       "description": "News for customers of Acme",
            *       "senderName": "Acme",
-           *       "fromEmail": "jane@example.com",
-           *       "replyTo": "jane@example.com",
+           *       "fromEmail": "news@example.com",
+           *       "replyTo": "hello@example.com",
            *       "postalAddress": "1 Main Street, Springfield",
-           *       "defaultLocale": "de",
+           *       "defaultLocale": "en",
            *       "timeZone": "Europe/Berlin",
            *       "brand": {
-           *         "logoUrl": "https://example.com/",
+           *         "logoUrl": "https://example.com/logo.png",
            *         "color": "#1a73e8"
            *       },
-           *       "trackingHost": "links.acme.example",
+           *       "trackingHost": "links.example.com",
            *       "trackingHostStatus": {
-           *         "status": "PENDING",
-           *         "checkedAt": "2026-11-21T06:00:00.000Z",
-           *         "lastError": "MISSING: the name does not exist",
+           *         "status": "VERIFIED",
+           *         "checkedAt": "2026-02-01T06:00:00.000Z",
+           *         "lastError": null,
            *         "expectedRecord": {
            *           "type": "CNAME",
-           *           "name": "Product news",
-           *           "value": "pro"
+           *           "name": "links.example.com",
+           *           "value": "mailwright.example"
            *         }
            *       },
            *       "selected": true,
-           *       "aiSegmentSuggestionsEnabled": true,
+           *       "aiSegmentSuggestionsEnabled": false,
            *       "environment": "LIVE",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "createdAt": "2026-01-12T08:00:00.000Z",
+           *       "updatedAt": "2026-01-13T08:30:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Project'];
@@ -3699,7 +3699,19 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
+        /**
+         * @example {
+         *       "name": "Acme News",
+         *       "senderName": "Acme",
+         *       "fromEmail": "news@example.com",
+         *       "replyTo": "hello@example.com",
+         *       "timeZone": "Europe/Berlin",
+         *       "brand": {
+         *         "color": "#1a73e8"
+         *       },
+         *       "trackingHost": "links.example.com"
+         *     }
+         */
         'application/json': components['schemas']['UpdateProject'];
       };
     };
@@ -3718,34 +3730,34 @@ export interface operations {
            * @example {
            *       "id": 1,
            *       "projectKey": "APIT",
-           *       "name": "Product news",
-           *       "description": "What is new, once a month",
+           *       "name": "Acme News",
+           *       "description": "News for customers of Acme",
            *       "senderName": "Acme",
-           *       "fromEmail": "jane@example.com",
-           *       "replyTo": "jane@example.com",
+           *       "fromEmail": "news@example.com",
+           *       "replyTo": "hello@example.com",
            *       "postalAddress": "1 Main Street, Springfield",
-           *       "defaultLocale": "de",
+           *       "defaultLocale": "en",
            *       "timeZone": "Europe/Berlin",
            *       "brand": {
-           *         "logoUrl": "https://example.com/",
+           *         "logoUrl": "https://example.com/logo.png",
            *         "color": "#1a73e8"
            *       },
-           *       "trackingHost": "links.acme.example",
+           *       "trackingHost": "links.example.com",
            *       "trackingHostStatus": {
            *         "status": "PENDING",
-           *         "checkedAt": "2026-11-21T06:00:00.000Z",
-           *         "lastError": "MISSING: the name does not exist",
+           *         "checkedAt": null,
+           *         "lastError": null,
            *         "expectedRecord": {
            *           "type": "CNAME",
-           *           "name": "Product news",
-           *           "value": "pro"
+           *           "name": "links.example.com",
+           *           "value": "mailwright.example"
            *         }
            *       },
            *       "selected": true,
-           *       "aiSegmentSuggestionsEnabled": true,
+           *       "aiSegmentSuggestionsEnabled": false,
            *       "environment": "LIVE",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "createdAt": "2026-01-12T08:00:00.000Z",
+           *       "updatedAt": "2026-01-13T08:30:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Project'];
@@ -3836,11 +3848,19 @@ export interface operations {
            * @example {
            *       "locale": "en",
            *       "version": 1,
-           *       "texts": {},
-           *       "overrides": {},
-           *       "defaults": {},
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "texts": {
+           *         "optIn.subject": "One click, and you get mail from {project}",
+           *         "optIn.heading": "Please confirm your subscription"
+           *       },
+           *       "overrides": {
+           *         "optIn.subject": "One click, and you get mail from {project}"
+           *       },
+           *       "defaults": {
+           *         "optIn.subject": "Please confirm your subscription to {project}",
+           *         "optIn.heading": "Please confirm your subscription"
+           *       },
+           *       "createdAt": "2026-01-13T08:45:00.000Z",
+           *       "updatedAt": "2026-01-13T08:45:00.000Z"
            *     }
            */
           'application/json': components['schemas']['ProjectTexts'];
@@ -3903,7 +3923,7 @@ export interface operations {
         /**
          * @example {
          *       "texts": {
-         *         "optIn.subject": null
+         *         "optIn.subject": "One click, and you get mail from {project}"
          *       }
          *     }
          */
@@ -3925,11 +3945,19 @@ export interface operations {
            * @example {
            *       "locale": "en",
            *       "version": 1,
-           *       "texts": {},
-           *       "overrides": {},
-           *       "defaults": {},
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "texts": {
+           *         "optIn.subject": "One click, and you get mail from {project}",
+           *         "optIn.heading": "Please confirm your subscription"
+           *       },
+           *       "overrides": {
+           *         "optIn.subject": "One click, and you get mail from {project}"
+           *       },
+           *       "defaults": {
+           *         "optIn.subject": "Please confirm your subscription to {project}",
+           *         "optIn.heading": "Please confirm your subscription"
+           *       },
+           *       "createdAt": "2026-01-13T08:45:00.000Z",
+           *       "updatedAt": "2026-01-13T08:45:00.000Z"
            *     }
            */
           'application/json': components['schemas']['ProjectTexts'];
@@ -4003,24 +4031,24 @@ export interface operations {
            * @example {
            *       "data": [
            *         {
-           *           "id": "019aa3b5-0000-7000-8000-000000000000",
+           *           "id": "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91",
            *           "topicKey": "APIT-1",
            *           "name": "Product news",
-           *           "description": "What is new, once a month",
-           *           "status": "ACTIVE",
-           *           "visibility": "PUBLIC",
-           *           "priority": "URGENT",
-           *           "icon": "megaphone",
-           *           "doubleOptInEnabled": true,
+           *           "description": "The news of our products, once a month",
            *           "translations": {
            *             "de": {
-           *               "name": "Product news",
-           *               "description": "What is new, once a month"
+           *               "name": "Produktneuheiten",
+           *               "description": "Neues von unseren Produkten, einmal im Monat"
            *             }
            *           },
-           *           "subscriberCount": 1,
-           *           "activeSubscriberCount": 1,
-           *           "createdAt": "2026-11-21T06:00:00.000Z"
+           *           "status": "ACTIVE",
+           *           "visibility": "PUBLIC",
+           *           "priority": "HIGH",
+           *           "icon": "megaphone",
+           *           "doubleOptInEnabled": true,
+           *           "subscriberCount": 1290,
+           *           "activeSubscriberCount": 1252,
+           *           "createdAt": "2026-01-12T08:05:00.000Z"
            *         }
            *       ],
            *       "pagination": {
@@ -4029,8 +4057,7 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "hasPrevious": false
            *       }
            *     }
            */
@@ -4067,7 +4094,14 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "name": "Product news"
+         *       "name": "Product news",
+         *       "description": "The news of our products, once a month",
+         *       "translations": {
+         *         "de": {
+         *           "name": "Produktneuheiten",
+         *           "description": "Neues von unseren Produkten, einmal im Monat"
+         *         }
+         *       }
          *     }
          */
         'application/json': components['schemas']['CreateTopic'];
@@ -4088,24 +4122,24 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "id": "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91",
            *       "topicKey": "APIT-1",
            *       "name": "Product news",
-           *       "description": "What is new, once a month",
-           *       "status": "ACTIVE",
-           *       "visibility": "PUBLIC",
-           *       "priority": "URGENT",
-           *       "icon": "megaphone",
-           *       "doubleOptInEnabled": true,
+           *       "description": "The news of our products, once a month",
            *       "translations": {
            *         "de": {
-           *           "name": "Product news",
-           *           "description": "What is new, once a month"
+           *           "name": "Produktneuheiten",
+           *           "description": "Neues von unseren Produkten, einmal im Monat"
            *         }
            *       },
-           *       "subscriberCount": 1,
-           *       "activeSubscriberCount": 1,
-           *       "createdAt": "2026-11-21T06:00:00.000Z"
+           *       "status": "ACTIVE",
+           *       "visibility": "PUBLIC",
+           *       "priority": null,
+           *       "icon": null,
+           *       "doubleOptInEnabled": true,
+           *       "subscriberCount": 0,
+           *       "activeSubscriberCount": 0,
+           *       "createdAt": "2026-01-12T08:05:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Topic'];
@@ -4181,24 +4215,24 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "id": "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91",
            *       "topicKey": "APIT-1",
            *       "name": "Product news",
-           *       "description": "What is new, once a month",
-           *       "status": "ACTIVE",
-           *       "visibility": "PUBLIC",
-           *       "priority": "URGENT",
-           *       "icon": "megaphone",
-           *       "doubleOptInEnabled": true,
+           *       "description": "The news of our products, once a month",
            *       "translations": {
            *         "de": {
-           *           "name": "Product news",
-           *           "description": "What is new, once a month"
+           *           "name": "Produktneuheiten",
+           *           "description": "Neues von unseren Produkten, einmal im Monat"
            *         }
            *       },
-           *       "subscriberCount": 1,
-           *       "activeSubscriberCount": 1,
-           *       "createdAt": "2026-11-21T06:00:00.000Z"
+           *       "status": "ACTIVE",
+           *       "visibility": "PUBLIC",
+           *       "priority": "HIGH",
+           *       "icon": "megaphone",
+           *       "doubleOptInEnabled": true,
+           *       "subscriberCount": 1290,
+           *       "activeSubscriberCount": 1252,
+           *       "createdAt": "2026-01-12T08:05:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Topic'];
@@ -4301,7 +4335,12 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
+        /**
+         * @example {
+         *       "icon": "megaphone",
+         *       "priority": "HIGH"
+         *     }
+         */
         'application/json': components['schemas']['UpdateTopic'];
       };
     };
@@ -4318,24 +4357,24 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "id": "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91",
            *       "topicKey": "APIT-1",
            *       "name": "Product news",
-           *       "description": "What is new, once a month",
-           *       "status": "ACTIVE",
-           *       "visibility": "PUBLIC",
-           *       "priority": "URGENT",
-           *       "icon": "megaphone",
-           *       "doubleOptInEnabled": true,
+           *       "description": "The news of our products, once a month",
            *       "translations": {
            *         "de": {
-           *           "name": "Product news",
-           *           "description": "What is new, once a month"
+           *           "name": "Produktneuheiten",
+           *           "description": "Neues von unseren Produkten, einmal im Monat"
            *         }
            *       },
-           *       "subscriberCount": 1,
-           *       "activeSubscriberCount": 1,
-           *       "createdAt": "2026-11-21T06:00:00.000Z"
+           *       "status": "ACTIVE",
+           *       "visibility": "PUBLIC",
+           *       "priority": "HIGH",
+           *       "icon": "megaphone",
+           *       "doubleOptInEnabled": true,
+           *       "subscriberCount": 1290,
+           *       "activeSubscriberCount": 1252,
+           *       "createdAt": "2026-01-12T08:05:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Topic'];
@@ -4432,31 +4471,30 @@ export interface operations {
            * @example {
            *       "data": [
            *         {
-           *           "id": "019aa3b5-0000-7000-8000-000000000000",
+           *           "id": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
            *           "subscriberKey": "APIT-1",
-           *           "email": "jane@example.com",
+           *           "email": "ada@example.com",
            *           "firstName": "Ada",
            *           "lastName": "Lovelace",
            *           "phone": "+442079460958",
-           *           "locale": "en",
-           *           "timeZone": "Europe/Berlin",
-           *           "status": "SUPPRESSED",
+           *           "locale": "en-GB",
+           *           "timeZone": "Europe/London",
+           *           "status": "ACTIVE",
            *           "source": "API",
            *           "customFields": {
-           *             "plan": "pro"
+           *             "plan": "team"
            *           },
-           *           "createdAt": "2026-11-21T06:00:00.000Z",
-           *           "updatedAt": "2026-11-21T06:00:00.000Z"
+           *           "createdAt": "2026-02-02T10:15:00.000Z",
+           *           "updatedAt": "2026-02-12T11:25:00.000Z"
            *         }
            *       ],
            *       "pagination": {
            *         "page": 0,
-           *         "size": 20,
-           *         "totalElements": 1,
-           *         "totalPages": 1,
-           *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "size": 1,
+           *         "totalElements": 1310,
+           *         "totalPages": 1310,
+           *         "hasNext": true,
+           *         "hasPrevious": false
            *       }
            *     }
            */
@@ -4495,12 +4533,22 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "email": "jane@example.com",
+         *       "email": "ada@example.com",
+         *       "firstName": "Ada",
+         *       "lastName": "Lovelace",
+         *       "locale": "en-GB",
+         *       "timeZone": "Europe/London",
+         *       "customFields": {
+         *         "plan": "pro"
+         *       },
          *       "topicKeys": [
          *         "APIT-1"
          *       ],
          *       "consent": {
-         *         "source": "signup-form"
+         *         "source": "signup-form",
+         *         "sourceUrl": "https://example.com/newsletter",
+         *         "ipAddress": "203.0.113.7",
+         *         "consentText": "Send me product news."
          *       }
          *     }
          */
@@ -4522,21 +4570,21 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "id": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
            *       "subscriberKey": "APIT-1",
-           *       "email": "jane@example.com",
+           *       "email": "ada@example.com",
            *       "firstName": "Ada",
            *       "lastName": "Lovelace",
-           *       "phone": "+442079460958",
-           *       "locale": "en",
-           *       "timeZone": "Europe/Berlin",
-           *       "status": "SUPPRESSED",
+           *       "phone": null,
+           *       "locale": "en-GB",
+           *       "timeZone": "Europe/London",
+           *       "status": "PENDING_CONFIRMATION",
            *       "source": "API",
            *       "customFields": {
            *         "plan": "pro"
            *       },
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "createdAt": "2026-02-02T10:15:00.000Z",
+           *       "updatedAt": "2026-02-02T10:15:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Subscriber'];
@@ -4604,7 +4652,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example jane@example.com */
+        /** @example ada@example.com */
         email: string;
       };
       cookie?: never;
@@ -4623,21 +4671,21 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "id": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
            *       "subscriberKey": "APIT-1",
-           *       "email": "jane@example.com",
+           *       "email": "ada@example.com",
            *       "firstName": "Ada",
            *       "lastName": "Lovelace",
            *       "phone": "+442079460958",
-           *       "locale": "en",
-           *       "timeZone": "Europe/Berlin",
-           *       "status": "SUPPRESSED",
+           *       "locale": "en-GB",
+           *       "timeZone": "Europe/London",
+           *       "status": "ACTIVE",
            *       "source": "API",
            *       "customFields": {
-           *         "plan": "pro"
+           *         "plan": "team"
            *       },
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "createdAt": "2026-02-02T10:15:00.000Z",
+           *       "updatedAt": "2026-02-12T11:25:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Subscriber'];
@@ -4666,7 +4714,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example jane@example.com */
+        /** @example ada@example.com */
         email: string;
       };
       cookie?: never;
@@ -4720,14 +4768,21 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example jane@example.com */
+        /** @example ada@example.com */
         email: string;
       };
       cookie?: never;
     };
     requestBody?: {
       content: {
-        /** @example {} */
+        /**
+         * @example {
+         *       "phone": "+442079460958",
+         *       "customFields": {
+         *         "plan": "team"
+         *       }
+         *     }
+         */
         'application/json': components['schemas']['UpdateSubscriber'];
       };
     };
@@ -4744,21 +4799,21 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "id": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
            *       "subscriberKey": "APIT-1",
-           *       "email": "jane@example.com",
+           *       "email": "ada@example.com",
            *       "firstName": "Ada",
            *       "lastName": "Lovelace",
            *       "phone": "+442079460958",
-           *       "locale": "en",
-           *       "timeZone": "Europe/Berlin",
-           *       "status": "SUPPRESSED",
+           *       "locale": "en-GB",
+           *       "timeZone": "Europe/London",
+           *       "status": "ACTIVE",
            *       "source": "API",
            *       "customFields": {
-           *         "plan": "pro"
+           *         "plan": "team"
            *       },
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "createdAt": "2026-02-02T10:15:00.000Z",
+           *       "updatedAt": "2026-02-12T11:25:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Subscriber'];
@@ -4837,13 +4892,28 @@ export interface operations {
         /**
          * @example {
          *       "rows": [
-         *         {}
+         *         {
+         *           "email": "grace@example.com",
+         *           "firstName": "Grace",
+         *           "lastName": "Hopper",
+         *           "customFields": {
+         *             "plan": "team"
+         *           }
+         *         },
+         *         {
+         *           "email": "ada@example.com",
+         *           "firstName": "Ada"
+         *         },
+         *         {
+         *           "email": "alan@example",
+         *           "firstName": "Alan"
+         *         }
          *       ],
          *       "topicKeys": [
          *         "APIT-1"
          *       ],
          *       "consent": {
-         *         "source": "signup-form"
+         *         "source": "trade-fair"
          *       }
          *     }
          */
@@ -4866,14 +4936,14 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "id": "019c47da-1300-7c1e-9c3e-2f6b8a4d1e95",
            *       "status": "QUEUED",
            *       "counts": {
-           *         "total": 1,
-           *         "created": 1,
-           *         "updated": 1,
-           *         "skipped": 1,
-           *         "failed": 1
+           *         "total": 3,
+           *         "created": 0,
+           *         "updated": 0,
+           *         "skipped": 0,
+           *         "failed": 0
            *       }
            *     }
            */
@@ -4931,7 +5001,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example 019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90 */
+        /** @example 019c47da-1300-7c1e-9c3e-2f6b8a4d1e95 */
         id: string;
       };
       cookie?: never;
@@ -4950,18 +5020,18 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
-           *       "status": "QUEUED",
+           *       "id": "019c47da-1300-7c1e-9c3e-2f6b8a4d1e95",
+           *       "status": "COMPLETED",
            *       "counts": {
-           *         "total": 1,
+           *         "total": 3,
            *         "created": 1,
            *         "updated": 1,
-           *         "skipped": 1,
+           *         "skipped": 0,
            *         "failed": 1
            *       },
-           *       "failureReason": "text",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "completedAt": "2026-11-21T06:00:00.000Z"
+           *       "failureReason": null,
+           *       "createdAt": "2026-02-10T14:00:00.000Z",
+           *       "completedAt": "2026-02-10T14:00:02.000Z"
            *     }
            */
           'application/json': components['schemas']['Import'];
@@ -4997,7 +5067,7 @@ export interface operations {
       };
       header?: never;
       path: {
-        /** @example 019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90 */
+        /** @example 019c47da-1300-7c1e-9c3e-2f6b8a4d1e95 */
         id: string;
       };
       cookie?: never;
@@ -5019,10 +5089,12 @@ export interface operations {
            * @example {
            *       "data": [
            *         {
-           *           "row": 1,
-           *           "line": 1,
-           *           "email": "ada@example.com",
-           *           "errors": {}
+           *           "row": 3,
+           *           "line": null,
+           *           "email": null,
+           *           "errors": {
+           *             "email": "does not have a valid domain"
+           *           }
            *         }
            *       ],
            *       "pagination": {
@@ -5031,8 +5103,7 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "hasPrevious": false
            *       }
            *     }
            */
@@ -5065,7 +5136,7 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @example jane@example.com */
+        /** @example ada@example.com */
         email: string;
       };
       cookie?: never;
@@ -5074,7 +5145,11 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "name": "order.completed"
+         *       "name": "order.completed",
+         *       "properties": {
+         *         "plan": "team",
+         *         "total": 49
+         *       }
          *     }
          */
         'application/json': components['schemas']['RecordSubscriberEvent'];
@@ -5094,7 +5169,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000"
+           *       "id": "019c519d-76c0-7d55-9c3e-2f6b8a4d1e96"
            *     }
            */
           'application/json': components['schemas']['RecordedSubscriberEvent'];
@@ -5153,7 +5228,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example jane@example.com */
+        /** @example ada@example.com */
         email: string;
       };
       cookie?: never;
@@ -5173,16 +5248,26 @@ export interface operations {
           /**
            * @example {
            *       "subscriberEmail": "ada@example.com",
-           *       "globallySuppressed": true,
+           *       "globallySuppressed": false,
            *       "consents": [
+           *         {
+           *           "topicKey": "APIT-2",
+           *           "topicName": "Events",
+           *           "status": "PENDING_CONFIRMATION",
+           *           "grantedAt": "2026-02-12T11:26:00.000Z",
+           *           "confirmedAt": null,
+           *           "revokedAt": null,
+           *           "textLocale": null,
+           *           "textVersion": null
+           *         },
            *         {
            *           "topicKey": "APIT-1",
            *           "topicName": "Product news",
-           *           "status": "PENDING_CONFIRMATION",
-           *           "grantedAt": "2026-11-21T06:00:00.000Z",
-           *           "confirmedAt": "2026-11-21T06:00:00.000Z",
-           *           "revokedAt": "2026-11-21T06:00:00.000Z",
-           *           "textLocale": "text",
+           *           "status": "SUBSCRIBED",
+           *           "grantedAt": "2026-02-02T10:15:00.000Z",
+           *           "confirmedAt": "2026-02-02T10:19:00.000Z",
+           *           "revokedAt": null,
+           *           "textLocale": "en",
            *           "textVersion": 1
            *         }
            *       ]
@@ -5217,7 +5302,7 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @example jane@example.com */
+        /** @example ada@example.com */
         email: string;
       };
       cookie?: never;
@@ -5226,8 +5311,8 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "topicKey": "APIT-1",
-         *       "source": "signup-form"
+         *       "topicKey": "APIT-2",
+         *       "source": "account-page"
          *     }
          */
         'application/json': components['schemas']['GrantConsent'];
@@ -5247,12 +5332,12 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "topicKey": "APIT-1",
+           *       "topicKey": "APIT-2",
            *       "status": "PENDING_CONFIRMATION",
            *       "requiresConfirmation": true,
-           *       "grantedAt": "2026-11-21T06:00:00.000Z",
-           *       "confirmedAt": "2026-11-21T06:00:00.000Z",
-           *       "tokenExpiresAt": "2026-11-21T06:00:00.000Z"
+           *       "grantedAt": "2026-02-12T11:26:00.000Z",
+           *       "confirmedAt": null,
+           *       "tokenExpiresAt": "2026-02-14T11:26:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Consent'];
@@ -5322,7 +5407,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example jane@example.com */
+        /** @example ada@example.com */
         email: string;
         /** @example APIT-1 */
         topicKey: string;
@@ -5381,7 +5466,7 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @example jane@example.com */
+        /** @example ada@example.com */
         email: string;
         /** @example APIT-1 */
         topicKey: string;
@@ -5470,24 +5555,32 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "id": "019aa3b5-0000-7000-8000-000000000000",
            *         "key": "plan",
            *         "displayName": "Plan",
-           *         "description": "What is new, once a month",
-           *         "type": "TEXT",
-           *         "status": "ACTIVE",
-           *         "isSystem": true,
-           *         "isRequired": true,
+           *         "type": "SELECT",
            *         "defaultValue": "free",
            *         "options": [
            *           {
+           *             "value": "free",
+           *             "label": "Free"
+           *           },
+           *           {
            *             "value": "pro",
-           *             "label": "Pro"
+           *             "label": "Professional"
+           *           },
+           *           {
+           *             "value": "team",
+           *             "label": "Team"
            *           }
            *         ],
-           *         "createdAt": "2026-11-21T06:00:00.000Z",
-           *         "updatedAt": "2026-11-21T06:00:00.000Z",
-           *         "archivedAt": "2026-11-21T06:00:00.000Z"
+           *         "id": "019bb14a-5f80-7a31-9c3e-2f6b8a4d1e92",
+           *         "description": "The plan that the customer pays for",
+           *         "status": "ACTIVE",
+           *         "isSystem": false,
+           *         "isRequired": false,
+           *         "createdAt": "2026-01-12T08:20:00.000Z",
+           *         "updatedAt": "2026-01-12T08:30:00.000Z",
+           *         "archivedAt": null
            *       }
            *     ]
            */
@@ -5526,7 +5619,18 @@ export interface operations {
          * @example {
          *       "key": "plan",
          *       "displayName": "Plan",
-         *       "type": "TEXT"
+         *       "type": "SELECT",
+         *       "defaultValue": "free",
+         *       "options": [
+         *         {
+         *           "value": "free",
+         *           "label": "Free"
+         *         },
+         *         {
+         *           "value": "pro",
+         *           "label": "Professional"
+         *         }
+         *       ]
          *     }
          */
         'application/json': components['schemas']['CreateCustomField'];
@@ -5547,24 +5651,28 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
            *       "key": "plan",
            *       "displayName": "Plan",
-           *       "description": "What is new, once a month",
-           *       "type": "TEXT",
-           *       "status": "ACTIVE",
-           *       "isSystem": true,
-           *       "isRequired": true,
+           *       "type": "SELECT",
            *       "defaultValue": "free",
            *       "options": [
            *         {
+           *           "value": "free",
+           *           "label": "Free"
+           *         },
+           *         {
            *           "value": "pro",
-           *           "label": "Pro"
+           *           "label": "Professional"
            *         }
            *       ],
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z",
-           *       "archivedAt": "2026-11-21T06:00:00.000Z"
+           *       "id": "019bb14a-5f80-7a31-9c3e-2f6b8a4d1e92",
+           *       "description": null,
+           *       "status": "ACTIVE",
+           *       "isSystem": false,
+           *       "isRequired": false,
+           *       "createdAt": "2026-01-12T08:20:00.000Z",
+           *       "updatedAt": "2026-01-12T08:20:00.000Z",
+           *       "archivedAt": null
            *     }
            */
           'application/json': components['schemas']['CustomField'];
@@ -5640,24 +5748,32 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
            *       "key": "plan",
            *       "displayName": "Plan",
-           *       "description": "What is new, once a month",
-           *       "type": "TEXT",
-           *       "status": "ACTIVE",
-           *       "isSystem": true,
-           *       "isRequired": true,
+           *       "type": "SELECT",
            *       "defaultValue": "free",
            *       "options": [
            *         {
+           *           "value": "free",
+           *           "label": "Free"
+           *         },
+           *         {
            *           "value": "pro",
-           *           "label": "Pro"
+           *           "label": "Professional"
+           *         },
+           *         {
+           *           "value": "team",
+           *           "label": "Team"
            *         }
            *       ],
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z",
-           *       "archivedAt": "2026-11-21T06:00:00.000Z"
+           *       "id": "019bb14a-5f80-7a31-9c3e-2f6b8a4d1e92",
+           *       "description": "The plan that the customer pays for",
+           *       "status": "ACTIVE",
+           *       "isSystem": false,
+           *       "isRequired": false,
+           *       "createdAt": "2026-01-12T08:20:00.000Z",
+           *       "updatedAt": "2026-01-12T08:30:00.000Z",
+           *       "archivedAt": null
            *     }
            */
           'application/json': components['schemas']['CustomField'];
@@ -5760,7 +5876,11 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
+        /**
+         * @example {
+         *       "description": "The plan that the customer pays for"
+         *     }
+         */
         'application/json': components['schemas']['UpdateCustomFieldDetails'];
       };
     };
@@ -5777,24 +5897,28 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
            *       "key": "plan",
            *       "displayName": "Plan",
-           *       "description": "What is new, once a month",
-           *       "type": "TEXT",
-           *       "status": "ACTIVE",
-           *       "isSystem": true,
-           *       "isRequired": true,
+           *       "type": "SELECT",
            *       "defaultValue": "free",
            *       "options": [
            *         {
+           *           "value": "free",
+           *           "label": "Free"
+           *         },
+           *         {
            *           "value": "pro",
-           *           "label": "Pro"
+           *           "label": "Professional"
            *         }
            *       ],
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z",
-           *       "archivedAt": "2026-11-21T06:00:00.000Z"
+           *       "id": "019bb14a-5f80-7a31-9c3e-2f6b8a4d1e92",
+           *       "description": "The plan that the customer pays for",
+           *       "status": "ACTIVE",
+           *       "isSystem": false,
+           *       "isRequired": false,
+           *       "createdAt": "2026-01-12T08:20:00.000Z",
+           *       "updatedAt": "2026-01-12T08:25:00.000Z",
+           *       "archivedAt": null
            *     }
            */
           'application/json': components['schemas']['CustomField'];
@@ -5860,7 +5984,24 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
+        /**
+         * @example {
+         *       "options": [
+         *         {
+         *           "value": "free",
+         *           "label": "Free"
+         *         },
+         *         {
+         *           "value": "pro",
+         *           "label": "Professional"
+         *         },
+         *         {
+         *           "value": "team",
+         *           "label": "Team"
+         *         }
+         *       ]
+         *     }
+         */
         'application/json': components['schemas']['UpdateCustomFieldConfig'];
       };
     };
@@ -5877,24 +6018,32 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
            *       "key": "plan",
            *       "displayName": "Plan",
-           *       "description": "What is new, once a month",
-           *       "type": "TEXT",
-           *       "status": "ACTIVE",
-           *       "isSystem": true,
-           *       "isRequired": true,
+           *       "type": "SELECT",
            *       "defaultValue": "free",
            *       "options": [
            *         {
+           *           "value": "free",
+           *           "label": "Free"
+           *         },
+           *         {
            *           "value": "pro",
-           *           "label": "Pro"
+           *           "label": "Professional"
+           *         },
+           *         {
+           *           "value": "team",
+           *           "label": "Team"
            *         }
            *       ],
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z",
-           *       "archivedAt": "2026-11-21T06:00:00.000Z"
+           *       "id": "019bb14a-5f80-7a31-9c3e-2f6b8a4d1e92",
+           *       "description": "The plan that the customer pays for",
+           *       "status": "ACTIVE",
+           *       "isSystem": false,
+           *       "isRequired": false,
+           *       "createdAt": "2026-01-12T08:20:00.000Z",
+           *       "updatedAt": "2026-01-12T08:30:00.000Z",
+           *       "archivedAt": null
            *     }
            */
           'application/json': components['schemas']['CustomField'];
@@ -5979,26 +6128,37 @@ export interface operations {
            * @example {
            *       "data": [
            *         {
-           *           "id": "019aa3b5-0000-7000-8000-000000000000",
-           *           "segmentKey": "APIT-1",
-           *           "name": "Product news",
-           *           "description": "What is new, once a month",
+           *           "id": "019c65b8-8f00-7f08-9c3e-2f6b8a4d1e98",
+           *           "segmentKey": "APIT-2",
+           *           "name": "Beta testers",
+           *           "description": null,
            *           "type": "STATIC",
-           *           "rules": "{\"version\":1,\"where\":{\"field\":\"custom.plan\",\"op\":\"eq\",\"value\":\"pro\"}}",
+           *           "rules": null,
            *           "status": "ACTIVE",
-           *           "memberCount": 1,
-           *           "createdAt": "2026-11-21T06:00:00.000Z",
-           *           "updatedAt": "2026-11-21T06:00:00.000Z"
+           *           "memberCount": 2,
+           *           "createdAt": "2026-02-16T09:12:00.000Z",
+           *           "updatedAt": "2026-02-16T09:12:00.000Z"
+           *         },
+           *         {
+           *           "name": "Paying customers",
+           *           "description": "Customers who pay: the plans pro and team",
+           *           "rules": "{\"version\":1,\"where\":{\"field\":\"custom.plan\",\"op\":\"in\",\"value\":[\"pro\",\"team\"]}}",
+           *           "id": "019c65b6-ba40-7a31-9c3e-2f6b8a4d1e97",
+           *           "segmentKey": "APIT-1",
+           *           "type": "DYNAMIC",
+           *           "status": "ACTIVE",
+           *           "memberCount": 2,
+           *           "createdAt": "2026-02-16T09:10:00.000Z",
+           *           "updatedAt": "2026-02-16T09:14:00.000Z"
            *         }
            *       ],
            *       "pagination": {
            *         "page": 0,
            *         "size": 20,
-           *         "totalElements": 1,
+           *         "totalElements": 2,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "hasPrevious": false
            *       }
            *     }
            */
@@ -6035,7 +6195,9 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "name": "Product news"
+         *       "name": "Paying customers",
+         *       "description": "All who have the plan pro or team",
+         *       "rules": "{\"version\":1,\"where\":{\"field\":\"custom.plan\",\"op\":\"in\",\"value\":[\"pro\",\"team\"]}}"
          *     }
          */
         'application/json': components['schemas']['CreateSegment'];
@@ -6056,16 +6218,16 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "name": "Paying customers",
+           *       "description": "All who have the plan pro or team",
+           *       "rules": "{\"version\":1,\"where\":{\"field\":\"custom.plan\",\"op\":\"in\",\"value\":[\"pro\",\"team\"]}}",
+           *       "id": "019c65b6-ba40-7a31-9c3e-2f6b8a4d1e97",
            *       "segmentKey": "APIT-1",
-           *       "name": "Product news",
-           *       "description": "What is new, once a month",
-           *       "type": "STATIC",
-           *       "rules": "{\"version\":1,\"where\":{\"field\":\"custom.plan\",\"op\":\"eq\",\"value\":\"pro\"}}",
+           *       "type": "DYNAMIC",
            *       "status": "ACTIVE",
-           *       "memberCount": 1,
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "memberCount": 2,
+           *       "createdAt": "2026-02-16T09:10:00.000Z",
+           *       "updatedAt": "2026-02-16T09:10:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Segment'];
@@ -6151,14 +6313,21 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "count": 1,
+           *       "count": 2,
            *       "sample": [
            *         {
-           *           "subscriberId": "019aa3b5-0000-7000-8000-000000000000",
-           *           "email": "jane@example.com",
+           *           "subscriberId": "019c47da-1ad0-7b92-9c3e-2f6b8a4d1e94",
+           *           "email": "grace@example.com",
+           *           "firstName": "Grace",
+           *           "lastName": "Hopper",
+           *           "addedAt": "2026-02-16T09:15:00.000Z"
+           *         },
+           *         {
+           *           "subscriberId": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
+           *           "email": "ada@example.com",
            *           "firstName": "Ada",
            *           "lastName": "Lovelace",
-           *           "addedAt": "2026-11-21T06:00:00.000Z"
+           *           "addedAt": "2026-02-16T09:15:00.000Z"
            *         }
            *       ]
            *     }
@@ -6217,7 +6386,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example text */
+        /** @example 019c65b6-ba40-7a31-9c3e-2f6b8a4d1e97 */
         segmentId: string;
       };
       cookie?: never;
@@ -6236,16 +6405,16 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "name": "Paying customers",
+           *       "description": "Customers who pay: the plans pro and team",
+           *       "rules": "{\"version\":1,\"where\":{\"field\":\"custom.plan\",\"op\":\"in\",\"value\":[\"pro\",\"team\"]}}",
+           *       "id": "019c65b6-ba40-7a31-9c3e-2f6b8a4d1e97",
            *       "segmentKey": "APIT-1",
-           *       "name": "Product news",
-           *       "description": "What is new, once a month",
-           *       "type": "STATIC",
-           *       "rules": "{\"version\":1,\"where\":{\"field\":\"custom.plan\",\"op\":\"eq\",\"value\":\"pro\"}}",
+           *       "type": "DYNAMIC",
            *       "status": "ACTIVE",
-           *       "memberCount": 1,
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "memberCount": 2,
+           *       "createdAt": "2026-02-16T09:10:00.000Z",
+           *       "updatedAt": "2026-02-16T09:14:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Segment'];
@@ -6274,7 +6443,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example text */
+        /** @example 019c65b6-ba40-7a31-9c3e-2f6b8a4d1e97 */
         segmentId: string;
       };
       cookie?: never;
@@ -6341,14 +6510,18 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example text */
+        /** @example 019c65b6-ba40-7a31-9c3e-2f6b8a4d1e97 */
         segmentId: string;
       };
       cookie?: never;
     };
     requestBody?: {
       content: {
-        /** @example {} */
+        /**
+         * @example {
+         *       "description": "Customers who pay: the plans pro and team"
+         *     }
+         */
         'application/json': components['schemas']['UpdateSegment'];
       };
     };
@@ -6365,16 +6538,16 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "name": "Paying customers",
+           *       "description": "Customers who pay: the plans pro and team",
+           *       "rules": "{\"version\":1,\"where\":{\"field\":\"custom.plan\",\"op\":\"in\",\"value\":[\"pro\",\"team\"]}}",
+           *       "id": "019c65b6-ba40-7a31-9c3e-2f6b8a4d1e97",
            *       "segmentKey": "APIT-1",
-           *       "name": "Product news",
-           *       "description": "What is new, once a month",
-           *       "type": "STATIC",
-           *       "rules": "{\"version\":1,\"where\":{\"field\":\"custom.plan\",\"op\":\"eq\",\"value\":\"pro\"}}",
+           *       "type": "DYNAMIC",
            *       "status": "ACTIVE",
-           *       "memberCount": 1,
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "memberCount": 2,
+           *       "createdAt": "2026-02-16T09:10:00.000Z",
+           *       "updatedAt": "2026-02-16T09:14:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Segment'];
@@ -6440,7 +6613,7 @@ export interface operations {
       };
       header?: never;
       path: {
-        /** @example text */
+        /** @example 019c65b8-8f00-7f08-9c3e-2f6b8a4d1e98 */
         segmentId: string;
       };
       cookie?: never;
@@ -6462,21 +6635,27 @@ export interface operations {
            * @example {
            *       "data": [
            *         {
-           *           "subscriberId": "019aa3b5-0000-7000-8000-000000000000",
-           *           "email": "jane@example.com",
+           *           "subscriberId": "019c47da-1ad0-7b92-9c3e-2f6b8a4d1e94",
+           *           "email": "grace@example.com",
+           *           "firstName": "Grace",
+           *           "lastName": "Hopper",
+           *           "addedAt": "2026-02-16T09:15:00.000Z"
+           *         },
+           *         {
+           *           "subscriberId": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
+           *           "email": "ada@example.com",
            *           "firstName": "Ada",
            *           "lastName": "Lovelace",
-           *           "addedAt": "2026-11-21T06:00:00.000Z"
+           *           "addedAt": "2026-02-16T09:15:00.000Z"
            *         }
            *       ],
            *       "pagination": {
            *         "page": 0,
            *         "size": 20,
-           *         "totalElements": 1,
+           *         "totalElements": 2,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "hasPrevious": false
            *       }
            *     }
            */
@@ -6509,14 +6688,21 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @example text */
+        /** @example 019c65b8-8f00-7f08-9c3e-2f6b8a4d1e98 */
         segmentId: string;
       };
       cookie?: never;
     };
     requestBody: {
       content: {
-        /** @example {} */
+        /**
+         * @example {
+         *       "emails": [
+         *         "grace@example.com",
+         *         "ada@example.com"
+         *       ]
+         *     }
+         */
         'application/json': components['schemas']['SegmentMembers'];
       };
     };
@@ -6584,14 +6770,21 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example text */
+        /** @example 019c65b8-8f00-7f08-9c3e-2f6b8a4d1e98 */
         segmentId: string;
       };
       cookie?: never;
     };
     requestBody: {
       content: {
-        /** @example {} */
+        /**
+         * @example {
+         *       "emails": [
+         *         "grace@example.com",
+         *         "ada@example.com"
+         *       ]
+         *     }
+         */
         'application/json': components['schemas']['SegmentMembers'];
       };
     };
@@ -6648,14 +6841,21 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @example text */
+        /** @example 019c65b8-8f00-7f08-9c3e-2f6b8a4d1e98 */
         segmentId: string;
       };
       cookie?: never;
     };
     requestBody: {
       content: {
-        /** @example {} */
+        /**
+         * @example {
+         *       "emails": [
+         *         "grace@example.com",
+         *         "ada@example.com"
+         *       ]
+         *     }
+         */
         'application/json': components['schemas']['SegmentMembers'];
       };
     };
@@ -6751,10 +6951,10 @@ export interface operations {
            * @example {
            *       "data": [
            *         {
-           *           "email": "jane@example.com",
+           *           "email": "bob@example.com",
            *           "suppressed": true,
-           *           "reason": "GLOBAL_UNSUBSCRIBE",
-           *           "suppressedAt": "2026-11-21T06:00:00.000Z"
+           *           "reason": "SPAM_COMPLAINT",
+           *           "suppressedAt": "2026-02-17T07:50:00.000Z"
            *         }
            *       ],
            *       "pagination": {
@@ -6763,8 +6963,7 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "hasPrevious": false
            *       }
            *     }
            */
@@ -6801,7 +7000,8 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "email": "jane@example.com"
+         *       "email": "bob@example.com",
+         *       "reason": "SPAM_COMPLAINT"
          *     }
          */
         'application/json': components['schemas']['Suppress'];
@@ -6822,10 +7022,10 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "email": "jane@example.com",
+           *       "email": "bob@example.com",
            *       "suppressed": true,
-           *       "reason": "GLOBAL_UNSUBSCRIBE",
-           *       "suppressedAt": "2026-11-21T06:00:00.000Z"
+           *       "reason": "SPAM_COMPLAINT",
+           *       "suppressedAt": "2026-02-17T07:50:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Suppression'];
@@ -6882,7 +7082,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example jane@example.com */
+        /** @example bob@example.com */
         email: string;
       };
       cookie?: never;
@@ -6901,10 +7101,10 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "email": "jane@example.com",
+           *       "email": "bob@example.com",
            *       "suppressed": true,
-           *       "reason": "GLOBAL_UNSUBSCRIBE",
-           *       "suppressedAt": "2026-11-21T06:00:00.000Z"
+           *       "reason": "SPAM_COMPLAINT",
+           *       "suppressedAt": "2026-02-17T07:50:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Suppression'];
@@ -6936,7 +7136,7 @@ export interface operations {
         'X-Confirm-Unsuppress': 'true';
       };
       path: {
-        /** @example jane@example.com */
+        /** @example bob@example.com */
         email: string;
       };
       cookie?: never;
@@ -7017,22 +7217,22 @@ export interface operations {
            * @example {
            *       "data": [
            *         {
-           *           "id": "019aa3b5-0000-7000-8000-000000000000",
-           *           "automationKey": "APIT-1",
-           *           "name": "Product news",
-           *           "description": "What is new, once a month",
-           *           "status": "DRAFT",
+           *           "name": "Welcome to Acme",
+           *           "description": "A mail on the day after the sign-up",
            *           "triggerType": "subscriber_joins_list",
-           *           "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
-           *           "triggerTopicName": "text",
-           *           "nodeCount": 1,
-           *           "totalEntered": 1,
-           *           "totalCompleted": 1,
-           *           "currentlyActive": 1,
-           *           "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
-           *           "edges": "[]",
-           *           "createdAt": "2026-11-21T06:00:00.000Z",
-           *           "updatedAt": "2026-11-21T06:00:00.000Z"
+           *           "triggerTopicId": "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91",
+           *           "id": "019c70d6-0480-7b92-9c3e-2f6b8a4d1e99",
+           *           "automationKey": "APIT-1",
+           *           "status": "ACTIVE",
+           *           "triggerTopicName": "Product news",
+           *           "nodeCount": 3,
+           *           "totalEntered": 42,
+           *           "totalCompleted": 39,
+           *           "currentlyActive": 3,
+           *           "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}},{\"id\":\"wait\",\"type\":\"delay\",\"config\":{\"duration\":\"P1D\"}},{\"id\":\"mail\",\"type\":\"email\",\"config\":{\"subject\":\"Welcome\",\"contentJson\":\"{\\\"blocks\\\":[{\\\"type\\\":\\\"text\\\",\\\"html\\\":\\\"<p>Good to have you here.</p>\\\"}]}\"}}]",
+           *           "edges": "[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"wait\"},{\"id\":\"e2\",\"source\":\"wait\",\"target\":\"mail\"}]",
+           *           "createdAt": "2026-02-18T13:00:00.000Z",
+           *           "updatedAt": "2026-02-18T13:30:00.000Z"
            *         }
            *       ],
            *       "pagination": {
@@ -7041,8 +7241,7 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "hasPrevious": false
            *       }
            *     }
            */
@@ -7079,7 +7278,10 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "name": "Product news"
+         *       "name": "Welcome",
+         *       "description": "A mail on the day after the sign-up",
+         *       "triggerType": "subscriber_joins_list",
+         *       "triggerTopicId": "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
          *     }
          */
         'application/json': components['schemas']['CreateAutomation'];
@@ -7100,22 +7302,22 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
-           *       "automationKey": "APIT-1",
-           *       "name": "Product news",
-           *       "description": "What is new, once a month",
-           *       "status": "DRAFT",
+           *       "name": "Welcome",
+           *       "description": "A mail on the day after the sign-up",
            *       "triggerType": "subscriber_joins_list",
-           *       "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
-           *       "triggerTopicName": "text",
-           *       "nodeCount": 1,
-           *       "totalEntered": 1,
-           *       "totalCompleted": 1,
-           *       "currentlyActive": 1,
-           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
-           *       "edges": "[]",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "triggerTopicId": "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91",
+           *       "id": "019c70d6-0480-7b92-9c3e-2f6b8a4d1e99",
+           *       "automationKey": "APIT-1",
+           *       "status": "DRAFT",
+           *       "triggerTopicName": "Product news",
+           *       "nodeCount": null,
+           *       "totalEntered": 0,
+           *       "totalCompleted": 0,
+           *       "currentlyActive": 0,
+           *       "nodes": null,
+           *       "edges": null,
+           *       "createdAt": "2026-02-18T13:00:00.000Z",
+           *       "updatedAt": "2026-02-18T13:00:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Automation'];
@@ -7172,7 +7374,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example text */
+        /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
         automationId: string;
       };
       cookie?: never;
@@ -7191,22 +7393,22 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
-           *       "automationKey": "APIT-1",
-           *       "name": "Product news",
-           *       "description": "What is new, once a month",
-           *       "status": "DRAFT",
+           *       "name": "Welcome to Acme",
+           *       "description": "A mail on the day after the sign-up",
            *       "triggerType": "subscriber_joins_list",
-           *       "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
-           *       "triggerTopicName": "text",
-           *       "nodeCount": 1,
-           *       "totalEntered": 1,
-           *       "totalCompleted": 1,
-           *       "currentlyActive": 1,
-           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
-           *       "edges": "[]",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "triggerTopicId": "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91",
+           *       "id": "019c70d6-0480-7b92-9c3e-2f6b8a4d1e99",
+           *       "automationKey": "APIT-1",
+           *       "status": "ACTIVE",
+           *       "triggerTopicName": "Product news",
+           *       "nodeCount": 3,
+           *       "totalEntered": 42,
+           *       "totalCompleted": 39,
+           *       "currentlyActive": 3,
+           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}},{\"id\":\"wait\",\"type\":\"delay\",\"config\":{\"duration\":\"P1D\"}},{\"id\":\"mail\",\"type\":\"email\",\"config\":{\"subject\":\"Welcome\",\"contentJson\":\"{\\\"blocks\\\":[{\\\"type\\\":\\\"text\\\",\\\"html\\\":\\\"<p>Good to have you here.</p>\\\"}]}\"}}]",
+           *       "edges": "[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"wait\"},{\"id\":\"e2\",\"source\":\"wait\",\"target\":\"mail\"}]",
+           *       "createdAt": "2026-02-18T13:00:00.000Z",
+           *       "updatedAt": "2026-02-18T13:30:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Automation'];
@@ -7235,7 +7437,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example text */
+        /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
         automationId: string;
       };
       cookie?: never;
@@ -7302,14 +7504,18 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example text */
+        /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
         automationId: string;
       };
       cookie?: never;
     };
     requestBody?: {
       content: {
-        /** @example {} */
+        /**
+         * @example {
+         *       "name": "Welcome to Acme"
+         *     }
+         */
         'application/json': components['schemas']['UpdateAutomation'];
       };
     };
@@ -7326,22 +7532,22 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
-           *       "automationKey": "APIT-1",
-           *       "name": "Product news",
-           *       "description": "What is new, once a month",
-           *       "status": "DRAFT",
+           *       "name": "Welcome to Acme",
+           *       "description": "A mail on the day after the sign-up",
            *       "triggerType": "subscriber_joins_list",
-           *       "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
-           *       "triggerTopicName": "text",
-           *       "nodeCount": 1,
-           *       "totalEntered": 1,
-           *       "totalCompleted": 1,
-           *       "currentlyActive": 1,
-           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
-           *       "edges": "[]",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "triggerTopicId": "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91",
+           *       "id": "019c70d6-0480-7b92-9c3e-2f6b8a4d1e99",
+           *       "automationKey": "APIT-1",
+           *       "status": "DRAFT",
+           *       "triggerTopicName": "Product news",
+           *       "nodeCount": 3,
+           *       "totalEntered": 0,
+           *       "totalCompleted": 0,
+           *       "currentlyActive": 0,
+           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}},{\"id\":\"wait\",\"type\":\"delay\",\"config\":{\"duration\":\"P1D\"}},{\"id\":\"mail\",\"type\":\"email\",\"config\":{\"subject\":\"Welcome\",\"contentJson\":\"{\\\"blocks\\\":[{\\\"type\\\":\\\"text\\\",\\\"html\\\":\\\"<p>Good to have you here.</p>\\\"}]}\"}}]",
+           *       "edges": "[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"wait\"},{\"id\":\"e2\",\"source\":\"wait\",\"target\":\"mail\"}]",
+           *       "createdAt": "2026-02-18T13:00:00.000Z",
+           *       "updatedAt": "2026-02-18T13:25:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Automation'];
@@ -7400,14 +7606,19 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example text */
+        /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
         automationId: string;
       };
       cookie?: never;
     };
     requestBody?: {
       content: {
-        /** @example {} */
+        /**
+         * @example {
+         *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}},{\"id\":\"wait\",\"type\":\"delay\",\"config\":{\"duration\":\"P1D\"}},{\"id\":\"mail\",\"type\":\"email\",\"config\":{\"subject\":\"Welcome\",\"contentJson\":\"{\\\"blocks\\\":[{\\\"type\\\":\\\"text\\\",\\\"html\\\":\\\"<p>Good to have you here.</p>\\\"}]}\"}}]",
+         *       "edges": "[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"wait\"},{\"id\":\"e2\",\"source\":\"wait\",\"target\":\"mail\"}]"
+         *     }
+         */
         'application/json': components['schemas']['AutomationContent'];
       };
     };
@@ -7424,22 +7635,22 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
-           *       "automationKey": "APIT-1",
-           *       "name": "Product news",
-           *       "description": "What is new, once a month",
-           *       "status": "DRAFT",
+           *       "name": "Welcome",
+           *       "description": "A mail on the day after the sign-up",
            *       "triggerType": "subscriber_joins_list",
-           *       "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
-           *       "triggerTopicName": "text",
-           *       "nodeCount": 1,
-           *       "totalEntered": 1,
-           *       "totalCompleted": 1,
-           *       "currentlyActive": 1,
-           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
-           *       "edges": "[]",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "triggerTopicId": "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91",
+           *       "id": "019c70d6-0480-7b92-9c3e-2f6b8a4d1e99",
+           *       "automationKey": "APIT-1",
+           *       "status": "DRAFT",
+           *       "triggerTopicName": "Product news",
+           *       "nodeCount": 3,
+           *       "totalEntered": 0,
+           *       "totalCompleted": 0,
+           *       "currentlyActive": 0,
+           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}},{\"id\":\"wait\",\"type\":\"delay\",\"config\":{\"duration\":\"P1D\"}},{\"id\":\"mail\",\"type\":\"email\",\"config\":{\"subject\":\"Welcome\",\"contentJson\":\"{\\\"blocks\\\":[{\\\"type\\\":\\\"text\\\",\\\"html\\\":\\\"<p>Good to have you here.</p>\\\"}]}\"}}]",
+           *       "edges": "[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"wait\"},{\"id\":\"e2\",\"source\":\"wait\",\"target\":\"mail\"}]",
+           *       "createdAt": "2026-02-18T13:00:00.000Z",
+           *       "updatedAt": "2026-02-18T13:20:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Automation'];
@@ -7501,7 +7712,7 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @example text */
+        /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
         automationId: string;
       };
       cookie?: never;
@@ -7521,22 +7732,22 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
-           *       "automationKey": "APIT-1",
-           *       "name": "Product news",
-           *       "description": "What is new, once a month",
-           *       "status": "DRAFT",
+           *       "name": "Welcome to Acme",
+           *       "description": "A mail on the day after the sign-up",
            *       "triggerType": "subscriber_joins_list",
-           *       "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
-           *       "triggerTopicName": "text",
-           *       "nodeCount": 1,
-           *       "totalEntered": 1,
-           *       "totalCompleted": 1,
-           *       "currentlyActive": 1,
-           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
-           *       "edges": "[]",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "triggerTopicId": "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91",
+           *       "id": "019c70d6-0480-7b92-9c3e-2f6b8a4d1e99",
+           *       "automationKey": "APIT-1",
+           *       "status": "ACTIVE",
+           *       "triggerTopicName": "Product news",
+           *       "nodeCount": 3,
+           *       "totalEntered": 0,
+           *       "totalCompleted": 0,
+           *       "currentlyActive": 0,
+           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}},{\"id\":\"wait\",\"type\":\"delay\",\"config\":{\"duration\":\"P1D\"}},{\"id\":\"mail\",\"type\":\"email\",\"config\":{\"subject\":\"Welcome\",\"contentJson\":\"{\\\"blocks\\\":[{\\\"type\\\":\\\"text\\\",\\\"html\\\":\\\"<p>Good to have you here.</p>\\\"}]}\"}}]",
+           *       "edges": "[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"wait\"},{\"id\":\"e2\",\"source\":\"wait\",\"target\":\"mail\"}]",
+           *       "createdAt": "2026-02-18T13:00:00.000Z",
+           *       "updatedAt": "2026-02-18T13:30:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Automation'];
@@ -7598,7 +7809,7 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @example text */
+        /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
         automationId: string;
       };
       cookie?: never;
@@ -7618,22 +7829,22 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
-           *       "automationKey": "APIT-1",
-           *       "name": "Product news",
-           *       "description": "What is new, once a month",
-           *       "status": "DRAFT",
+           *       "name": "Welcome to Acme",
+           *       "description": "A mail on the day after the sign-up",
            *       "triggerType": "subscriber_joins_list",
-           *       "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
-           *       "triggerTopicName": "text",
-           *       "nodeCount": 1,
-           *       "totalEntered": 1,
-           *       "totalCompleted": 1,
-           *       "currentlyActive": 1,
-           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
-           *       "edges": "[]",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "triggerTopicId": "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91",
+           *       "id": "019c70d6-0480-7b92-9c3e-2f6b8a4d1e99",
+           *       "automationKey": "APIT-1",
+           *       "status": "PAUSED",
+           *       "triggerTopicName": "Product news",
+           *       "nodeCount": 3,
+           *       "totalEntered": 42,
+           *       "totalCompleted": 39,
+           *       "currentlyActive": 3,
+           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}},{\"id\":\"wait\",\"type\":\"delay\",\"config\":{\"duration\":\"P1D\"}},{\"id\":\"mail\",\"type\":\"email\",\"config\":{\"subject\":\"Welcome\",\"contentJson\":\"{\\\"blocks\\\":[{\\\"type\\\":\\\"text\\\",\\\"html\\\":\\\"<p>Good to have you here.</p>\\\"}]}\"}}]",
+           *       "edges": "[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"wait\"},{\"id\":\"e2\",\"source\":\"wait\",\"target\":\"mail\"}]",
+           *       "createdAt": "2026-02-18T13:00:00.000Z",
+           *       "updatedAt": "2026-03-05T09:00:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Automation'];
@@ -7729,41 +7940,39 @@ export interface operations {
            * @example {
            *       "data": [
            *         {
-           *           "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *           "campaignKey": "APIT-001",
-           *           "name": "Product news",
+           *           "name": "Spring 2026",
            *           "subject": "Spring is here",
            *           "previewText": "Three things that are new",
-           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *           "contentText": "Spring is here.",
-           *           "translations": {
-           *             "de": {
-           *               "subject": "Spring is here",
-           *               "previewText": "Three things that are new",
-           *               "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *               "contentText": "Spring is here."
-           *             }
-           *           },
-           *           "status": "DRAFT",
-           *           "sendStrategy": "DRAFT",
-           *           "topicIds": [
-           *             "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *           ],
-           *           "segmentIds": [
-           *             "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *           ],
-           *           "estimatedRecipientCount": 1,
-           *           "estimatedAt": "2026-11-21T06:00:00.000Z",
-           *           "scheduledAt": "2026-11-21T06:00:00.000Z",
-           *           "scheduledAtLocal": "2026-11-21T20:00",
-           *           "completedAt": "2026-11-21T06:00:00.000Z",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"},{\"type\":\"text\",\"html\":\"<p>Hello {{ subscriber.first_name }}, three things are new.</p>\"},{\"type\":\"button\",\"label\":\"See what is new\",\"url\":\"https://example.com/spring\"}]}",
            *           "fromEmail": "news@example.com",
            *           "fromName": "Acme News",
-           *           "replyTo": "text",
-           *           "preSendScore": 0,
-           *           "preSendStatus": "PENDING",
-           *           "createdAt": "2026-11-21T06:00:00.000Z",
-           *           "updatedAt": "2026-11-21T06:00:00.000Z"
+           *           "topicIds": [
+           *             "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
+           *           ],
+           *           "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *           "campaignKey": "APIT-001",
+           *           "contentText": null,
+           *           "translations": {
+           *             "de": {
+           *               "subject": "Der Frühling ist da",
+           *               "previewText": "Drei Neuheiten",
+           *               "contentJson": null,
+           *               "contentText": null
+           *             }
+           *           },
+           *           "status": "SENT",
+           *           "sendStrategy": "SCHEDULED",
+           *           "segmentIds": [],
+           *           "estimatedRecipientCount": 1250,
+           *           "estimatedAt": "2026-02-27T10:00:00.000Z",
+           *           "scheduledAt": "2026-03-02T08:00:00.000Z",
+           *           "scheduledAtLocal": null,
+           *           "completedAt": "2026-03-02T08:01:30.000Z",
+           *           "replyTo": "hello@example.com",
+           *           "preSendScore": 100,
+           *           "preSendStatus": "PASSED",
+           *           "createdAt": "2026-02-26T14:00:00.000Z",
+           *           "updatedAt": "2026-03-02T08:01:30.000Z"
            *         }
            *       ],
            *       "pagination": {
@@ -7772,8 +7981,7 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "hasPrevious": false
            *       }
            *     }
            */
@@ -7810,8 +8018,15 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "name": "Product news",
-         *       "subject": "Spring is here"
+         *       "name": "Spring 2026",
+         *       "subject": "Spring is here",
+         *       "previewText": "Three things that are new",
+         *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"},{\"type\":\"text\",\"html\":\"<p>Hello {{ subscriber.first_name }}, three things are new.</p>\"},{\"type\":\"button\",\"label\":\"See what is new\",\"url\":\"https://example.com/spring\"}]}",
+         *       "fromEmail": "news@example.com",
+         *       "fromName": "Acme News",
+         *       "topicIds": [
+         *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
+         *       ]
          *     }
          */
         'application/json': {
@@ -7857,41 +8072,32 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *       "campaignKey": "APIT-001",
-           *       "name": "Product news",
+           *       "name": "Spring 2026",
            *       "subject": "Spring is here",
            *       "previewText": "Three things that are new",
-           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *       "contentText": "Spring is here.",
-           *       "translations": {
-           *         "de": {
-           *           "subject": "Spring is here",
-           *           "previewText": "Three things that are new",
-           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *           "contentText": "Spring is here."
-           *         }
-           *       },
-           *       "status": "DRAFT",
-           *       "sendStrategy": "DRAFT",
-           *       "topicIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "segmentIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "estimatedRecipientCount": 1,
-           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAtLocal": "2026-11-21T20:00",
-           *       "completedAt": "2026-11-21T06:00:00.000Z",
+           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"},{\"type\":\"text\",\"html\":\"<p>Hello {{ subscriber.first_name }}, three things are new.</p>\"},{\"type\":\"button\",\"label\":\"See what is new\",\"url\":\"https://example.com/spring\"}]}",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
-           *       "replyTo": "text",
-           *       "preSendScore": 0,
-           *       "preSendStatus": "PENDING",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "topicIds": [
+           *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
+           *       ],
+           *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *       "campaignKey": "APIT-001",
+           *       "contentText": null,
+           *       "translations": {},
+           *       "status": "DRAFT",
+           *       "sendStrategy": null,
+           *       "segmentIds": [],
+           *       "estimatedRecipientCount": null,
+           *       "estimatedAt": null,
+           *       "scheduledAt": null,
+           *       "scheduledAtLocal": null,
+           *       "completedAt": null,
+           *       "replyTo": null,
+           *       "preSendScore": null,
+           *       "preSendStatus": null,
+           *       "createdAt": "2026-02-26T14:00:00.000Z",
+           *       "updatedAt": "2026-02-26T14:00:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Campaign'];
@@ -7967,41 +8173,39 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *       "campaignKey": "APIT-001",
-           *       "name": "Product news",
+           *       "name": "Spring 2026",
            *       "subject": "Spring is here",
            *       "previewText": "Three things that are new",
-           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *       "contentText": "Spring is here.",
-           *       "translations": {
-           *         "de": {
-           *           "subject": "Spring is here",
-           *           "previewText": "Three things that are new",
-           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *           "contentText": "Spring is here."
-           *         }
-           *       },
-           *       "status": "DRAFT",
-           *       "sendStrategy": "DRAFT",
-           *       "topicIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "segmentIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "estimatedRecipientCount": 1,
-           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAtLocal": "2026-11-21T20:00",
-           *       "completedAt": "2026-11-21T06:00:00.000Z",
+           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"},{\"type\":\"text\",\"html\":\"<p>Hello {{ subscriber.first_name }}, three things are new.</p>\"},{\"type\":\"button\",\"label\":\"See what is new\",\"url\":\"https://example.com/spring\"}]}",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
-           *       "replyTo": "text",
-           *       "preSendScore": 0,
-           *       "preSendStatus": "PENDING",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "topicIds": [
+           *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
+           *       ],
+           *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *       "campaignKey": "APIT-001",
+           *       "contentText": null,
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Der Frühling ist da",
+           *           "previewText": "Drei Neuheiten",
+           *           "contentJson": null,
+           *           "contentText": null
+           *         }
+           *       },
+           *       "status": "SENT",
+           *       "sendStrategy": "SCHEDULED",
+           *       "segmentIds": [],
+           *       "estimatedRecipientCount": 1250,
+           *       "estimatedAt": "2026-02-27T10:00:00.000Z",
+           *       "scheduledAt": "2026-03-02T08:00:00.000Z",
+           *       "scheduledAtLocal": null,
+           *       "completedAt": "2026-03-02T08:01:30.000Z",
+           *       "replyTo": "hello@example.com",
+           *       "preSendScore": 100,
+           *       "preSendStatus": "PASSED",
+           *       "createdAt": "2026-02-26T14:00:00.000Z",
+           *       "updatedAt": "2026-03-02T08:01:30.000Z"
            *     }
            */
           'application/json': components['schemas']['Campaign'];
@@ -8104,7 +8308,21 @@ export interface operations {
     };
     requestBody?: {
       content: {
-        /** @example {} */
+        /**
+         * @example {
+         *       "replyTo": "hello@example.com",
+         *       "translations": {
+         *         "de": {
+         *           "subject": "Der Frühling ist da",
+         *           "previewText": "Drei Neuheiten",
+         *           "contentJson": null,
+         *           "contentText": null
+         *         }
+         *       },
+         *       "sendStrategy": "SCHEDULED",
+         *       "scheduledAt": "2026-03-02T08:00:00.000Z"
+         *     }
+         */
         'application/json': {
           name?: string;
           subject?: string | null;
@@ -8146,41 +8364,39 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *       "campaignKey": "APIT-001",
-           *       "name": "Product news",
+           *       "name": "Spring 2026",
            *       "subject": "Spring is here",
            *       "previewText": "Three things that are new",
-           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *       "contentText": "Spring is here.",
+           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"},{\"type\":\"text\",\"html\":\"<p>Hello {{ subscriber.first_name }}, three things are new.</p>\"},{\"type\":\"button\",\"label\":\"See what is new\",\"url\":\"https://example.com/spring\"}]}",
+           *       "fromEmail": "news@example.com",
+           *       "fromName": "Acme News",
+           *       "topicIds": [
+           *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
+           *       ],
+           *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *       "campaignKey": "APIT-001",
+           *       "contentText": null,
            *       "translations": {
            *         "de": {
-           *           "subject": "Spring is here",
-           *           "previewText": "Three things that are new",
-           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *           "contentText": "Spring is here."
+           *           "subject": "Der Frühling ist da",
+           *           "previewText": "Drei Neuheiten",
+           *           "contentJson": null,
+           *           "contentText": null
            *         }
            *       },
            *       "status": "DRAFT",
-           *       "sendStrategy": "DRAFT",
-           *       "topicIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "segmentIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "estimatedRecipientCount": 1,
-           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAtLocal": "2026-11-21T20:00",
-           *       "completedAt": "2026-11-21T06:00:00.000Z",
-           *       "fromEmail": "news@example.com",
-           *       "fromName": "Acme News",
-           *       "replyTo": "text",
-           *       "preSendScore": 0,
-           *       "preSendStatus": "PENDING",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "sendStrategy": "SCHEDULED",
+           *       "segmentIds": [],
+           *       "estimatedRecipientCount": null,
+           *       "estimatedAt": null,
+           *       "scheduledAt": "2026-03-02T08:00:00.000Z",
+           *       "scheduledAtLocal": null,
+           *       "completedAt": null,
+           *       "replyTo": "hello@example.com",
+           *       "preSendScore": null,
+           *       "preSendStatus": null,
+           *       "createdAt": "2026-02-26T14:00:00.000Z",
+           *       "updatedAt": "2026-02-26T14:20:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Campaign'];
@@ -8258,23 +8474,47 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "score": 0,
-           *       "status": "PENDING",
+           *       "score": 100,
+           *       "status": "PASSED",
            *       "checks": [
+           *         {
+           *           "code": "topic",
+           *           "severity": "CRITICAL",
+           *           "result": "PASS",
+           *           "message": "Goes to Product news."
+           *         },
            *         {
            *           "code": "recipients",
            *           "severity": "CRITICAL",
            *           "result": "PASS",
-           *           "message": "text"
+           *           "message": "1250 subscribers will receive it."
+           *         },
+           *         {
+           *           "code": "merge-tags",
+           *           "severity": "CRITICAL",
+           *           "result": "PASS",
+           *           "message": "All merge tags are known."
+           *         },
+           *         {
+           *           "code": "unsubscribe-link",
+           *           "severity": "CRITICAL",
+           *           "result": "PASS",
+           *           "message": "There is an unsubscribe link."
+           *         },
+           *         {
+           *           "code": "subject-length",
+           *           "severity": "WARNING",
+           *           "result": "PASS",
+           *           "message": "The subject has 14 characters."
            *         }
            *       ],
            *       "audience": {
-           *         "matched": 1,
-           *         "unconfirmed": 1,
-           *         "suppressed": 1,
-           *         "bounced": 1,
-           *         "capped": 1,
-           *         "willReceive": 1
+           *         "matched": 1290,
+           *         "unconfirmed": 28,
+           *         "suppressed": 6,
+           *         "bounced": 4,
+           *         "capped": 2,
+           *         "willReceive": 1250
            *       }
            *     }
            */
@@ -8330,8 +8570,8 @@ export interface operations {
            * @example {
            *       "subject": "Spring is here",
            *       "fromName": "Acme News",
-           *       "html": "<h1>Spring is here</h1>",
-           *       "text": "Spring is here."
+           *       "html": "<!doctype html>\n<html lang=\"en\" dir=\"ltr\">…<h1>Spring is here</h1><p>Hello Ada, three things are new.</p>…</html>",
+           *       "text": "Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n"
            *     }
            */
           'application/json': components['schemas']['CampaignPreview'];
@@ -8398,41 +8638,39 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *       "campaignKey": "APIT-001",
-           *       "name": "Product news",
+           *       "name": "Spring 2026",
            *       "subject": "Spring is here",
            *       "previewText": "Three things that are new",
-           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *       "contentText": "Spring is here.",
-           *       "translations": {
-           *         "de": {
-           *           "subject": "Spring is here",
-           *           "previewText": "Three things that are new",
-           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *           "contentText": "Spring is here."
-           *         }
-           *       },
-           *       "status": "DRAFT",
-           *       "sendStrategy": "DRAFT",
-           *       "topicIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "segmentIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "estimatedRecipientCount": 1,
-           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAtLocal": "2026-11-21T20:00",
-           *       "completedAt": "2026-11-21T06:00:00.000Z",
+           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"},{\"type\":\"text\",\"html\":\"<p>Hello {{ subscriber.first_name }}, three things are new.</p>\"},{\"type\":\"button\",\"label\":\"See what is new\",\"url\":\"https://example.com/spring\"}]}",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
-           *       "replyTo": "text",
-           *       "preSendScore": 0,
-           *       "preSendStatus": "PENDING",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "topicIds": [
+           *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
+           *       ],
+           *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *       "campaignKey": "APIT-001",
+           *       "contentText": null,
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Der Frühling ist da",
+           *           "previewText": "Drei Neuheiten",
+           *           "contentJson": null,
+           *           "contentText": null
+           *         }
+           *       },
+           *       "status": "SCHEDULED",
+           *       "sendStrategy": "SCHEDULED",
+           *       "segmentIds": [],
+           *       "estimatedRecipientCount": 1250,
+           *       "estimatedAt": "2026-02-27T10:00:00.000Z",
+           *       "scheduledAt": "2026-03-02T08:00:00.000Z",
+           *       "scheduledAtLocal": null,
+           *       "completedAt": null,
+           *       "replyTo": "hello@example.com",
+           *       "preSendScore": 100,
+           *       "preSendStatus": "PASSED",
+           *       "createdAt": "2026-02-26T14:00:00.000Z",
+           *       "updatedAt": "2026-02-27T10:00:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Campaign'];
@@ -8514,41 +8752,39 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *       "campaignKey": "APIT-001",
-           *       "name": "Product news",
+           *       "name": "Spring 2026",
            *       "subject": "Spring is here",
            *       "previewText": "Three things that are new",
-           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *       "contentText": "Spring is here.",
-           *       "translations": {
-           *         "de": {
-           *           "subject": "Spring is here",
-           *           "previewText": "Three things that are new",
-           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *           "contentText": "Spring is here."
-           *         }
-           *       },
-           *       "status": "DRAFT",
-           *       "sendStrategy": "DRAFT",
-           *       "topicIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "segmentIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "estimatedRecipientCount": 1,
-           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAtLocal": "2026-11-21T20:00",
-           *       "completedAt": "2026-11-21T06:00:00.000Z",
+           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"},{\"type\":\"text\",\"html\":\"<p>Hello {{ subscriber.first_name }}, three things are new.</p>\"},{\"type\":\"button\",\"label\":\"See what is new\",\"url\":\"https://example.com/spring\"}]}",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
-           *       "replyTo": "text",
-           *       "preSendScore": 0,
-           *       "preSendStatus": "PENDING",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "topicIds": [
+           *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
+           *       ],
+           *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *       "campaignKey": "APIT-001",
+           *       "contentText": null,
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Der Frühling ist da",
+           *           "previewText": "Drei Neuheiten",
+           *           "contentJson": null,
+           *           "contentText": null
+           *         }
+           *       },
+           *       "status": "QUEUED_FOR_SENDING",
+           *       "sendStrategy": "SCHEDULED",
+           *       "segmentIds": [],
+           *       "estimatedRecipientCount": 1250,
+           *       "estimatedAt": "2026-02-27T10:00:00.000Z",
+           *       "scheduledAt": "2026-03-02T08:00:00.000Z",
+           *       "scheduledAtLocal": null,
+           *       "completedAt": null,
+           *       "replyTo": "hello@example.com",
+           *       "preSendScore": 100,
+           *       "preSendStatus": "PASSED",
+           *       "createdAt": "2026-02-26T14:00:00.000Z",
+           *       "updatedAt": "2026-03-02T08:00:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Campaign'];
@@ -8630,41 +8866,39 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *       "campaignKey": "APIT-001",
-           *       "name": "Product news",
+           *       "name": "Spring 2026",
            *       "subject": "Spring is here",
            *       "previewText": "Three things that are new",
-           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *       "contentText": "Spring is here.",
-           *       "translations": {
-           *         "de": {
-           *           "subject": "Spring is here",
-           *           "previewText": "Three things that are new",
-           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *           "contentText": "Spring is here."
-           *         }
-           *       },
-           *       "status": "DRAFT",
-           *       "sendStrategy": "DRAFT",
-           *       "topicIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "segmentIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "estimatedRecipientCount": 1,
-           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAtLocal": "2026-11-21T20:00",
-           *       "completedAt": "2026-11-21T06:00:00.000Z",
+           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"},{\"type\":\"text\",\"html\":\"<p>Hello {{ subscriber.first_name }}, three things are new.</p>\"},{\"type\":\"button\",\"label\":\"See what is new\",\"url\":\"https://example.com/spring\"}]}",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
-           *       "replyTo": "text",
-           *       "preSendScore": 0,
-           *       "preSendStatus": "PENDING",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "topicIds": [
+           *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
+           *       ],
+           *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *       "campaignKey": "APIT-001",
+           *       "contentText": null,
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Der Frühling ist da",
+           *           "previewText": "Drei Neuheiten",
+           *           "contentJson": null,
+           *           "contentText": null
+           *         }
+           *       },
+           *       "status": "CANCELLED",
+           *       "sendStrategy": "SCHEDULED",
+           *       "segmentIds": [],
+           *       "estimatedRecipientCount": 1250,
+           *       "estimatedAt": "2026-02-27T10:00:00.000Z",
+           *       "scheduledAt": "2026-03-02T08:00:00.000Z",
+           *       "scheduledAtLocal": null,
+           *       "completedAt": null,
+           *       "replyTo": "hello@example.com",
+           *       "preSendScore": 100,
+           *       "preSendStatus": "PASSED",
+           *       "createdAt": "2026-02-26T14:00:00.000Z",
+           *       "updatedAt": "2026-02-27T11:30:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Campaign'];
@@ -8746,41 +8980,39 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *       "campaignKey": "APIT-001",
-           *       "name": "Product news",
+           *       "name": "Spring 2026",
            *       "subject": "Spring is here",
            *       "previewText": "Three things that are new",
-           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *       "contentText": "Spring is here.",
-           *       "translations": {
-           *         "de": {
-           *           "subject": "Spring is here",
-           *           "previewText": "Three things that are new",
-           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *           "contentText": "Spring is here."
-           *         }
-           *       },
-           *       "status": "DRAFT",
-           *       "sendStrategy": "DRAFT",
-           *       "topicIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "segmentIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "estimatedRecipientCount": 1,
-           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAtLocal": "2026-11-21T20:00",
-           *       "completedAt": "2026-11-21T06:00:00.000Z",
+           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"},{\"type\":\"text\",\"html\":\"<p>Hello {{ subscriber.first_name }}, three things are new.</p>\"},{\"type\":\"button\",\"label\":\"See what is new\",\"url\":\"https://example.com/spring\"}]}",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
-           *       "replyTo": "text",
-           *       "preSendScore": 0,
-           *       "preSendStatus": "PENDING",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "topicIds": [
+           *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
+           *       ],
+           *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *       "campaignKey": "APIT-001",
+           *       "contentText": null,
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Der Frühling ist da",
+           *           "previewText": "Drei Neuheiten",
+           *           "contentJson": null,
+           *           "contentText": null
+           *         }
+           *       },
+           *       "status": "PAUSED",
+           *       "sendStrategy": "SCHEDULED",
+           *       "segmentIds": [],
+           *       "estimatedRecipientCount": 1250,
+           *       "estimatedAt": "2026-02-27T10:00:00.000Z",
+           *       "scheduledAt": "2026-03-02T08:00:00.000Z",
+           *       "scheduledAtLocal": null,
+           *       "completedAt": null,
+           *       "replyTo": "hello@example.com",
+           *       "preSendScore": 100,
+           *       "preSendStatus": "PASSED",
+           *       "createdAt": "2026-02-26T14:00:00.000Z",
+           *       "updatedAt": "2026-03-02T08:00:20.000Z"
            *     }
            */
           'application/json': components['schemas']['Campaign'];
@@ -8862,41 +9094,39 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *       "campaignKey": "APIT-001",
-           *       "name": "Product news",
+           *       "name": "Spring 2026",
            *       "subject": "Spring is here",
            *       "previewText": "Three things that are new",
-           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *       "contentText": "Spring is here.",
-           *       "translations": {
-           *         "de": {
-           *           "subject": "Spring is here",
-           *           "previewText": "Three things that are new",
-           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *           "contentText": "Spring is here."
-           *         }
-           *       },
-           *       "status": "DRAFT",
-           *       "sendStrategy": "DRAFT",
-           *       "topicIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "segmentIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "estimatedRecipientCount": 1,
-           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAtLocal": "2026-11-21T20:00",
-           *       "completedAt": "2026-11-21T06:00:00.000Z",
+           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"},{\"type\":\"text\",\"html\":\"<p>Hello {{ subscriber.first_name }}, three things are new.</p>\"},{\"type\":\"button\",\"label\":\"See what is new\",\"url\":\"https://example.com/spring\"}]}",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
-           *       "replyTo": "text",
-           *       "preSendScore": 0,
-           *       "preSendStatus": "PENDING",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "topicIds": [
+           *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
+           *       ],
+           *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *       "campaignKey": "APIT-001",
+           *       "contentText": null,
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Der Frühling ist da",
+           *           "previewText": "Drei Neuheiten",
+           *           "contentJson": null,
+           *           "contentText": null
+           *         }
+           *       },
+           *       "status": "SENDING",
+           *       "sendStrategy": "SCHEDULED",
+           *       "segmentIds": [],
+           *       "estimatedRecipientCount": 1250,
+           *       "estimatedAt": "2026-02-27T10:00:00.000Z",
+           *       "scheduledAt": "2026-03-02T08:00:00.000Z",
+           *       "scheduledAtLocal": null,
+           *       "completedAt": null,
+           *       "replyTo": "hello@example.com",
+           *       "preSendScore": 100,
+           *       "preSendStatus": "PASSED",
+           *       "createdAt": "2026-02-26T14:00:00.000Z",
+           *       "updatedAt": "2026-03-02T08:00:40.000Z"
            *     }
            */
           'application/json': components['schemas']['Campaign'];
@@ -8978,41 +9208,39 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *       "campaignKey": "APIT-001",
-           *       "name": "Product news",
+           *       "name": "Spring 2026",
            *       "subject": "Spring is here",
            *       "previewText": "Three things that are new",
-           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *       "contentText": "Spring is here.",
-           *       "translations": {
-           *         "de": {
-           *           "subject": "Spring is here",
-           *           "previewText": "Three things that are new",
-           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
-           *           "contentText": "Spring is here."
-           *         }
-           *       },
-           *       "status": "DRAFT",
-           *       "sendStrategy": "DRAFT",
-           *       "topicIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "segmentIds": [
-           *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
-           *       ],
-           *       "estimatedRecipientCount": 1,
-           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAt": "2026-11-21T06:00:00.000Z",
-           *       "scheduledAtLocal": "2026-11-21T20:00",
-           *       "completedAt": "2026-11-21T06:00:00.000Z",
+           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"},{\"type\":\"text\",\"html\":\"<p>Hello {{ subscriber.first_name }}, three things are new.</p>\"},{\"type\":\"button\",\"label\":\"See what is new\",\"url\":\"https://example.com/spring\"}]}",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
-           *       "replyTo": "text",
-           *       "preSendScore": 0,
-           *       "preSendStatus": "PENDING",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "topicIds": [
+           *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
+           *       ],
+           *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *       "campaignKey": "APIT-001",
+           *       "contentText": null,
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Der Frühling ist da",
+           *           "previewText": "Drei Neuheiten",
+           *           "contentJson": null,
+           *           "contentText": null
+           *         }
+           *       },
+           *       "status": "SENDING",
+           *       "sendStrategy": "SCHEDULED",
+           *       "segmentIds": [],
+           *       "estimatedRecipientCount": 1250,
+           *       "estimatedAt": "2026-02-27T10:00:00.000Z",
+           *       "scheduledAt": "2026-03-02T08:00:00.000Z",
+           *       "scheduledAtLocal": null,
+           *       "completedAt": null,
+           *       "replyTo": "hello@example.com",
+           *       "preSendScore": 100,
+           *       "preSendStatus": "PASSED",
+           *       "createdAt": "2026-02-26T14:00:00.000Z",
+           *       "updatedAt": "2026-03-02T08:01:30.000Z"
            *     }
            */
           'application/json': components['schemas']['Campaign'];
@@ -9208,31 +9436,47 @@ export interface operations {
            * @example {
            *       "data": [
            *         {
-           *           "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *           "subscriberId": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
+           *           "id": "019cad8f-afe8-7a31-9c3e-2f6b8a4d1e9c",
+           *           "subscriberId": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
            *           "email": "ada@example.com",
-           *           "status": "PENDING",
-           *           "reason": "mailbox",
-           *           "locale": "de-AT",
+           *           "status": "SENT",
+           *           "reason": null,
+           *           "locale": "en-GB",
            *           "attempts": 1,
-           *           "lastError": "text",
-           *           "messageId": "<019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90@example.com>",
-           *           "possibleDuplicate": true,
-           *           "relayKey": "ACME-7",
-           *           "providerMessageId": "text",
-           *           "nextAttemptAt": "2026-11-21T06:00:00.000Z",
-           *           "sentAt": "2026-11-21T06:00:00.000Z",
-           *           "finishedAt": "2026-11-21T06:00:00.000Z"
+           *           "lastError": null,
+           *           "messageId": "<019cad8f-afe8-7a31-9c3e-2f6b8a4d1e9c@example.com>",
+           *           "possibleDuplicate": false,
+           *           "relayKey": "APIT-1",
+           *           "providerMessageId": "0107019cad8fb3d0-7c1e2b6f-000000",
+           *           "nextAttemptAt": null,
+           *           "sentAt": "2026-03-02T08:00:02.000Z",
+           *           "finishedAt": "2026-03-02T08:00:02.000Z"
+           *         },
+           *         {
+           *           "id": "019cad8f-afe9-7f08-9c3e-2f6b8a4d1e9d",
+           *           "subscriberId": "019c47da-1ad0-7b92-9c3e-2f6b8a4d1e94",
+           *           "email": "grace@example.com",
+           *           "status": "FAILED",
+           *           "reason": "mailbox",
+           *           "locale": null,
+           *           "attempts": 1,
+           *           "lastError": "550 5.1.1 No such user here",
+           *           "messageId": "<019cad8f-afe9-7f08-9c3e-2f6b8a4d1e9d@example.com>",
+           *           "possibleDuplicate": false,
+           *           "relayKey": "APIT-1",
+           *           "providerMessageId": null,
+           *           "nextAttemptAt": null,
+           *           "sentAt": null,
+           *           "finishedAt": "2026-03-02T08:00:02.000Z"
            *         }
            *       ],
            *       "pagination": {
            *         "page": 0,
-           *         "size": 20,
-           *         "totalElements": 1,
-           *         "totalPages": 1,
-           *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "size": 2,
+           *         "totalElements": 1250,
+           *         "totalPages": 625,
+           *         "hasNext": true,
+           *         "hasPrevious": false
            *       }
            *     }
            */
@@ -9269,7 +9513,7 @@ export interface operations {
       };
       header?: never;
       path: {
-        /** @example text */
+        /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
         automationId: string;
       };
       cookie?: never;
@@ -9291,18 +9535,24 @@ export interface operations {
            * @example {
            *       "data": [
            *         {
-           *           "id": "019aa3b5-0000-7000-8000-000000000000",
+           *           "id": "019c7bec-2700-7c1e-9c3e-2f6b8a4d1e9a",
            *           "email": "ada@example.com",
            *           "status": "ACTIVE",
-           *           "currentNodeId": "text",
-           *           "enteredAt": "2026-11-21T06:00:00.000Z",
-           *           "completedAt": "2026-11-21T06:00:00.000Z",
+           *           "currentNodeId": "wait",
+           *           "enteredAt": "2026-02-20T16:40:00.000Z",
+           *           "completedAt": null,
            *           "steps": [
            *             {
-           *               "nodeId": "text",
+           *               "nodeId": "start",
            *               "status": "DONE",
-           *               "at": "2026-11-21T06:00:00.000Z",
-           *               "detail": "text"
+           *               "at": "2026-02-20T16:40:00.000Z",
+           *               "detail": null
+           *             },
+           *             {
+           *               "nodeId": "wait",
+           *               "status": "WAITING",
+           *               "at": "2026-02-20T16:40:00.000Z",
+           *               "detail": "until 2026-02-21T16:40:00.000Z"
            *             }
            *           ]
            *         }
@@ -9313,8 +9563,7 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "hasPrevious": false
            *       }
            *     }
            */
@@ -9347,7 +9596,7 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @example text */
+        /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
         automationId: string;
       };
       cookie?: never;
@@ -9356,7 +9605,10 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "email": "jane@example.com"
+         *       "email": "ada@example.com",
+         *       "data": {
+         *         "plan": "team"
+         *       }
          *     }
          */
         'application/json': components['schemas']['EnterAutomation'];
@@ -9376,7 +9628,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000"
+           *       "id": "019c7bec-2700-7c1e-9c3e-2f6b8a4d1e9a"
            *     }
            */
           'application/json': components['schemas']['EnteredAutomation'];
@@ -9465,16 +9717,16 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "campaignId": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *       "status": "PENDING",
-           *       "content": "## Summary\n\nMore people opened it than usual.",
+           *       "campaignId": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *       "status": "GENERATED",
+           *       "content": "## Summary\n\n- 1,248 mails were sent, 1,240 arrived (99.4%).\n- 620 of them were opened (50%; with 95% confidence the true rate lies between 47.2% and 52.8%), and 124 led to a click (10%).\n- There is no earlier campaign to compare it with yet.\n\n## What worked\n\nNothing stands out from chance.\n",
            *       "locale": "en",
            *       "aiModelId": "builtin/analyst-1",
            *       "version": 1,
-           *       "failureReason": "credits depleted",
-           *       "generatedAt": "2026-11-21T06:00:00.000Z",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "failureReason": null,
+           *       "generatedAt": "2026-03-05T08:02:00.000Z",
+           *       "createdAt": "2026-03-05T08:01:30.000Z",
+           *       "updatedAt": "2026-03-05T08:02:00.000Z"
            *     }
            */
           'application/json': components['schemas']['CampaignReport'];
@@ -9526,16 +9778,16 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "campaignId": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
+           *       "campaignId": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
            *       "status": "PENDING",
-           *       "content": "## Summary\n\nMore people opened it than usual.",
+           *       "content": null,
            *       "locale": "en",
-           *       "aiModelId": "builtin/analyst-1",
-           *       "version": 1,
-           *       "failureReason": "credits depleted",
-           *       "generatedAt": "2026-11-21T06:00:00.000Z",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "aiModelId": null,
+           *       "version": 2,
+           *       "failureReason": null,
+           *       "generatedAt": null,
+           *       "createdAt": "2026-03-06T09:00:00.000Z",
+           *       "updatedAt": "2026-03-06T09:00:00.000Z"
            *     }
            */
           'application/json': components['schemas']['CampaignReport'];
@@ -9613,29 +9865,29 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "campaignId": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *       "status": "COLLECTING",
-           *       "totalSent": 1,
-           *       "totalDelivered": 1,
-           *       "totalBounced": 1,
-           *       "hardBounced": 1,
-           *       "softBounced": 1,
-           *       "totalOpened": 1,
-           *       "uniqueOpens": 1,
-           *       "totalClicked": 1,
-           *       "uniqueClicks": 1,
-           *       "totalUnsubscribed": 1,
-           *       "spamComplaints": 1,
-           *       "deliveryRate": 0,
-           *       "openRate": 0,
-           *       "clickThroughRate": 0,
-           *       "clickToOpenRate": 0,
-           *       "unsubscribeRate": 0,
-           *       "bounceRate": 0,
-           *       "engagementScore": 0,
-           *       "collectedAt": "2026-11-21T06:00:00.000Z",
-           *       "lastUpdatedAt": "2026-11-21T06:00:00.000Z",
-           *       "completedAt": "2026-11-21T06:00:00.000Z"
+           *       "campaignId": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *       "status": "COMPLETE",
+           *       "totalSent": 1248,
+           *       "totalDelivered": 1240,
+           *       "totalBounced": 8,
+           *       "hardBounced": 3,
+           *       "softBounced": 5,
+           *       "totalOpened": 884,
+           *       "uniqueOpens": 620,
+           *       "totalClicked": 151,
+           *       "uniqueClicks": 124,
+           *       "totalUnsubscribed": 4,
+           *       "spamComplaints": 0,
+           *       "deliveryRate": 0.9935897435897436,
+           *       "openRate": 0.5,
+           *       "clickThroughRate": 0.1,
+           *       "clickToOpenRate": 0.2,
+           *       "unsubscribeRate": 0.0032258064516129032,
+           *       "bounceRate": 0.00641025641025641,
+           *       "engagementScore": 50,
+           *       "collectedAt": "2026-03-02T08:00:01.000Z",
+           *       "lastUpdatedAt": "2026-03-05T08:01:00.000Z",
+           *       "completedAt": "2026-03-02T08:01:30.000Z"
            *     }
            */
           'application/json': components['schemas']['CampaignStatistics'];
@@ -9685,15 +9937,23 @@ export interface operations {
            * @example {
            *       "languages": [
            *         {
+           *           "locale": null,
+           *           "sent": 880,
+           *           "delivered": 875,
+           *           "bounced": 5,
+           *           "opened": 430,
+           *           "clicked": 84
+           *         },
+           *         {
            *           "locale": "de",
-           *           "sent": 1,
-           *           "delivered": 1,
-           *           "bounced": 1,
-           *           "opened": 1,
-           *           "clicked": 1
+           *           "sent": 368,
+           *           "delivered": 365,
+           *           "bounced": 3,
+           *           "opened": 190,
+           *           "clicked": 40
            *         }
            *       ],
-           *       "countedAt": "2026-11-21T06:00:00.000Z"
+           *       "countedAt": "2026-03-05T08:01:00.000Z"
            *     }
            */
           'application/json': components['schemas']['CampaignLanguages'];
@@ -9744,12 +10004,28 @@ export interface operations {
           /**
            * @example [
            *       {
-           *         "timestamp": "2026-11-21T06:00:00.000Z",
-           *         "sent": 1,
-           *         "delivered": 1,
-           *         "opened": 1,
-           *         "clicked": 1,
-           *         "bounced": 1
+           *         "timestamp": "2026-03-02T08:00:00.000Z",
+           *         "sent": 1248,
+           *         "delivered": 1240,
+           *         "opened": 402,
+           *         "clicked": 81,
+           *         "bounced": 6
+           *       },
+           *       {
+           *         "timestamp": "2026-03-02T09:00:00.000Z",
+           *         "sent": 0,
+           *         "delivered": 0,
+           *         "opened": 148,
+           *         "clicked": 30,
+           *         "bounced": 2
+           *       },
+           *       {
+           *         "timestamp": "2026-03-02T10:00:00.000Z",
+           *         "sent": 0,
+           *         "delivered": 0,
+           *         "opened": 70,
+           *         "clicked": 13,
+           *         "bounced": 0
            *       }
            *     ]
            */
@@ -9854,17 +10130,14 @@ export interface operations {
            * @example {
            *       "data": [
            *         {
-           *           "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
+           *           "id": "019c1dd9-3888-7b92-9c3e-2f6b8a4d1e9e",
            *           "to": "ada@example.com",
            *           "from": "news@example.com",
-           *           "subject": "Spring is here",
+           *           "subject": "One click, and you get mail from Acme News",
            *           "kind": "OPT_IN",
-           *           "receivedAt": "2026-11-21T06:00:00.000Z",
+           *           "receivedAt": "2026-02-02T10:15:01.000Z",
            *           "links": {
-           *             "confirm": "text",
-           *             "unsubscribe": "text",
-           *             "preferences": "text",
-           *             "view": "text"
+           *             "confirm": "https://mailwright.example/c/AQEAAAAAAgGiGHoldHZBhZPEwkX3Wf4ByLdCf9dtg5gg22QvAGIXMv3LGw"
            *           }
            *         }
            *       ],
@@ -9874,8 +10147,7 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "hasPrevious": false
            *       }
            *     }
            */
@@ -9956,7 +10228,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example 019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90 */
+        /** @example 019c1dd9-3888-7b92-9c3e-2f6b8a4d1e9e */
         id: string;
       };
       cookie?: never;
@@ -9975,21 +10247,23 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
+           *       "id": "019c1dd9-3888-7b92-9c3e-2f6b8a4d1e9e",
            *       "to": "ada@example.com",
            *       "from": "news@example.com",
-           *       "subject": "Spring is here",
+           *       "subject": "One click, and you get mail from Acme News",
            *       "kind": "OPT_IN",
-           *       "receivedAt": "2026-11-21T06:00:00.000Z",
+           *       "receivedAt": "2026-02-02T10:15:01.000Z",
            *       "links": {
-           *         "confirm": "text",
-           *         "unsubscribe": "text",
-           *         "preferences": "text",
-           *         "view": "text"
+           *         "confirm": "https://mailwright.example/c/AQEAAAAAAgGiGHoldHZBhZPEwkX3Wf4ByLdCf9dtg5gg22QvAGIXMv3LGw"
            *       },
-           *       "html": "<h1>Spring is here</h1>",
-           *       "text": "Spring is here.",
-           *       "headers": {}
+           *       "html": "<!doctype html>\n<html lang=\"en\" dir=\"ltr\">…<a href=\"https://mailwright.example/c/AQEAAAAAAgGiGHoldHZBhZPEwkX3Wf4ByLdCf9dtg5gg22QvAGIXMv3LGw\">Confirm subscription</a>…</html>",
+           *       "text": "Someone, most likely you, asked Acme News to send you mail about:\n\n- Product news\n\n…\n\nConfirm: https://mailwright.example/c/AQEAAAAAAgGiGHoldHZBhZPEwkX3Wf4ByLdCf9dtg5gg22QvAGIXMv3LGw\n",
+           *       "headers": {
+           *         "From": "Acme <news@example.com>",
+           *         "To": "ada@example.com",
+           *         "Subject": "One click, and you get mail from Acme News",
+           *         "Message-ID": "<019c1dd9-3888-7b92-9c3e-2f6b8a4d1e9e@example.com>"
+           *       }
            *     }
            */
           'application/json': components['schemas']['OpenedTestInboxMessage'];
@@ -10018,7 +10292,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example 019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90 */
+        /** @example 019c1dd9-3888-7b92-9c3e-2f6b8a4d1e9e */
         id: string;
       };
       cookie?: never;
@@ -10087,30 +10361,33 @@ export interface operations {
            * @example {
            *       "data": [
            *         {
-           *           "id": "019aa3b5-0000-7000-8000-000000000000",
+           *           "id": "019bb695-5a80-7c1e-9c3e-2f6b8a4d1e9f",
            *           "relayKey": "APIT-1",
-           *           "name": "Product news",
-           *           "kind": "SMTP",
-           *           "host": "_dmarc.example.com",
-           *           "port": 1,
-           *           "tls": "IMPLICIT",
-           *           "username": "text",
-           *           "options": {},
+           *           "name": "Amazon SES",
+           *           "kind": "SES",
+           *           "host": "email-smtp.eu-central-1.amazonaws.com",
+           *           "port": 587,
+           *           "tls": "REQUIRED",
+           *           "username": "AKIAIOSFODNN7EXAMPLE",
+           *           "options": {
+           *             "region": "eu-central-1"
+           *           },
            *           "streams": [
-           *             "OPT_IN"
+           *             "CAMPAIGN",
+           *             "AUTOMATION"
            *           ],
            *           "priority": 1,
            *           "weight": 1,
-           *           "connections": 1,
-           *           "ratePerSecond": 1,
+           *           "connections": 10,
+           *           "ratePerSecond": 14,
            *           "signing": "OWN",
            *           "status": "ACTIVE",
-           *           "lastError": "text",
-           *           "lastUsedAt": "2026-11-21T06:00:00.000Z",
-           *           "feedbackUrl": "text",
-           *           "lastFeedbackAt": "2026-11-21T06:00:00.000Z",
-           *           "createdAt": "2026-11-21T06:00:00.000Z",
-           *           "updatedAt": "2026-11-21T06:00:00.000Z"
+           *           "lastError": null,
+           *           "lastUsedAt": "2026-03-02T08:01:30.000Z",
+           *           "feedbackUrl": "https://mailwright.example/feedback/uJx2mRkq0Vn8sT4wYb6ZcA",
+           *           "lastFeedbackAt": "2026-03-02T09:12:00.000Z",
+           *           "createdAt": "2026-01-13T09:00:00.000Z",
+           *           "updatedAt": "2026-01-13T09:00:00.000Z"
            *         }
            *       ],
            *       "pagination": {
@@ -10119,8 +10396,7 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "hasPrevious": false
            *       }
            *     }
            */
@@ -10157,8 +10433,19 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "name": "Product news",
-         *       "kind": "SMTP"
+         *       "name": "Amazon SES",
+         *       "kind": "SES",
+         *       "options": {
+         *         "region": "eu-central-1"
+         *       },
+         *       "username": "AKIAIOSFODNN7EXAMPLE",
+         *       "password": "the password of its SMTP credentials",
+         *       "streams": [
+         *         "CAMPAIGN",
+         *         "AUTOMATION"
+         *       ],
+         *       "connections": 10,
+         *       "ratePerSecond": 14
          *     }
          */
         'application/json': components['schemas']['CreateRelay'];
@@ -10179,30 +10466,33 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "id": "019bb695-5a80-7c1e-9c3e-2f6b8a4d1e9f",
            *       "relayKey": "APIT-1",
-           *       "name": "Product news",
-           *       "kind": "SMTP",
-           *       "host": "_dmarc.example.com",
-           *       "port": 1,
-           *       "tls": "IMPLICIT",
-           *       "username": "text",
-           *       "options": {},
+           *       "name": "Amazon SES",
+           *       "kind": "SES",
+           *       "host": "email-smtp.eu-central-1.amazonaws.com",
+           *       "port": 587,
+           *       "tls": "REQUIRED",
+           *       "username": "AKIAIOSFODNN7EXAMPLE",
+           *       "options": {
+           *         "region": "eu-central-1"
+           *       },
            *       "streams": [
-           *         "OPT_IN"
+           *         "CAMPAIGN",
+           *         "AUTOMATION"
            *       ],
            *       "priority": 1,
            *       "weight": 1,
-           *       "connections": 1,
-           *       "ratePerSecond": 1,
+           *       "connections": 10,
+           *       "ratePerSecond": 14,
            *       "signing": "OWN",
            *       "status": "ACTIVE",
-           *       "lastError": "text",
-           *       "lastUsedAt": "2026-11-21T06:00:00.000Z",
-           *       "feedbackUrl": "text",
-           *       "lastFeedbackAt": "2026-11-21T06:00:00.000Z",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "lastError": null,
+           *       "lastUsedAt": null,
+           *       "feedbackUrl": "https://mailwright.example/feedback/uJx2mRkq0Vn8sT4wYb6ZcA",
+           *       "lastFeedbackAt": null,
+           *       "createdAt": "2026-01-13T09:00:00.000Z",
+           *       "updatedAt": "2026-01-13T09:00:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Relay'];
@@ -10259,7 +10549,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example text */
+        /** @example APIT-1 */
         relayKey: string;
       };
       cookie?: never;
@@ -10278,30 +10568,33 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "id": "019bb695-5a80-7c1e-9c3e-2f6b8a4d1e9f",
            *       "relayKey": "APIT-1",
-           *       "name": "Product news",
-           *       "kind": "SMTP",
-           *       "host": "_dmarc.example.com",
-           *       "port": 1,
-           *       "tls": "IMPLICIT",
-           *       "username": "text",
-           *       "options": {},
+           *       "name": "Amazon SES",
+           *       "kind": "SES",
+           *       "host": "email-smtp.eu-central-1.amazonaws.com",
+           *       "port": 587,
+           *       "tls": "REQUIRED",
+           *       "username": "AKIAIOSFODNN7EXAMPLE",
+           *       "options": {
+           *         "region": "eu-central-1"
+           *       },
            *       "streams": [
-           *         "OPT_IN"
+           *         "CAMPAIGN",
+           *         "AUTOMATION"
            *       ],
            *       "priority": 1,
            *       "weight": 1,
-           *       "connections": 1,
-           *       "ratePerSecond": 1,
+           *       "connections": 10,
+           *       "ratePerSecond": 14,
            *       "signing": "OWN",
            *       "status": "ACTIVE",
-           *       "lastError": "text",
-           *       "lastUsedAt": "2026-11-21T06:00:00.000Z",
-           *       "feedbackUrl": "text",
-           *       "lastFeedbackAt": "2026-11-21T06:00:00.000Z",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "lastError": null,
+           *       "lastUsedAt": "2026-03-02T08:01:30.000Z",
+           *       "feedbackUrl": "https://mailwright.example/feedback/uJx2mRkq0Vn8sT4wYb6ZcA",
+           *       "lastFeedbackAt": "2026-03-02T09:12:00.000Z",
+           *       "createdAt": "2026-01-13T09:00:00.000Z",
+           *       "updatedAt": "2026-01-13T09:00:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Relay'];
@@ -10330,7 +10623,7 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example text */
+        /** @example APIT-1 */
         relayKey: string;
       };
       cookie?: never;
@@ -10384,14 +10677,19 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example text */
+        /** @example APIT-1 */
         relayKey: string;
       };
       cookie?: never;
     };
     requestBody?: {
       content: {
-        /** @example {} */
+        /**
+         * @example {
+         *       "ratePerSecond": 50,
+         *       "status": "PAUSED"
+         *     }
+         */
         'application/json': components['schemas']['UpdateRelay'];
       };
     };
@@ -10408,30 +10706,33 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "id": "019bb695-5a80-7c1e-9c3e-2f6b8a4d1e9f",
            *       "relayKey": "APIT-1",
-           *       "name": "Product news",
-           *       "kind": "SMTP",
-           *       "host": "_dmarc.example.com",
-           *       "port": 1,
-           *       "tls": "IMPLICIT",
-           *       "username": "text",
-           *       "options": {},
+           *       "name": "Amazon SES",
+           *       "kind": "SES",
+           *       "host": "email-smtp.eu-central-1.amazonaws.com",
+           *       "port": 587,
+           *       "tls": "REQUIRED",
+           *       "username": "AKIAIOSFODNN7EXAMPLE",
+           *       "options": {
+           *         "region": "eu-central-1"
+           *       },
            *       "streams": [
-           *         "OPT_IN"
+           *         "CAMPAIGN",
+           *         "AUTOMATION"
            *       ],
            *       "priority": 1,
            *       "weight": 1,
-           *       "connections": 1,
-           *       "ratePerSecond": 1,
+           *       "connections": 10,
+           *       "ratePerSecond": 50,
            *       "signing": "OWN",
-           *       "status": "ACTIVE",
-           *       "lastError": "text",
-           *       "lastUsedAt": "2026-11-21T06:00:00.000Z",
-           *       "feedbackUrl": "text",
-           *       "lastFeedbackAt": "2026-11-21T06:00:00.000Z",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "status": "PAUSED",
+           *       "lastError": null,
+           *       "lastUsedAt": "2026-03-02T08:01:30.000Z",
+           *       "feedbackUrl": "https://mailwright.example/feedback/uJx2mRkq0Vn8sT4wYb6ZcA",
+           *       "lastFeedbackAt": "2026-03-02T09:12:00.000Z",
+           *       "createdAt": "2026-01-13T09:00:00.000Z",
+           *       "updatedAt": "2026-03-03T10:00:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Relay'];
@@ -10480,7 +10781,7 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @example text */
+        /** @example APIT-1 */
         relayKey: string;
       };
       cookie?: never;
@@ -10501,14 +10802,14 @@ export interface operations {
           /**
            * @example {
            *       "isReady": true,
-           *       "stage": "text",
-           *       "detail": "text",
+           *       "stage": null,
+           *       "detail": null,
            *       "capabilities": {
-           *         "pipelining": true,
-           *         "chunking": true,
+           *         "pipelining": false,
+           *         "chunking": false,
            *         "eightBitMime": true,
-           *         "smtpUtf8": true,
-           *         "size": 20
+           *         "smtpUtf8": false,
+           *         "size": 41943040
            *       }
            *     }
            */
@@ -10560,7 +10861,7 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @example text */
+        /** @example APIT-1 */
         relayKey: string;
       };
       cookie?: never;
@@ -10580,30 +10881,33 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "id": "019bb695-5a80-7c1e-9c3e-2f6b8a4d1e9f",
            *       "relayKey": "APIT-1",
-           *       "name": "Product news",
-           *       "kind": "SMTP",
-           *       "host": "_dmarc.example.com",
-           *       "port": 1,
-           *       "tls": "IMPLICIT",
-           *       "username": "text",
-           *       "options": {},
+           *       "name": "Amazon SES",
+           *       "kind": "SES",
+           *       "host": "email-smtp.eu-central-1.amazonaws.com",
+           *       "port": 587,
+           *       "tls": "REQUIRED",
+           *       "username": "AKIAIOSFODNN7EXAMPLE",
+           *       "options": {
+           *         "region": "eu-central-1"
+           *       },
            *       "streams": [
-           *         "OPT_IN"
+           *         "CAMPAIGN",
+           *         "AUTOMATION"
            *       ],
            *       "priority": 1,
            *       "weight": 1,
-           *       "connections": 1,
-           *       "ratePerSecond": 1,
+           *       "connections": 10,
+           *       "ratePerSecond": 14,
            *       "signing": "OWN",
            *       "status": "ACTIVE",
-           *       "lastError": "text",
-           *       "lastUsedAt": "2026-11-21T06:00:00.000Z",
-           *       "feedbackUrl": "text",
-           *       "lastFeedbackAt": "2026-11-21T06:00:00.000Z",
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "lastError": null,
+           *       "lastUsedAt": "2026-03-02T08:01:30.000Z",
+           *       "feedbackUrl": "https://mailwright.example/feedback/Qe7hD3fLp9KaX1vNz5RtMg",
+           *       "lastFeedbackAt": "2026-03-02T09:12:00.000Z",
+           *       "createdAt": "2026-01-13T09:00:00.000Z",
+           *       "updatedAt": "2026-03-04T10:00:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Relay'];
@@ -10670,29 +10974,69 @@ export interface operations {
            *       "id": 1,
            *       "domainName": "example.com",
            *       "domainType": "CUSTOM",
-           *       "status": "PENDING_VERIFICATION",
-           *       "healthScore": 1,
+           *       "status": "ACTIVE",
+           *       "healthScore": 100,
            *       "projectId": 1,
            *       "dnsRecords": [
            *         {
            *           "id": 1,
            *           "recordType": "TXT",
+           *           "host": "_mailwright.example.com",
+           *           "expectedValue": "mailwright-verification=a78a4cbd33d5bb0f10c7ab7820ca8d608a1fcc2b",
+           *           "actualValue": "mailwright-verification=a78a4cbd33d5bb0f10c7ab7820ca8d608a1fcc2b",
+           *           "status": "VERIFIED",
+           *           "lastCheckedAt": "2026-03-01T06:00:00.000Z",
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 2,
+           *           "recordType": "TXT",
+           *           "host": "mwed2318d231._domainkey.example.com",
+           *           "expectedValue": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAr2RT…IDAQAB",
+           *           "actualValue": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAr2RT…IDAQAB",
+           *           "status": "VERIFIED",
+           *           "lastCheckedAt": "2026-03-01T06:00:00.000Z",
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 3,
+           *           "recordType": "TXT",
+           *           "host": "bounce.example.com",
+           *           "expectedValue": "v=spf1 include:spf.mailwright.example ~all",
+           *           "actualValue": "v=spf1 include:spf.mailwright.example ~all",
+           *           "status": "VERIFIED",
+           *           "lastCheckedAt": "2026-03-01T06:00:00.000Z",
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 4,
+           *           "recordType": "MX",
+           *           "host": "bounce.example.com",
+           *           "expectedValue": "10 bounces.mailwright.example",
+           *           "actualValue": "10 bounces.mailwright.example",
+           *           "status": "VERIFIED",
+           *           "lastCheckedAt": "2026-03-01T06:00:00.000Z",
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 5,
+           *           "recordType": "TXT",
            *           "host": "_dmarc.example.com",
            *           "expectedValue": "v=DMARC1; p=none",
-           *           "actualValue": "text",
-           *           "status": "PENDING",
-           *           "lastCheckedAt": "2026-11-21T06:00:00.000Z",
-           *           "failureReason": "MISSING: the name does not exist"
+           *           "actualValue": "v=DMARC1; p=none",
+           *           "status": "VERIFIED",
+           *           "lastCheckedAt": "2026-03-01T06:00:00.000Z",
+           *           "failureReason": null
            *         }
            *       ],
-           *       "verifiedAt": "2026-11-21T06:00:00.000Z",
-           *       "lastHealthCheckAt": "2026-11-21T06:00:00.000Z",
-           *       "expiresAt": "2026-11-21T06:00:00.000Z",
-           *       "suspensionReason": "text",
-           *       "verificationAttempts": 1,
+           *       "verifiedAt": "2026-01-13T10:05:00.000Z",
+           *       "lastHealthCheckAt": "2026-03-01T06:00:00.000Z",
+           *       "expiresAt": null,
+           *       "suspensionReason": null,
+           *       "verificationAttempts": 48,
            *       "sendingAllowed": true,
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "createdAt": "2026-01-13T09:30:00.000Z",
+           *       "updatedAt": "2026-03-01T06:00:00.000Z"
            *     }
            */
           'application/json': components['schemas']['SendingDomain'];
@@ -10730,7 +11074,7 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "domainName": "news.example.com"
+         *       "domainName": "example.com"
          *     }
          */
         'application/json': components['schemas']['CreateSendingDomain'];
@@ -10755,28 +11099,68 @@ export interface operations {
            *       "domainName": "example.com",
            *       "domainType": "CUSTOM",
            *       "status": "PENDING_VERIFICATION",
-           *       "healthScore": 1,
+           *       "healthScore": null,
            *       "projectId": 1,
            *       "dnsRecords": [
            *         {
            *           "id": 1,
            *           "recordType": "TXT",
+           *           "host": "_mailwright.example.com",
+           *           "expectedValue": "mailwright-verification=a78a4cbd33d5bb0f10c7ab7820ca8d608a1fcc2b",
+           *           "actualValue": null,
+           *           "status": "PENDING",
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 2,
+           *           "recordType": "TXT",
+           *           "host": "mwed2318d231._domainkey.example.com",
+           *           "expectedValue": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAr2RT…IDAQAB",
+           *           "actualValue": null,
+           *           "status": "PENDING",
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 3,
+           *           "recordType": "TXT",
+           *           "host": "bounce.example.com",
+           *           "expectedValue": "v=spf1 include:spf.mailwright.example ~all",
+           *           "actualValue": null,
+           *           "status": "PENDING",
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 4,
+           *           "recordType": "MX",
+           *           "host": "bounce.example.com",
+           *           "expectedValue": "10 bounces.mailwright.example",
+           *           "actualValue": null,
+           *           "status": "PENDING",
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 5,
+           *           "recordType": "TXT",
            *           "host": "_dmarc.example.com",
            *           "expectedValue": "v=DMARC1; p=none",
-           *           "actualValue": "text",
+           *           "actualValue": null,
            *           "status": "PENDING",
-           *           "lastCheckedAt": "2026-11-21T06:00:00.000Z",
-           *           "failureReason": "MISSING: the name does not exist"
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
            *         }
            *       ],
-           *       "verifiedAt": "2026-11-21T06:00:00.000Z",
-           *       "lastHealthCheckAt": "2026-11-21T06:00:00.000Z",
-           *       "expiresAt": "2026-11-21T06:00:00.000Z",
-           *       "suspensionReason": "text",
-           *       "verificationAttempts": 1,
-           *       "sendingAllowed": true,
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "verifiedAt": null,
+           *       "lastHealthCheckAt": null,
+           *       "expiresAt": "2026-01-16T09:30:00.000Z",
+           *       "suspensionReason": null,
+           *       "verificationAttempts": 0,
+           *       "sendingAllowed": false,
+           *       "createdAt": "2026-01-13T09:30:00.000Z",
+           *       "updatedAt": "2026-01-13T09:30:00.000Z"
            *     }
            */
           'application/json': components['schemas']['SendingDomain'];
@@ -10934,31 +11318,71 @@ export interface operations {
           /**
            * @example {
            *       "id": 1,
-           *       "domainName": "example.com",
+           *       "domainName": "news.example.com",
            *       "domainType": "CUSTOM",
            *       "status": "PENDING_VERIFICATION",
-           *       "healthScore": 1,
+           *       "healthScore": null,
            *       "projectId": 1,
            *       "dnsRecords": [
            *         {
            *           "id": 1,
            *           "recordType": "TXT",
-           *           "host": "_dmarc.example.com",
-           *           "expectedValue": "v=DMARC1; p=none",
-           *           "actualValue": "text",
+           *           "host": "_mailwright.news.example.com",
+           *           "expectedValue": "mailwright-verification=a78a4cbd33d5bb0f10c7ab7820ca8d608a1fcc2b",
+           *           "actualValue": null,
            *           "status": "PENDING",
-           *           "lastCheckedAt": "2026-11-21T06:00:00.000Z",
-           *           "failureReason": "MISSING: the name does not exist"
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 2,
+           *           "recordType": "TXT",
+           *           "host": "mwed2318d231._domainkey.news.example.com",
+           *           "expectedValue": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAr2RT…IDAQAB",
+           *           "actualValue": null,
+           *           "status": "PENDING",
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 3,
+           *           "recordType": "TXT",
+           *           "host": "bounce.news.example.com",
+           *           "expectedValue": "v=spf1 include:spf.mailwright.example ~all",
+           *           "actualValue": null,
+           *           "status": "PENDING",
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 4,
+           *           "recordType": "MX",
+           *           "host": "bounce.news.example.com",
+           *           "expectedValue": "10 bounces.mailwright.example",
+           *           "actualValue": null,
+           *           "status": "PENDING",
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 5,
+           *           "recordType": "TXT",
+           *           "host": "_dmarc.news.example.com",
+           *           "expectedValue": "v=DMARC1; p=none",
+           *           "actualValue": null,
+           *           "status": "PENDING",
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
            *         }
            *       ],
-           *       "verifiedAt": "2026-11-21T06:00:00.000Z",
-           *       "lastHealthCheckAt": "2026-11-21T06:00:00.000Z",
-           *       "expiresAt": "2026-11-21T06:00:00.000Z",
-           *       "suspensionReason": "text",
-           *       "verificationAttempts": 1,
-           *       "sendingAllowed": true,
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "verifiedAt": null,
+           *       "lastHealthCheckAt": null,
+           *       "expiresAt": "2026-01-16T09:40:00.000Z",
+           *       "suspensionReason": null,
+           *       "verificationAttempts": 0,
+           *       "sendingAllowed": false,
+           *       "createdAt": "2026-01-13T09:30:00.000Z",
+           *       "updatedAt": "2026-01-13T09:40:00.000Z"
            *     }
            */
           'application/json': components['schemas']['SendingDomain'];
@@ -11038,15 +11462,55 @@ export interface operations {
            *         {
            *           "id": 1,
            *           "recordType": "TXT",
+           *           "host": "_mailwright.example.com",
+           *           "expectedValue": "mailwright-verification=a78a4cbd33d5bb0f10c7ab7820ca8d608a1fcc2b",
+           *           "actualValue": null,
+           *           "status": "PENDING",
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 2,
+           *           "recordType": "TXT",
+           *           "host": "mwed2318d231._domainkey.example.com",
+           *           "expectedValue": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAr2RT…IDAQAB",
+           *           "actualValue": null,
+           *           "status": "PENDING",
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 3,
+           *           "recordType": "TXT",
+           *           "host": "bounce.example.com",
+           *           "expectedValue": "v=spf1 include:spf.mailwright.example ~all",
+           *           "actualValue": null,
+           *           "status": "PENDING",
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 4,
+           *           "recordType": "MX",
+           *           "host": "bounce.example.com",
+           *           "expectedValue": "10 bounces.mailwright.example",
+           *           "actualValue": null,
+           *           "status": "PENDING",
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 5,
+           *           "recordType": "TXT",
            *           "host": "_dmarc.example.com",
            *           "expectedValue": "v=DMARC1; p=none",
-           *           "actualValue": "text",
+           *           "actualValue": null,
            *           "status": "PENDING",
-           *           "lastCheckedAt": "2026-11-21T06:00:00.000Z",
-           *           "failureReason": "MISSING: the name does not exist"
+           *           "lastCheckedAt": null,
+           *           "failureReason": null
            *         }
            *       ],
-           *       "instructionsText": "Add these records where example.com is registered."
+           *       "instructionsText": "To send mail as example.com, add these 5 records where the DNS of example.com is managed: at your registrar or DNS provider, on the page for DNS records. Leave every other record as it is.\n…"
            *     }
            */
           'application/json': components['schemas']['DnsInstructions'];
@@ -11096,18 +11560,58 @@ export interface operations {
           /**
            * @example {
            *       "domainId": 1,
-           *       "resultingStatus": "PENDING_VERIFICATION",
-           *       "healthScore": 1,
+           *       "resultingStatus": "ACTIVE",
+           *       "healthScore": 100,
            *       "records": [
            *         {
            *           "id": 1,
            *           "recordType": "TXT",
+           *           "host": "_mailwright.example.com",
+           *           "expectedValue": "mailwright-verification=a78a4cbd33d5bb0f10c7ab7820ca8d608a1fcc2b",
+           *           "actualValue": "mailwright-verification=a78a4cbd33d5bb0f10c7ab7820ca8d608a1fcc2b",
+           *           "status": "VERIFIED",
+           *           "lastCheckedAt": "2026-03-01T06:00:00.000Z",
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 2,
+           *           "recordType": "TXT",
+           *           "host": "mwed2318d231._domainkey.example.com",
+           *           "expectedValue": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAr2RT…IDAQAB",
+           *           "actualValue": "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAr2RT…IDAQAB",
+           *           "status": "VERIFIED",
+           *           "lastCheckedAt": "2026-03-01T06:00:00.000Z",
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 3,
+           *           "recordType": "TXT",
+           *           "host": "bounce.example.com",
+           *           "expectedValue": "v=spf1 include:spf.mailwright.example ~all",
+           *           "actualValue": "v=spf1 include:spf.mailwright.example ~all",
+           *           "status": "VERIFIED",
+           *           "lastCheckedAt": "2026-03-01T06:00:00.000Z",
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 4,
+           *           "recordType": "MX",
+           *           "host": "bounce.example.com",
+           *           "expectedValue": "10 bounces.mailwright.example",
+           *           "actualValue": "10 bounces.mailwright.example",
+           *           "status": "VERIFIED",
+           *           "lastCheckedAt": "2026-03-01T06:00:00.000Z",
+           *           "failureReason": null
+           *         },
+           *         {
+           *           "id": 5,
+           *           "recordType": "TXT",
            *           "host": "_dmarc.example.com",
            *           "expectedValue": "v=DMARC1; p=none",
-           *           "actualValue": "text",
-           *           "status": "PENDING",
-           *           "lastCheckedAt": "2026-11-21T06:00:00.000Z",
-           *           "failureReason": "MISSING: the name does not exist"
+           *           "actualValue": "v=DMARC1; p=none",
+           *           "status": "VERIFIED",
+           *           "lastCheckedAt": "2026-03-01T06:00:00.000Z",
+           *           "failureReason": null
            *         }
            *       ],
            *       "allVerified": true
@@ -11175,35 +11679,35 @@ export interface operations {
           /**
            * @example {
            *       "id": 1,
-           *       "planTier": "FREE",
-           *       "status": "TRIALING",
+           *       "planTier": "STANDARD",
+           *       "status": "ACTIVE",
            *       "billingInterval": "MONTHLY",
-           *       "aiCreditsTier": 1,
-           *       "pendingPlanTier": "FREE",
-           *       "pendingAiCreditsTier": 1,
-           *       "pendingPlanEffectiveAt": "2026-11-21T06:00:00.000Z",
-           *       "currentPeriodStart": "2026-11-21T06:00:00.000Z",
-           *       "currentPeriodEnd": "2026-11-21T06:00:00.000Z",
-           *       "cancelledAt": "2026-11-21T06:00:00.000Z",
-           *       "cancellationReason": "text",
-           *       "cancelAtPeriodEnd": true,
+           *       "aiCreditsTier": 500,
+           *       "pendingPlanTier": null,
+           *       "pendingAiCreditsTier": null,
+           *       "pendingPlanEffectiveAt": null,
+           *       "currentPeriodStart": "2026-03-01T00:00:00.000Z",
+           *       "currentPeriodEnd": "2026-04-01T00:00:00.000Z",
+           *       "cancelledAt": null,
+           *       "cancellationReason": null,
+           *       "cancelAtPeriodEnd": false,
            *       "isSendingAllowed": true,
            *       "limits": {
-           *         "maxSubscribers": 1,
-           *         "maxCampaignsPerMonth": 1,
-           *         "maxProjects": 1,
-           *         "maxAiRequestsPerMonth": 1,
-           *         "maxUsers": 1,
-           *         "maxEmailsPerMonth": 1,
+           *         "maxSubscribers": 100000,
+           *         "maxCampaignsPerMonth": 5000,
+           *         "maxProjects": 20,
+           *         "maxAiRequestsPerMonth": 1000,
+           *         "maxUsers": 20,
+           *         "maxEmailsPerMonth": 1000000,
            *         "customFieldsEnabled": true,
            *         "automationsEnabled": true,
            *         "advancedSegmentsEnabled": true,
            *         "customDomainEnabled": true,
            *         "apiAccessEnabled": true,
-           *         "prioritySupport": true
+           *         "prioritySupport": false
            *       },
-           *       "createdAt": "2026-11-21T06:00:00.000Z",
-           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *       "createdAt": "2026-01-12T08:00:00.000Z",
+           *       "updatedAt": "2026-03-01T00:00:00.000Z"
            *     }
            */
           'application/json': components['schemas']['Subscription'];
@@ -11253,28 +11757,64 @@ export interface operations {
            * @example [
            *       {
            *         "tier": "FREE",
-           *         "name": "Product news",
-           *         "description": "What is new, once a month",
+           *         "name": "Free",
+           *         "description": "For a first product and its first ten thousand readers.",
            *         "limits": {
-           *           "maxSubscribers": 1,
-           *           "maxCampaignsPerMonth": 1,
-           *           "maxProjects": 1,
-           *           "maxAiRequestsPerMonth": 1,
-           *           "maxUsers": 1,
-           *           "maxEmailsPerMonth": 1,
+           *           "maxSubscribers": 10000,
+           *           "maxCampaignsPerMonth": 500,
+           *           "maxProjects": 3,
+           *           "maxAiRequestsPerMonth": 50,
+           *           "maxUsers": 3,
+           *           "maxEmailsPerMonth": 50000,
            *           "customFieldsEnabled": true,
            *           "automationsEnabled": true,
            *           "advancedSegmentsEnabled": true,
            *           "customDomainEnabled": true,
            *           "apiAccessEnabled": true,
-           *           "prioritySupport": true
+           *           "prioritySupport": false
            *         },
            *         "variants": [
            *           {
            *             "id": 1,
-           *             "aiCredits": 1,
+           *             "aiCredits": 50,
+           *             "monthlyPriceCents": 0,
+           *             "yearlyPriceCents": 0,
+           *             "baseCurrency": "USD"
+           *           }
+           *         ],
+           *         "isCurrent": false
+           *       },
+           *       {
+           *         "tier": "STANDARD",
+           *         "name": "Standard",
+           *         "description": "For teams that write to their readers every week.",
+           *         "limits": {
+           *           "maxSubscribers": 100000,
+           *           "maxCampaignsPerMonth": 5000,
+           *           "maxProjects": 20,
+           *           "maxAiRequestsPerMonth": 1000,
+           *           "maxUsers": 20,
+           *           "maxEmailsPerMonth": 1000000,
+           *           "customFieldsEnabled": true,
+           *           "automationsEnabled": true,
+           *           "advancedSegmentsEnabled": true,
+           *           "customDomainEnabled": true,
+           *           "apiAccessEnabled": true,
+           *           "prioritySupport": false
+           *         },
+           *         "variants": [
+           *           {
+           *             "id": 2,
+           *             "aiCredits": 500,
            *             "monthlyPriceCents": 2900,
-           *             "yearlyPriceCents": 2900,
+           *             "yearlyPriceCents": 29000,
+           *             "baseCurrency": "USD"
+           *           },
+           *           {
+           *             "id": 3,
+           *             "aiCredits": 1000,
+           *             "monthlyPriceCents": 3900,
+           *             "yearlyPriceCents": 39000,
            *             "baseCurrency": "USD"
            *           }
            *         ],
@@ -11333,15 +11873,15 @@ export interface operations {
            *       "data": [
            *         {
            *           "id": 1,
-           *           "externalId": "text",
-           *           "status": "DRAFT",
+           *           "externalId": null,
+           *           "status": "PAID",
            *           "amountCents": 2900,
            *           "currency": "USD",
-           *           "invoiceUrl": "https://mail.example.com/i/token",
+           *           "invoiceUrl": "https://mailwright.example/i/Vb3nXk7Rz0mQ5wTy2HcLpA",
            *           "invoiceNumber": "ACME-2026-000001",
-           *           "billingReason": "subscription_create",
-           *           "paidAt": "2026-11-21T06:00:00.000Z",
-           *           "createdAt": "2026-11-21T06:00:00.000Z"
+           *           "billingReason": "subscription_cycle",
+           *           "paidAt": "2026-03-01T00:05:00.000Z",
+           *           "createdAt": "2026-03-01T00:00:00.000Z"
            *         }
            *       ],
            *       "pagination": {
@@ -11350,8 +11890,7 @@ export interface operations {
            *         "totalElements": 1,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "hasPrevious": false
            *       }
            *     }
            */
@@ -11395,20 +11934,20 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "subscribersCurrent": 1,
-           *       "subscribersLimit": 1,
-           *       "subscribersPercent": 12.34,
-           *       "campaignsCurrentMonth": 1,
-           *       "campaignsLimit": 1,
-           *       "campaignsPercent": 12.34,
+           *       "subscribersCurrent": 1310,
+           *       "subscribersLimit": 100000,
+           *       "subscribersPercent": 1.31,
+           *       "campaignsCurrentMonth": 4,
+           *       "campaignsLimit": 5000,
+           *       "campaignsPercent": 0.08,
            *       "projectsCurrent": 1,
-           *       "projectsLimit": 1,
-           *       "aiCreditsCurrentMonth": 1,
-           *       "aiCreditsLimit": 1,
-           *       "aiCreditsPercent": 12.34,
-           *       "emailsCurrentMonth": 1,
-           *       "emailsLimit": 1,
-           *       "emailsPercent": 12.34
+           *       "projectsLimit": 20,
+           *       "aiCreditsCurrentMonth": 12,
+           *       "aiCreditsLimit": 500,
+           *       "aiCreditsPercent": 2.4,
+           *       "emailsCurrentMonth": 1300,
+           *       "emailsLimit": 1000000,
+           *       "emailsPercent": 0.13
            *     }
            */
           'application/json': components['schemas']['UsageSummary'];
@@ -11453,9 +11992,9 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "balance": 1,
-           *       "creditsDepleted": true,
-           *       "lastUpdatedAt": "2026-11-21T06:00:00.000Z"
+           *       "balance": 488,
+           *       "creditsDepleted": false,
+           *       "lastUpdatedAt": "2026-03-05T08:02:00.000Z"
            *     }
            */
           'application/json': components['schemas']['CreditBalance'];
@@ -11508,23 +12047,31 @@ export interface operations {
            * @example {
            *       "data": [
            *         {
-           *           "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *           "type": "GRANT",
+           *           "id": "019cbd04-94c0-7a31-9c3e-2f6b8a4d1ea1",
+           *           "type": "CONSUMPTION",
            *           "amount": -12,
-           *           "balanceAfter": 1,
-           *           "referenceId": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
-           *           "description": "What is new, once a month",
-           *           "createdAt": "2026-11-21T06:00:00.000Z"
+           *           "balanceAfter": 488,
+           *           "referenceId": "019cbd04-1f90-7f08-9c3e-2f6b8a4d1ea2",
+           *           "description": "Campaign report",
+           *           "createdAt": "2026-03-05T08:02:00.000Z"
+           *         },
+           *         {
+           *           "id": "019ca6b1-dc00-7d55-9c3e-2f6b8a4d1ea0",
+           *           "type": "GRANT",
+           *           "amount": 500,
+           *           "balanceAfter": 500,
+           *           "referenceId": null,
+           *           "description": "Monthly credits",
+           *           "createdAt": "2026-03-01T00:00:00.000Z"
            *         }
            *       ],
            *       "pagination": {
            *         "page": 0,
            *         "size": 20,
-           *         "totalElements": 1,
+           *         "totalElements": 2,
            *         "totalPages": 1,
            *         "hasNext": false,
-           *         "hasPrevious": false,
-           *         "next": "text"
+           *         "hasPrevious": false
            *       }
            *     }
            */

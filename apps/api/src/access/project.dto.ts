@@ -55,7 +55,7 @@ export const updateProjectBody = strictBody({
     .meta({ description: 'What is left out of it stays; null clears both.' }),
   trackingHost: checked(trackingHostFault)
     .nullish()
-    .meta({ example: 'links.acme.example', description: TRACKING_HOST }),
+    .meta({ example: 'links.example.com', description: TRACKING_HOST }),
 }).meta({ id: 'UpdateProject' });
 
 const trackingHostStatus = z
@@ -102,7 +102,7 @@ export const projectView = z
         color: z.string().nullable().meta({ example: '#1a73e8', description: COLOR }),
       })
       .meta({ id: 'Brand' }),
-    trackingHost: z.string().nullable().meta({ example: 'links.acme.example', description: TRACKING_HOST }),
+    trackingHost: z.string().nullable().meta({ example: 'links.example.com', description: TRACKING_HOST }),
     trackingHostStatus: trackingHostStatus
       .nullable()
       .meta({ description: 'Where the tracking host points; null without one.' }),

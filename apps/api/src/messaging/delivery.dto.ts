@@ -30,7 +30,7 @@ const deliveryView = z
       .meta({ description: 'Whether it was sent again although the first one may have arrived.' }),
     relayKey: z.string().nullable().meta({
       description: 'The project’s relay that it was handed to last; null: the installation’s, or none yet.',
-      example: 'ACME-7',
+      example: 'APIT-1',
     }),
     providerMessageId: z
       .string()

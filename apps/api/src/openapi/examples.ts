@@ -1,30 +1,71 @@
-import {
-  type MediaType,
-  type OpenApiDocument,
-  operationsOf,
-  type Parameter,
-  type Schema,
-} from './document.js';
-import { exampleOf, type Fields } from './example-value.js';
+import { type MediaType, type OpenApiDocument, operationsOf } from './document.js';
+import { ACCESS_EXAMPLES } from './examples/access.js';
+import { AUDIENCE_EXAMPLES, IMPORT_ID } from './examples/audience.js';
+import { AUTOMATION_EXAMPLES, AUTOMATION_ID } from './examples/automations.js';
+import { BILLING_EXAMPLES } from './examples/billing.js';
+import { CAMPAIGN_EXAMPLES } from './examples/campaigns.js';
+import { DELIVERABILITY_EXAMPLES } from './examples/deliverability.js';
+import { MESSAGE_ID, REPORT_EXAMPLES } from './examples/reports.js';
+import { SEGMENT_EXAMPLES, SEGMENT_ID, STATIC_SEGMENT_ID } from './examples/segments.js';
+import type { WrittenExamples } from './examples/written-example.js';
 import { problemExamples } from './problem-examples.js';
 import { sdkSample } from './sdk-sample.js';
 
-type Schemas = Readonly<Record<string, Schema>>;
+/**
+ * One story: Acme's project APIT writes to Ada Lovelace and others about its topic APIT-1, by the campaign APIT-001. An
+ * answer shows what the request beside it leaves behind.
+ */
+const WRITTEN: WrittenExamples = {
+  ...ACCESS_EXAMPLES,
+  ...AUDIENCE_EXAMPLES,
+  ...SEGMENT_EXAMPLES,
+  ...AUTOMATION_EXAMPLES,
+  ...CAMPAIGN_EXAMPLES,
+  ...REPORT_EXAMPLES,
+  ...DELIVERABILITY_EXAMPLES,
+  ...BILLING_EXAMPLES,
+};
 
-/** Adds a valid example to every body, answer and parameter of the document, and a code sample to every operation. */
+/** Values of path parameters, by the part of the path that has them; the first one counts. */
+const IN_PATHS: Readonly<Record<string, string>> = {
+  'texts/{locale}': 'en',
+  'topics/{topicKey}': 'APIT-1',
+  'consents/{topicKey}': 'APIT-1',
+  'subscribers/{email}': 'ada@example.com',
+  'subscriber-imports/{id}': IMPORT_ID,
+  'custom-fields/{key}': 'plan',
+  '{segmentId}/members': STATIC_SEGMENT_ID,
+  'segments/{segmentId}': SEGMENT_ID,
+  'suppressions/{email}': 'bob@example.com',
+  'automations/{automationId}': AUTOMATION_ID,
+  'campaigns/{campaignKey}': 'APIT-001',
+  'messages/{id}': MESSAGE_ID,
+  'relays/{relayKey}': 'APIT-1',
+};
+
+/** Adds the written examples to bodies, answers and paths, those of problems, and a code sample to every operation. */
 export function addExamples(document: OpenApiDocument): void {
-  const { schemas } = document.components;
   const used = usedProblems(document);
-  const examples = Object.entries(problemExamples(document.servers?.[0]?.url ?? ''));
-  document.components.examples = Object.fromEntries(examples.filter(([slug]) => used.has(slug)));
-  for (const { operation } of operationsOf(document)) {
-    addToBodies(operation.requestBody?.content ?? {}, schemas, 'required');
-    for (const response of Object.values(operation.responses))
-      addToBodies(response.content ?? {}, schemas, 'all');
-    for (const parameter of operation.parameters ?? []) addToParameter(parameter, schemas);
+  const problems = Object.entries(problemExamples(document.servers?.[0]?.url ?? ''));
+  document.components.examples = Object.fromEntries(problems.filter(([slug]) => used.has(slug)));
+  for (const { path, operation } of operationsOf(document)) {
+    const { body, answer } = WRITTEN[operation.operationId] ?? {};
+    show(operation.requestBody?.content, body);
+    for (const { content } of Object.values(operation.responses)) show(content, answer);
+    for (const parameter of operation.parameters ?? []) {
+      const part = `{${parameter.name}}`;
+      const place = Object.keys(IN_PATHS).find((one) => one.includes(part) && path.includes(one));
+      if (parameter.in === 'path' && place !== undefined) parameter.example = IN_PATHS[place];
+    }
     const source = sdkSample(operation);
     if (source !== null) operation['x-codeSamples'] = [{ lang: 'typescript', label: 'TypeScript', source }];
   }
+}
+
+/** Only JSON has an example. */
+function show(content: Record<string, MediaType> | undefined, example: unknown): void {
+  const media = content?.['application/json'];
+  if (media !== undefined && example !== undefined) media.example = example;
 }
 
 function usedProblems(document: OpenApiDocument): ReadonlySet<string> {
@@ -32,15 +73,4 @@ function usedProblems(document: OpenApiDocument): ReadonlySet<string> {
   const all = [...own, ...Object.values(document.components.responses ?? {})];
   const media = all.flatMap(({ content }) => Object.values(content ?? {}));
   return new Set(media.flatMap(({ examples }) => Object.keys(examples ?? {})));
-}
-
-function addToBodies(content: Record<string, MediaType>, schemas: Schemas, fields: Fields): void {
-  const media = content['application/json'];
-  if (media?.schema !== undefined) media.example = exampleOf(media.schema, schemas, fields);
-}
-
-/** Adds examples to path parameters only. */
-function addToParameter(parameter: Parameter, schemas: Schemas): void {
-  if (parameter.in !== 'path') return;
-  parameter.example = exampleOf({ type: 'string', ...parameter.schema }, schemas, 'required', parameter.name);
 }

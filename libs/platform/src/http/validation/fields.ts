@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type EmailAddress, parseEmailAddress } from '#kernel';
 
 /** RFC 6531 addresses, too, which JSON Schema's `email` excludes (draft 2020-12 validation §7.3.2). */
-const EMAIL = { format: 'idn-email', example: 'jane@example.com' } as const;
+const EMAIL = { format: 'idn-email', example: 'ada@example.com' } as const;
 
 const parsedAddress = z
   .string()

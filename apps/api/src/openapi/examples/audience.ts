@@ -1,0 +1,214 @@
+import type { z } from 'zod';
+import type {
+  consentPreferencesView,
+  grantConsentBody,
+  grantedConsentView,
+} from '../../audience/consents.dto.js';
+import type { recordEventBody, recordedEventView } from '../../audience/events.dto.js';
+import type {
+  acceptedImportView,
+  importBody,
+  importErrorPage,
+  importView,
+} from '../../audience/imports.dto.js';
+import type {
+  createSubscriberBody,
+  subscriberView,
+  updateSubscriberBody,
+} from '../../audience/subscribers.dto.js';
+import type { suppressBody, suppressionView } from '../../audience/suppressions.dto.js';
+import type { createTopicBody, topicView, updateTopicBody } from '../../audience/topics.dto.js';
+import { firstPage, onePage, type WrittenExamples } from './written-example.js';
+
+export const TOPIC_ID = '019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91';
+export const ADA_ID = '019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93';
+export const GRACE_ID = '019c47da-1ad0-7b92-9c3e-2f6b8a4d1e94';
+export const IMPORT_ID = '019c47da-1300-7c1e-9c3e-2f6b8a4d1e95';
+
+const NEW_TOPIC = {
+  name: 'Product news',
+  description: 'The news of our products, once a month',
+  translations: {
+    de: { name: 'Produktneuheiten', description: 'Neues von unseren Produkten, einmal im Monat' },
+  },
+} satisfies z.input<typeof createTopicBody>;
+
+const CREATED_TOPIC = {
+  id: TOPIC_ID,
+  topicKey: 'APIT-1',
+  ...NEW_TOPIC,
+  status: 'ACTIVE',
+  visibility: 'PUBLIC',
+  priority: null,
+  icon: null,
+  doubleOptInEnabled: true,
+  subscriberCount: 0,
+  activeSubscriberCount: 0,
+  createdAt: '2026-01-12T08:05:00.000Z',
+} satisfies z.output<typeof topicView>;
+
+const TOPIC_CHANGES = { icon: 'megaphone', priority: 'HIGH' } satisfies z.input<typeof updateTopicBody>;
+
+const TOPIC = {
+  ...CREATED_TOPIC,
+  ...TOPIC_CHANGES,
+  subscriberCount: 1_290,
+  activeSubscriberCount: 1_252,
+} satisfies z.output<typeof topicView>;
+
+const NEW_SUBSCRIBER = {
+  email: 'ada@example.com',
+  firstName: 'Ada',
+  lastName: 'Lovelace',
+  locale: 'en-GB',
+  timeZone: 'Europe/London',
+  customFields: { plan: 'pro' },
+  topicKeys: ['APIT-1'],
+  consent: {
+    source: 'signup-form',
+    sourceUrl: 'https://example.com/newsletter',
+    ipAddress: '203.0.113.7',
+    consentText: 'Send me product news.',
+  },
+} satisfies z.input<typeof createSubscriberBody>;
+
+/** Fresh from a sign-up with a topic that asks for confirmation. */
+const CREATED_SUBSCRIBER = {
+  id: ADA_ID,
+  subscriberKey: 'APIT-1',
+  email: 'ada@example.com',
+  firstName: 'Ada',
+  lastName: 'Lovelace',
+  phone: null,
+  locale: 'en-GB',
+  timeZone: 'Europe/London',
+  status: 'PENDING_CONFIRMATION',
+  source: 'API',
+  customFields: { plan: 'pro' },
+  createdAt: '2026-02-02T10:15:00.000Z',
+  updatedAt: '2026-02-02T10:15:00.000Z',
+} satisfies z.output<typeof subscriberView>;
+
+const SUBSCRIBER_CHANGES = {
+  phone: '+442079460958',
+  customFields: { plan: 'team' },
+} satisfies z.input<typeof updateSubscriberBody>;
+
+/** After the click on the link in the opt-in mail. */
+const SUBSCRIBER = {
+  ...CREATED_SUBSCRIBER,
+  ...SUBSCRIBER_CHANGES,
+  status: 'ACTIVE',
+  updatedAt: '2026-02-12T11:25:00.000Z',
+} satisfies z.output<typeof subscriberView>;
+
+const NEW_CONSENT = { topicKey: 'APIT-2', source: 'account-page' } satisfies z.input<typeof grantConsentBody>;
+
+const GRANTED_CONSENT = {
+  topicKey: 'APIT-2',
+  status: 'PENDING_CONFIRMATION',
+  requiresConfirmation: true,
+  grantedAt: '2026-02-12T11:26:00.000Z',
+  confirmedAt: null,
+  tokenExpiresAt: '2026-02-14T11:26:00.000Z',
+} satisfies z.output<typeof grantedConsentView>;
+
+const CONSENTS = {
+  subscriberEmail: 'ada@example.com',
+  globallySuppressed: false,
+  consents: [
+    {
+      topicKey: 'APIT-2',
+      topicName: 'Events',
+      status: 'PENDING_CONFIRMATION',
+      grantedAt: '2026-02-12T11:26:00.000Z',
+      confirmedAt: null,
+      revokedAt: null,
+      textLocale: null,
+      textVersion: null,
+    },
+    {
+      topicKey: 'APIT-1',
+      topicName: 'Product news',
+      status: 'SUBSCRIBED',
+      grantedAt: '2026-02-02T10:15:00.000Z',
+      confirmedAt: '2026-02-02T10:19:00.000Z',
+      revokedAt: null,
+      textLocale: 'en',
+      textVersion: 1,
+    },
+  ],
+} satisfies z.output<typeof consentPreferencesView>;
+
+const NEW_IMPORT = {
+  rows: [
+    { email: 'grace@example.com', firstName: 'Grace', lastName: 'Hopper', customFields: { plan: 'team' } },
+    { email: 'ada@example.com', firstName: 'Ada' },
+    { email: 'alan@example', firstName: 'Alan' },
+  ],
+  topicKeys: ['APIT-1'],
+  consent: { source: 'trade-fair' },
+} satisfies z.input<typeof importBody>;
+
+const ACCEPTED_IMPORT = {
+  id: IMPORT_ID,
+  status: 'QUEUED',
+  counts: { total: 3, created: 0, updated: 0, skipped: 0, failed: 0 },
+} satisfies z.output<typeof acceptedImportView>;
+
+const IMPORT = {
+  id: IMPORT_ID,
+  status: 'COMPLETED',
+  counts: { total: 3, created: 1, updated: 1, skipped: 0, failed: 1 },
+  failureReason: null,
+  createdAt: '2026-02-10T14:00:00.000Z',
+  completedAt: '2026-02-10T14:00:02.000Z',
+} satisfies z.output<typeof importView>;
+
+const IMPORT_ERRORS = onePage({
+  row: 3,
+  line: null,
+  email: null,
+  errors: { email: 'does not have a valid domain' },
+}) satisfies z.output<typeof importErrorPage>;
+
+const EVENT = {
+  name: 'order.completed',
+  properties: { plan: 'team', total: 49 },
+} satisfies z.input<typeof recordEventBody>;
+
+const RECORDED_EVENT = {
+  id: '019c519d-76c0-7d55-9c3e-2f6b8a4d1e96',
+} satisfies z.output<typeof recordedEventView>;
+
+const NEW_SUPPRESSION = {
+  email: 'bob@example.com',
+  reason: 'SPAM_COMPLAINT',
+} satisfies z.input<typeof suppressBody>;
+
+const SUPPRESSION = {
+  email: 'bob@example.com',
+  suppressed: true,
+  reason: 'SPAM_COMPLAINT',
+  suppressedAt: '2026-02-17T07:50:00.000Z',
+} satisfies z.output<typeof suppressionView>;
+
+export const AUDIENCE_EXAMPLES: WrittenExamples = {
+  listTopics: { answer: onePage(TOPIC) },
+  createTopic: { body: NEW_TOPIC, answer: CREATED_TOPIC },
+  getTopic: { answer: TOPIC },
+  updateTopic: { body: TOPIC_CHANGES, answer: TOPIC },
+  listSubscribers: { answer: firstPage(1_310, SUBSCRIBER) },
+  createSubscriber: { body: NEW_SUBSCRIBER, answer: CREATED_SUBSCRIBER },
+  getSubscriber: { answer: SUBSCRIBER },
+  updateSubscriber: { body: SUBSCRIBER_CHANGES, answer: SUBSCRIBER },
+  getConsents: { answer: CONSENTS },
+  grantConsent: { body: NEW_CONSENT, answer: GRANTED_CONSENT },
+  importSubscribers: { body: NEW_IMPORT, answer: ACCEPTED_IMPORT },
+  getImport: { answer: IMPORT },
+  listImportErrors: { answer: IMPORT_ERRORS },
+  recordSubscriberEvent: { body: EVENT, answer: RECORDED_EVENT },
+  listSuppressions: { answer: onePage(SUPPRESSION) },
+  suppress: { body: NEW_SUPPRESSION, answer: SUPPRESSION },
+  getSuppression: { answer: SUPPRESSION },
+};

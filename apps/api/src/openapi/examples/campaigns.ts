@@ -1,0 +1,219 @@
+import type { z } from 'zod';
+import type { campaignPreviewView, preSendAnalysisView } from '../../messaging/campaign-checks.dto.js';
+import type {
+  campaignView,
+  createCampaignBody,
+  patchCampaignBody,
+  testCampaignBody,
+} from '../../messaging/campaign.dto.js';
+import type { deliveryPage } from '../../messaging/delivery.dto.js';
+import { ADA_ID, GRACE_ID, TOPIC_ID } from './audience.js';
+import { firstPage, onePage, type WrittenExamples } from './written-example.js';
+
+export const CAMPAIGN_ID = '019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b';
+
+const CONTENT = JSON.stringify({
+  blocks: [
+    { type: 'heading', level: 1, text: 'Spring is here' },
+    { type: 'text', html: '<p>Hello {{ subscriber.first_name }}, three things are new.</p>' },
+    { type: 'button', label: 'See what is new', url: 'https://example.com/spring' },
+  ],
+});
+
+const NEW_CAMPAIGN = {
+  name: 'Spring 2026',
+  subject: 'Spring is here',
+  previewText: 'Three things that are new',
+  contentJson: CONTENT,
+  fromEmail: 'news@example.com',
+  fromName: 'Acme News',
+  topicIds: [TOPIC_ID],
+} satisfies z.input<typeof createCampaignBody>;
+
+const CREATED_CAMPAIGN = {
+  ...NEW_CAMPAIGN,
+  id: CAMPAIGN_ID,
+  campaignKey: 'APIT-001',
+  contentText: null,
+  translations: {},
+  status: 'DRAFT',
+  sendStrategy: null,
+  segmentIds: [],
+  estimatedRecipientCount: null,
+  estimatedAt: null,
+  scheduledAt: null,
+  scheduledAtLocal: null,
+  completedAt: null,
+  replyTo: null,
+  preSendScore: null,
+  preSendStatus: null,
+  createdAt: '2026-02-26T14:00:00.000Z',
+  updatedAt: '2026-02-26T14:00:00.000Z',
+} satisfies z.input<typeof campaignView>;
+
+const CAMPAIGN_CHANGES = {
+  replyTo: 'hello@example.com',
+  translations: {
+    de: {
+      subject: 'Der Frühling ist da',
+      previewText: 'Drei Neuheiten',
+      contentJson: null,
+      contentText: null,
+    },
+  },
+  sendStrategy: 'SCHEDULED',
+  scheduledAt: '2026-03-02T08:00:00.000Z',
+} satisfies z.input<typeof patchCampaignBody>;
+
+const CHANGED_CAMPAIGN = {
+  ...CREATED_CAMPAIGN,
+  ...CAMPAIGN_CHANGES,
+  updatedAt: '2026-02-26T14:20:00.000Z',
+} satisfies z.input<typeof campaignView>;
+
+const COUNTED = {
+  estimatedRecipientCount: 1_250,
+  estimatedAt: '2026-02-27T10:00:00.000Z',
+  preSendScore: 100,
+  preSendStatus: 'PASSED',
+} satisfies Partial<z.input<typeof campaignView>>;
+
+const SCHEDULED_CAMPAIGN = {
+  ...CHANGED_CAMPAIGN,
+  ...COUNTED,
+  status: 'SCHEDULED',
+  updatedAt: '2026-02-27T10:00:00.000Z',
+} satisfies z.input<typeof campaignView>;
+
+const CANCELLED_CAMPAIGN = {
+  ...SCHEDULED_CAMPAIGN,
+  status: 'CANCELLED',
+  updatedAt: '2026-02-27T11:30:00.000Z',
+} satisfies z.input<typeof campaignView>;
+
+const QUEUED_CAMPAIGN = {
+  ...SCHEDULED_CAMPAIGN,
+  status: 'QUEUED_FOR_SENDING',
+  updatedAt: '2026-03-02T08:00:00.000Z',
+} satisfies z.input<typeof campaignView>;
+
+const SENDING_CAMPAIGN = {
+  ...QUEUED_CAMPAIGN,
+  status: 'SENDING',
+  updatedAt: '2026-03-02T08:00:40.000Z',
+} satisfies z.input<typeof campaignView>;
+
+const PAUSED_CAMPAIGN = {
+  ...QUEUED_CAMPAIGN,
+  status: 'PAUSED',
+  updatedAt: '2026-03-02T08:00:20.000Z',
+} satisfies z.input<typeof campaignView>;
+
+const SENT_CAMPAIGN = {
+  ...SENDING_CAMPAIGN,
+  status: 'SENT',
+  completedAt: '2026-03-02T08:01:30.000Z',
+  updatedAt: '2026-03-02T08:01:30.000Z',
+} satisfies z.input<typeof campaignView>;
+
+const ANALYSIS = {
+  score: 100,
+  status: 'PASSED',
+  checks: [
+    { code: 'topic', severity: 'CRITICAL', result: 'PASS', message: 'Goes to Product news.' },
+    {
+      code: 'recipients',
+      severity: 'CRITICAL',
+      result: 'PASS',
+      message: '1250 subscribers will receive it.',
+    },
+    { code: 'merge-tags', severity: 'CRITICAL', result: 'PASS', message: 'All merge tags are known.' },
+    {
+      code: 'unsubscribe-link',
+      severity: 'CRITICAL',
+      result: 'PASS',
+      message: 'There is an unsubscribe link.',
+    },
+    {
+      code: 'subject-length',
+      severity: 'WARNING',
+      result: 'PASS',
+      message: 'The subject has 14 characters.',
+    },
+  ],
+  audience: {
+    matched: 1_290,
+    unconfirmed: 28,
+    suppressed: 6,
+    bounced: 4,
+    capped: 2,
+    willReceive: 1_250,
+  },
+} satisfies z.input<typeof preSendAnalysisView>;
+
+const PREVIEW = {
+  subject: 'Spring is here',
+  fromName: 'Acme News',
+  html: '<!doctype html>\n<html lang="en" dir="ltr">…<h1>Spring is here</h1><p>Hello Ada, three things are new.</p>…</html>',
+  text: 'Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n',
+} satisfies z.output<typeof campaignPreviewView>;
+
+const TEST = { emails: ['ada@example.com'] } satisfies z.input<typeof testCampaignBody>;
+
+const SENT_DELIVERY_ID = '019cad8f-afe8-7a31-9c3e-2f6b8a4d1e9c';
+const FAILED_DELIVERY_ID = '019cad8f-afe9-7f08-9c3e-2f6b8a4d1e9d';
+
+const DELIVERIES = firstPage(
+  1_250,
+  {
+    id: SENT_DELIVERY_ID,
+    subscriberId: ADA_ID,
+    email: 'ada@example.com',
+    status: 'SENT',
+    reason: null,
+    locale: 'en-GB',
+    attempts: 1,
+    lastError: null,
+    messageId: `<${SENT_DELIVERY_ID}@example.com>`,
+    possibleDuplicate: false,
+    relayKey: 'APIT-1',
+    providerMessageId: '0107019cad8fb3d0-7c1e2b6f-000000',
+    nextAttemptAt: null,
+    sentAt: '2026-03-02T08:00:02.000Z',
+    finishedAt: '2026-03-02T08:00:02.000Z',
+  },
+  {
+    id: FAILED_DELIVERY_ID,
+    subscriberId: GRACE_ID,
+    email: 'grace@example.com',
+    status: 'FAILED',
+    reason: 'mailbox',
+    locale: null,
+    attempts: 1,
+    lastError: '550 5.1.1 No such user here',
+    messageId: `<${FAILED_DELIVERY_ID}@example.com>`,
+    possibleDuplicate: false,
+    relayKey: 'APIT-1',
+    providerMessageId: null,
+    nextAttemptAt: null,
+    sentAt: null,
+    finishedAt: '2026-03-02T08:00:02.000Z',
+  },
+) satisfies z.output<typeof deliveryPage>;
+
+export const CAMPAIGN_EXAMPLES: WrittenExamples = {
+  listCampaigns: { answer: onePage(SENT_CAMPAIGN) },
+  createCampaign: { body: NEW_CAMPAIGN, answer: CREATED_CAMPAIGN },
+  getCampaign: { answer: SENT_CAMPAIGN },
+  updateCampaign: { body: CAMPAIGN_CHANGES, answer: CHANGED_CAMPAIGN },
+  analyseCampaign: { answer: ANALYSIS },
+  previewCampaign: { answer: PREVIEW },
+  testCampaign: { body: TEST },
+  scheduleCampaign: { answer: SCHEDULED_CAMPAIGN },
+  cancelCampaign: { answer: CANCELLED_CAMPAIGN },
+  sendCampaign: { answer: QUEUED_CAMPAIGN },
+  pauseCampaign: { answer: PAUSED_CAMPAIGN },
+  resumeCampaign: { answer: SENDING_CAMPAIGN },
+  retryFailedDeliveries: { answer: { ...SENT_CAMPAIGN, status: 'SENDING', completedAt: null } },
+  listDeliveries: { answer: DELIVERIES },
+};

@@ -1,0 +1,129 @@
+import type { z } from 'zod';
+import type {
+  campaignLanguagesView,
+  campaignReportView,
+  campaignStatisticsView,
+  timeline,
+} from '../../messaging/report.dto.js';
+import type { openedTestInboxMessageView, testInboxMessageView } from '../../messaging/test-inbox.dto.js';
+import { CAMPAIGN_ID } from './campaigns.js';
+import { onePage, type WrittenExamples } from './written-example.js';
+
+export const MESSAGE_ID = '019c1dd9-3888-7b92-9c3e-2f6b8a4d1e9e';
+
+/** Of 1 250 recipients two were refused at once; a tenth of the others clicked. */
+const STATISTICS = {
+  campaignId: CAMPAIGN_ID,
+  status: 'COMPLETE',
+  totalSent: 1_248,
+  totalDelivered: 1_240,
+  totalBounced: 8,
+  hardBounced: 3,
+  softBounced: 5,
+  totalOpened: 884,
+  uniqueOpens: 620,
+  totalClicked: 151,
+  uniqueClicks: 124,
+  totalUnsubscribed: 4,
+  spamComplaints: 0,
+  deliveryRate: 1_240 / 1_248,
+  openRate: 0.5,
+  clickThroughRate: 0.1,
+  clickToOpenRate: 0.2,
+  unsubscribeRate: 4 / 1_240,
+  bounceRate: 8 / 1_248,
+  engagementScore: 50,
+  collectedAt: '2026-03-02T08:00:01.000Z',
+  lastUpdatedAt: '2026-03-05T08:01:00.000Z',
+  completedAt: '2026-03-02T08:01:30.000Z',
+} satisfies z.input<typeof campaignStatisticsView>;
+
+const LANGUAGES = {
+  languages: [
+    { locale: null, sent: 880, delivered: 875, bounced: 5, opened: 430, clicked: 84 },
+    { locale: 'de', sent: 368, delivered: 365, bounced: 3, opened: 190, clicked: 40 },
+  ],
+  countedAt: '2026-03-05T08:01:00.000Z',
+} satisfies z.input<typeof campaignLanguagesView>;
+
+const TIMELINE = [
+  {
+    timestamp: '2026-03-02T08:00:00.000Z',
+    sent: 1_248,
+    delivered: 1_240,
+    opened: 402,
+    clicked: 81,
+    bounced: 6,
+  },
+  { timestamp: '2026-03-02T09:00:00.000Z', sent: 0, delivered: 0, opened: 148, clicked: 30, bounced: 2 },
+  { timestamp: '2026-03-02T10:00:00.000Z', sent: 0, delivered: 0, opened: 70, clicked: 13, bounced: 0 },
+] satisfies z.input<typeof timeline>;
+
+const REPORT = {
+  campaignId: CAMPAIGN_ID,
+  status: 'GENERATED',
+  content: `## Summary
+
+- 1,248 mails were sent, 1,240 arrived (99.4%).
+- 620 of them were opened (50%; with 95% confidence the true rate lies between 47.2% and 52.8%), and 124 led to a click (10%).
+- There is no earlier campaign to compare it with yet.
+
+## What worked
+
+Nothing stands out from chance.
+`,
+  locale: 'en',
+  aiModelId: 'builtin/analyst-1',
+  version: 1,
+  failureReason: null,
+  generatedAt: '2026-03-05T08:02:00.000Z',
+  createdAt: '2026-03-05T08:01:30.000Z',
+  updatedAt: '2026-03-05T08:02:00.000Z',
+} satisfies z.input<typeof campaignReportView>;
+
+const REQUESTED_REPORT = {
+  ...REPORT,
+  status: 'PENDING',
+  content: null,
+  aiModelId: null,
+  version: 2,
+  generatedAt: null,
+  createdAt: '2026-03-06T09:00:00.000Z',
+  updatedAt: '2026-03-06T09:00:00.000Z',
+} satisfies z.input<typeof campaignReportView>;
+
+const CONFIRM_URL = 'https://mailwright.example/c/AQEAAAAAAgGiGHoldHZBhZPEwkX3Wf4ByLdCf9dtg5gg22QvAGIXMv3LGw';
+const SUBJECT = 'One click, and you get mail from Acme News';
+
+const MESSAGE = {
+  id: MESSAGE_ID,
+  to: 'ada@example.com',
+  from: 'news@example.com',
+  subject: SUBJECT,
+  kind: 'OPT_IN',
+  receivedAt: '2026-02-02T10:15:01.000Z',
+  links: { confirm: CONFIRM_URL },
+} satisfies z.input<typeof testInboxMessageView>;
+
+const OPENED_MESSAGE = {
+  ...MESSAGE,
+  html: `<!doctype html>\n<html lang="en" dir="ltr">…<a href="${CONFIRM_URL}">Confirm subscription</a>…</html>`,
+  text: `Someone, most likely you, asked Acme News to send you mail about:\n\n- Product news\n\n…\n\nConfirm: ${CONFIRM_URL}\n`,
+  headers: {
+    From: 'Acme <news@example.com>',
+    To: 'ada@example.com',
+    Subject: SUBJECT,
+    'Message-ID': `<${MESSAGE_ID}@example.com>`,
+  },
+} satisfies z.input<typeof openedTestInboxMessageView>;
+
+/** Reports of the sent campaign, and the mail of the test inbox. */
+export const REPORT_EXAMPLES: WrittenExamples = {
+  getCampaignReport: { answer: REPORT },
+  requestCampaignReport: { answer: REQUESTED_REPORT },
+  getCampaignStatistics: { answer: STATISTICS },
+  getCampaignLanguages: { answer: LANGUAGES },
+  getCampaignTimeline: { answer: TIMELINE },
+  listTestInboxMessages: { answer: onePage(MESSAGE) },
+  getTestInboxMessage: { answer: OPENED_MESSAGE },
+};
