@@ -4,13 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import spectralCore, { type RulesetDefinition } from '@stoplight/spectral-core';
 import spectralRulesets from '@stoplight/spectral-rulesets';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
+import { schemaFaults } from '#testing/openapi-validation';
 import { type SharedSystem, sharedSystem } from '#testing/system';
 
 const { Spectral } = spectralCore;
 const { oas } = spectralRulesets;
 
 interface MediaType {
-  readonly examples?: Readonly<Record<string, unknown>>;
+  readonly examples?: Readonly<Record<string, { readonly $ref: string }>>;
 }
 
 interface Operation {
@@ -60,9 +61,19 @@ describe('docs/openapi.json', () => {
       Object.values(responses).flatMap(({ content }) => content?.['application/problem+json'] ?? []),
     );
     expect(problems.length).toBeGreaterThan(50);
-    const named = problems.map(({ examples = {} }) => Object.keys(examples));
-    expect(named.filter((names) => names.length === 0)).toEqual([]);
-    expect(named.flat().filter((name) => served.components.examples[name] === undefined)).toEqual([]);
+    const named = problems.map(({ examples = {} }) => Object.entries(examples));
+    expect(named.filter((entries) => entries.length === 0)).toEqual([]);
+    for (const [slug, { $ref }] of named.flat()) {
+      const { value } = served.components.examples[$ref.replace('#/components/examples/', '')] ?? {};
+      expect([$ref, value]).toEqual([
+        $ref,
+        expect.objectContaining({ type: expect.stringMatching(`/${slug}$`) }),
+      ]);
+      expect([$ref, schemaFaults(served, { $ref: '#/components/schemas/Problem' }, value)]).toEqual([
+        $ref,
+        [],
+      ]);
+    }
   });
 
   it('has no finding of Spectral’s ruleset for OpenAPI', async () => {

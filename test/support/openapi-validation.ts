@@ -4,6 +4,7 @@ import type { ApiAnswer } from './api-answer.js';
 
 interface MediaType {
   readonly schema?: object;
+  readonly examples?: object;
 }
 
 interface HeaderObject {
@@ -82,6 +83,9 @@ export async function validateAnswer(
   const media = Object.entries(response.content ?? {}).find(([name]) => name.split(';')[0] === type)?.[1];
   if (media === undefined) throw new Error(`${where} is ${type}, which the document does not know.`);
   if (/json/.test(type) && media.schema !== undefined) check(document, where, media.schema, answer.body);
+  const problem = type === 'application/problem+json' ? answer.at('type').split('/').at(-1) : undefined;
+  if (problem !== undefined && !Object.keys(media.examples ?? {}).includes(problem))
+    throw new Error(`${where} is ${problem}, which the document does not name there.`);
 }
 
 /** Telling of the answer in question, so none is to be there that the document does not promise. */

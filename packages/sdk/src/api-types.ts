@@ -3503,7 +3503,7 @@ export interface components {
       };
     };
     /** @description `insufficient-scope`: The API key lacks a scope. */
-    'insufficient-scope': {
+    'insufficient-scope.project.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -3542,7 +3542,7 @@ export interface components {
       };
     };
     /** @description `domain-validation`: The project does not allow this. */
-    'domain-validation': {
+    'domain-validation.project': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -3556,6 +3556,32 @@ export interface components {
     };
     /** @description `not-found`: Not found. */
     'not-found': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.topics.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.topics.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -3582,6 +3608,344 @@ export interface components {
     };
     /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
     'idempotency-key-reused': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.subscribers.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.subscribers.write': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.subscribers': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.consents.manage': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.custom_fields.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.custom_fields.write': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.custom-fields': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.segments.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.segments.write': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.segments': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.suppressions.manage': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.automations.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.automations.write': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.automations': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.campaigns.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.campaigns.write': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.campaigns': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.reports.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.relays.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.relays.write': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.relays': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.sending_domains.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.sending_domains.write': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.sending-domain': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.billing.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.credits.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -3779,7 +4143,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.project.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `payload-too-large`: The body is too large. */
@@ -3787,7 +4151,7 @@ export interface operations {
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
+      422: components['responses']['domain-validation.project'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -3979,7 +4343,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.project.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -3989,7 +4353,7 @@ export interface operations {
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
+      422: components['responses']['domain-validation.project'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -4069,7 +4433,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.topics.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `rate-limited`: Too many requests. */
@@ -4161,7 +4525,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.topics.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `idempotency-in-flight`: The same request is still running. */
@@ -4170,19 +4534,8 @@ export interface operations {
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
-      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
-      422: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
+      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: components['responses']['idempotency-key-reused'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -4243,7 +4596,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.topics.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -4295,10 +4648,10 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.topics.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4396,12 +4749,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.topics.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4418,8 +4771,6 @@ export interface operations {
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
-      /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -4506,7 +4857,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.subscribers.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `rate-limited`: Too many requests. */
@@ -4606,10 +4957,10 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.subscribers.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4696,7 +5047,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.subscribers.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -4748,7 +5099,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.subscribers.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `payload-too-large`: The body is too large. */
@@ -4835,7 +5186,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.subscribers.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -4845,7 +5196,7 @@ export interface operations {
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
+      422: components['responses']['domain-validation.subscribers'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -4966,7 +5317,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.subscribers.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `idempotency-in-flight`: The same request is still running. */
@@ -5042,7 +5393,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.subscribers.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -5115,7 +5466,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.subscribers.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -5191,7 +5542,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.subscribers.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -5281,7 +5632,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.consents.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -5359,12 +5710,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.consents.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5443,7 +5794,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.consents.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `payload-too-large`: The body is too large. */
@@ -5503,10 +5854,10 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.consents.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5592,7 +5943,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.custom_fields.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `rate-limited`: Too many requests. */
@@ -5694,7 +6045,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.custom_fields.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `idempotency-in-flight`: The same request is still running. */
@@ -5784,7 +6135,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.custom_fields.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -5836,10 +6187,10 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.custom_fields.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5940,12 +6291,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.custom_fields.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5963,7 +6314,7 @@ export interface operations {
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
+      422: components['responses']['domain-validation.custom-fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -6065,12 +6416,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.custom_fields.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6088,7 +6439,7 @@ export interface operations {
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
+      422: components['responses']['domain-validation.custom-fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -6170,7 +6521,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.segments.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `rate-limited`: Too many requests. */
@@ -6249,7 +6600,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.segments.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `idempotency-in-flight`: The same request is still running. */
@@ -6351,7 +6702,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.segments.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `idempotency-in-flight`: The same request is still running. */
@@ -6425,7 +6776,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.segments.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -6477,10 +6828,10 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.segments.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6569,12 +6920,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.segments.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6592,7 +6943,7 @@ export interface operations {
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
+      422: components['responses']['domain-validation.segments'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -6667,7 +7018,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.segments.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -6735,7 +7086,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.segments.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `idempotency-in-flight`: The same request is still running. */
@@ -6816,7 +7167,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.segments.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `payload-too-large`: The body is too large. */
@@ -6824,7 +7175,7 @@ export interface operations {
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
+      422: components['responses']['domain-validation.segments'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -6888,7 +7239,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.segments.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `idempotency-in-flight`: The same request is still running. */
@@ -6975,7 +7326,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.suppressions.manage'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `rate-limited`: Too many requests. */
@@ -7047,7 +7398,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.suppressions.manage'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `idempotency-in-flight`: The same request is still running. */
@@ -7056,19 +7407,8 @@ export interface operations {
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
-      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
-      422: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
+      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: components['responses']['idempotency-key-reused'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -7115,7 +7455,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.suppressions.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -7170,7 +7510,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.suppressions.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `payload-too-large`: The body is too large. */
@@ -7253,7 +7593,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.automations.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `rate-limited`: Too many requests. */
@@ -7339,7 +7679,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `idempotency-in-flight`: The same request is still running. */
@@ -7419,7 +7759,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.automations.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -7471,10 +7811,10 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7569,12 +7909,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7592,7 +7932,7 @@ export interface operations {
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
+      422: components['responses']['domain-validation.automations'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -7672,12 +8012,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7695,7 +8035,7 @@ export interface operations {
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
+      422: components['responses']['domain-validation.automations'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -7769,12 +8109,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7866,12 +8206,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7993,7 +8333,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `rate-limited`: Too many requests. */
@@ -8119,7 +8459,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `idempotency-in-flight`: The same request is still running. */
@@ -8216,7 +8556,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -8268,10 +8608,10 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8418,12 +8758,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8441,7 +8781,7 @@ export interface operations {
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
+      422: components['responses']['domain-validation.campaigns'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -8526,7 +8866,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -8582,12 +8922,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8601,7 +8941,7 @@ export interface operations {
         };
       };
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
+      422: components['responses']['domain-validation.campaigns'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -8692,12 +9032,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8806,12 +9146,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8920,12 +9260,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9034,12 +9374,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9148,12 +9488,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9262,12 +9602,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9351,10 +9691,10 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9488,7 +9828,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -9575,7 +9915,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.automations.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -9650,12 +9990,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9737,7 +10077,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -9809,12 +10149,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9898,7 +10238,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -9964,7 +10304,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -10037,7 +10377,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -10083,7 +10423,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.reports.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -10159,7 +10499,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -10208,7 +10548,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `payload-too-large`: The body is too large. */
@@ -10274,7 +10614,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -10317,7 +10657,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -10408,7 +10748,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.relays.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `rate-limited`: Too many requests. */
@@ -10514,7 +10854,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.relays.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `idempotency-in-flight`: The same request is still running. */
@@ -10605,7 +10945,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.relays.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -10657,7 +10997,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.relays.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `payload-too-large`: The body is too large. */
@@ -10754,7 +11094,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.relays.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -10764,7 +11104,7 @@ export interface operations {
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
+      422: components['responses']['domain-validation.relays'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -10832,7 +11172,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.relays.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -10929,7 +11269,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.relays.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -11047,7 +11387,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.sending_domains.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -11182,10 +11522,10 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.sending_domains.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -11259,10 +11599,10 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.sending_domains.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -11404,12 +11744,12 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.sending_domains.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -11427,7 +11767,7 @@ export interface operations {
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation'];
+      422: components['responses']['domain-validation.sending-domain'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -11521,7 +11861,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.sending_domains.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -11636,7 +11976,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.sending_domains.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -11718,7 +12058,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.billing.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -11830,7 +12170,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.billing.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `rate-limited`: Too many requests. */
@@ -11902,7 +12242,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.billing.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `rate-limited`: Too many requests. */
@@ -11958,7 +12298,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.billing.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -12005,7 +12345,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.credits.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `rate-limited`: Too many requests. */
@@ -12083,7 +12423,7 @@ export interface operations {
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope'];
+      403: components['responses']['insufficient-scope.credits.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `rate-limited`: Too many requests. */

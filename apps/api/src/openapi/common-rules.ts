@@ -8,6 +8,7 @@ import {
 } from './document.js';
 import { addExamples } from './examples.js';
 import { problemSlugs } from './operation-problems.js';
+import { problemExample } from './problem-examples.js';
 import { PROBLEM } from './problem-schema.js';
 import { TAGS } from './tags.js';
 
@@ -51,11 +52,21 @@ export function addCommonRules(document: OpenApiDocument): OpenApiDocument {
   components.schemas['Problem'] = PROBLEM;
   components.headers = HEADERS;
   components.responses = {};
+  components.examples = {};
   for (const { method, path, operation } of operationsOf(document)) {
     operation.security = [{ apiKey: [] }, { bearer: [] }];
     operation.description = descriptionOf(operation);
     if (method === 'post') operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY];
-    for (const slug of problemSlugs(path, method, operation)) addProblem(operation.responses, slug);
+    const request = {
+      path,
+      hasBody: operation.requestBody !== undefined,
+      scope: operation['x-required-scope'] ?? null,
+    };
+    for (const slug of problemSlugs(path, method, operation)) {
+      const { name, ...example } = problemExample(slug, request, document.servers?.[0]?.url ?? '');
+      components.examples[name] = example;
+      addProblem(operation.responses, slug, name);
+    }
     delete operation['x-problems'];
     describeStreams(operation.requestBody?.content ?? {});
     for (const [status, response] of Object.entries(operation.responses))
@@ -79,16 +90,17 @@ function tagsOf(document: OpenApiDocument): { name: string; description: string 
   return [...new Set(names)].map((name) => ({ name, description: TAGS[name] ?? `${name}.` }));
 }
 
-/** Answers with a single problem are the same everywhere, so they are shared components. */
+/** Answers with a single problem are the same wherever its example is, so they are shared components. */
 function shareProblems(
   responses: OperationEntry['responses'],
   shared: NonNullable<OpenApiDocument['components']['responses']>,
 ): void {
   for (const [status, response] of Object.entries(responses)) {
-    const [slug, ...others] = Object.keys(response.content?.[PROBLEM_TYPE]?.examples ?? {});
-    if (slug === undefined || others.length > 0) continue;
-    shared[slug] = response;
-    responses[status] = { $ref: `#/components/responses/${slug}`, description: response.description };
+    const [example, ...others] = Object.values(response.content?.[PROBLEM_TYPE]?.examples ?? {});
+    if (example === undefined || others.length > 0) continue;
+    const name = example.$ref.replace('#/components/examples/', '');
+    shared[name] = response;
+    responses[status] = { $ref: `#/components/responses/${name}`, description: response.description };
   }
 }
 
@@ -106,7 +118,7 @@ function describeStreams(content: Record<string, { schema?: Schema }>): void {
     if (!type.endsWith('json')) content[type] = { schema: STREAM_SCHEMAS[type] ?? { type: 'string' } };
 }
 
-function addProblem(responses: Record<string, ResponseEntry>, slug: ProblemSlug): void {
+function addProblem(responses: Record<string, ResponseEntry>, slug: ProblemSlug, example: string): void {
   const { status, title } = PROBLEM_TYPES[slug];
   const line = `\`${slug}\`: ${title}.`;
   const known = responses[status];
@@ -118,7 +130,7 @@ function addProblem(responses: Record<string, ResponseEntry>, slug: ProblemSlug)
     };
   const media = responses[status]?.content?.[PROBLEM_TYPE];
   if (media !== undefined)
-    media.examples = { ...media.examples, [slug]: { $ref: `#/components/examples/${slug}` } };
+    media.examples = { ...media.examples, [slug]: { $ref: `#/components/examples/${example}` } };
 }
 
 function addHeaders(method: string, status: string, response: ResponseEntry): void {

@@ -8,7 +8,6 @@ import { DELIVERABILITY_EXAMPLES } from './examples/deliverability.js';
 import { MESSAGE_ID, REPORT_EXAMPLES } from './examples/reports.js';
 import { SEGMENT_EXAMPLES, SEGMENT_ID, STATIC_SEGMENT_ID } from './examples/segments.js';
 import type { WrittenExamples } from './examples/written-example.js';
-import { problemExamples } from './problem-examples.js';
 import { sdkSample } from './sdk-sample.js';
 
 /**
@@ -43,11 +42,8 @@ const IN_PATHS: Readonly<Record<string, string>> = {
   'relays/{relayKey}': 'APIT-1',
 };
 
-/** Adds the written examples to bodies, answers and paths, those of problems, and a code sample to every operation. */
+/** Adds the written examples to bodies, answers and paths, and a code sample to every operation. */
 export function addExamples(document: OpenApiDocument): void {
-  const used = usedProblems(document);
-  const problems = Object.entries(problemExamples(document.servers?.[0]?.url ?? ''));
-  document.components.examples = Object.fromEntries(problems.filter(([slug]) => used.has(slug)));
   for (const { path, operation } of operationsOf(document)) {
     const { body, answer } = WRITTEN[operation.operationId] ?? {};
     show(operation.requestBody?.content, body);
@@ -66,11 +62,4 @@ export function addExamples(document: OpenApiDocument): void {
 function show(content: Record<string, MediaType> | undefined, example: unknown): void {
   const media = content?.['application/json'];
   if (media !== undefined && example !== undefined) media.example = example;
-}
-
-function usedProblems(document: OpenApiDocument): ReadonlySet<string> {
-  const own = operationsOf(document).flatMap(({ operation }) => Object.values(operation.responses));
-  const all = [...own, ...Object.values(document.components.responses ?? {})];
-  const media = all.flatMap(({ content }) => Object.values(content ?? {}));
-  return new Set(media.flatMap(({ examples }) => Object.keys(examples ?? {})));
 }

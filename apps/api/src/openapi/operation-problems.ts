@@ -12,6 +12,17 @@ const ALWAYS: readonly ProblemSlug[] = [
 const WITH_BODY: readonly ProblemSlug[] = ['malformed-json', 'payload-too-large', 'unsupported-media-type'];
 const WITH_IDEMPOTENCY: readonly ProblemSlug[] = ['idempotency-in-flight', 'idempotency-key-reused'];
 
+/** Requests, as `post /api/v1/topics`, that problems of the domain can answer; those without a line here can answer any. */
+const REQUESTS_OF: Readonly<Partial<Record<ProblemSlug, RegExp>>> = {
+  'already-exists': /^post .*\/(?:subscribers|consents|executions)$|\/sending-domain$/,
+  'domain-validation': /^(?!.*\/(?:topics|suppressions)\b)/,
+  'in-use': /^(?:patch|delete) .*\/(?:topics|segments|custom-fields|sending-domain)\b/,
+  'invalid-state': /\/(?:campaigns|automations|custom-fields|sending-domain)\b|\/resend$/,
+  'pre-send-rejected': /\/campaigns\//,
+  'schedule-missing': /\/campaigns\//,
+  suppressed: /^post .*\/(?:subscribers|consents|resend)$/,
+};
+
 /** The problem types that an operation can answer with: those that its shape implies and those that it declares. */
 export function problemSlugs(path: string, method: string, operation: OperationEntry): ProblemSlug[] {
   const { parameters = [], requestBody, responses } = operation;
@@ -25,7 +36,10 @@ export function problemSlugs(path: string, method: string, operation: OperationE
   if (method === 'post') add(WITH_IDEMPOTENCY);
   if (path.includes('{')) add(['not-found']);
   for (const status of operation['x-problems'] ?? []) add(slugsOf(status, parameters.some(isConfirmation)));
-  return [...slugs].sort((one, other) => PROBLEM_TYPES[one].status - PROBLEM_TYPES[other].status);
+  const isOfThis = (slug: ProblemSlug): boolean => REQUESTS_OF[slug]?.test(`${method} ${path}`) ?? true;
+  return [...slugs]
+    .filter(isOfThis)
+    .sort((one, other) => PROBLEM_TYPES[one].status - PROBLEM_TYPES[other].status);
 }
 
 /** All domain problems of a status, without those of idempotency keys, which only POST can have. */
