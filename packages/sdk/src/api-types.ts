@@ -8611,7 +8611,7 @@ export interface operations {
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
+      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8763,7 +8763,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
+      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8927,7 +8927,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
+      /** @description `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9151,7 +9151,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9265,7 +9265,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9379,7 +9379,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9493,7 +9493,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9607,7 +9607,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9694,7 +9694,7 @@ export interface operations {
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -10154,7 +10154,7 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -11602,7 +11602,7 @@ export interface operations {
       403: components['responses']['insufficient-scope.sending_domains.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
