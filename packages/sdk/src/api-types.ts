@@ -3606,8 +3606,8 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
-    'idempotency-key-reused': {
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -3660,6 +3660,19 @@ export interface components {
     };
     /** @description `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.consents.manage': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+    'idempotency-key-reused': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -4534,8 +4547,19 @@ export interface operations {
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
-      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
-      422: components['responses']['idempotency-key-reused'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -4771,6 +4795,8 @@ export interface operations {
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -7407,8 +7433,19 @@ export interface operations {
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
       415: components['responses']['unsupported-media-type'];
-      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
-      422: components['responses']['idempotency-key-reused'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */

@@ -15,7 +15,6 @@ const WITH_IDEMPOTENCY: readonly ProblemSlug[] = ['idempotency-in-flight', 'idem
 /** Requests, as `post /api/v1/topics`, that problems of the domain can answer; those without a line here can answer any. */
 const REQUESTS_OF: Readonly<Partial<Record<ProblemSlug, RegExp>>> = {
   'already-exists': /^post .*\/(?:subscribers|consents|executions)$|^(?:post|patch) .*\/sending-domain$/,
-  'domain-validation': /^(?!.*\/(?:topics|suppressions)\b)/,
   'in-use': /^(?:patch|delete) .*\/(?:topics|segments|custom-fields|sending-domain)\b/,
   'invalid-state': /\/(?:campaigns|automations|custom-fields|sending-domain)\b|\/resend$/,
   'pre-send-rejected': /\/campaigns\/.*\/(?:preview|test|schedule|send|resume|retry-failed)$/,

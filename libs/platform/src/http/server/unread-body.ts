@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 
 /** A body of a length that is told and not above this is thrown away, and its connection goes on: no new one costs less. */
 const KEPT_BYTES = 1024 * 1024;
@@ -14,6 +15,8 @@ const MAX_MS = 10_000;
 export function leaveUnread(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || !hasBody(request)) return;
   const { socket } = request;
+  // A request that was injected has no connection.
+  if (!(socket instanceof Socket)) return;
   const end = (): void => void socket.destroy();
   response.once('finish', () => {
     if (request.complete) return;
