@@ -1,4 +1,4 @@
-import { hostName, parseLocale } from '#kernel';
+import { hostName, parseFileLocale } from '#kernel';
 import type { RuleCatalogue } from './rule-catalogue.js';
 import { type JsonObject, member, type RuleFaults } from './rule-faults.js';
 import { type NamedField, readField } from './rule-fields.js';
@@ -110,7 +110,7 @@ function comparedText(field: RuleField, text: string, is: TextTest): string {
     case 'lastName':
       return folded(is === 'equal' ? normalizedName(text) : text.normalize('NFC'));
     case 'locale':
-      return folded((is === 'equal' ? parseLocale(text) : null) ?? text);
+      return folded((is === 'equal' ? parseFileLocale(text) : null) ?? text);
     default:
       return folded(text);
   }
