@@ -1,77 +1,57 @@
-import { createServer } from 'node:net';
-import { once } from 'node:events';
-import { describe, expect, it } from '@jest/globals';
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { createTestDatabase } from '#testing/database';
-import { databaseFailure } from './database-failure.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { databaseFailure, isServerOutage } from './database-failure.js';
 
-async function failureAt(url: string): Promise<string | undefined> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => undefined);
-  try {
+describe('An error of PostgreSQL with the code of too few rights', () => {
+  let test: TestDatabase;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+  });
+  afterAll(() => test?.drop());
+
+  async function refusal(url: string, statement: string): Promise<unknown> {
+    const client = new pg.Client({ connectionString: url });
     await client.connect();
-    await client.end();
-    return undefined;
-  } catch (error) {
-    return databaseFailure(error)?.message;
-  }
-}
-
-describe('What is said of a database that cannot be worked with', () => {
-  it('names the variable for a server that does not answer', async () => {
-    expect(await failureAt('postgres://u:p@127.0.0.1:1/x')).toContain(
-      'does not answer at the host and port of DATABASE_URL',
-    );
-    expect(await failureAt('postgres://u:p@localhost:1/x')).toContain('does not answer');
-  });
-
-  it('names the variable for a wrong password and for a database that is not there', async () => {
-    const test = await createTestDatabase();
     try {
-      const wrong = new URL(test.url);
-      wrong.password = 'wrong';
-      expect(await failureAt(wrong.href)).toContain('refuses the user and password of DATABASE_URL');
-      expect(await failureAt(test.url.replace(/[^/]+$/, 'no_such_database'))).toContain(
-        'The database of DATABASE_URL does not exist',
-      );
-      expect(await failureAt(test.url)).toBeUndefined();
-    } finally {
-      await test.drop();
-    }
-  });
-
-  it('says that what answers may be no PostgreSQL', async () => {
-    const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = server.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
-    expect(await failureAt(`postgres://u:p@127.0.0.1:${port}/x`)).toContain('is no PostgreSQL');
-    server.close();
-  });
-
-  it('says in one line what a user of too few rights may not do', async () => {
-    const test = await createTestDatabase();
-    const client = new pg.Client({ connectionString: test.url });
-    try {
-      await client.connect();
-      await client.query('set role mailwright_app');
-      const error: unknown = await client
-        .query('grant mailwright_system to mailwright_app')
-        .catch((reason: unknown) => reason);
-      expect(databaseFailure(error)).toEqual({
-        code: 'forbidden',
-        message: expect.stringMatching(
-          /^The user of DATABASE_URL has too few rights \(docs\/database\.md#logins\): permission denied .*[^.]\.$/,
-        ),
-      });
+      return await client.query(statement).catch((error: unknown) => error);
     } finally {
       await client.end();
-      await test.drop();
     }
+  }
+
+  it('is an outage when PostgreSQL cannot open its own file', async () => {
+    const [found] = await test.query<{ file: string; directory: string }>(
+      `select pg_relation_filepath('access.tenants') as file, current_setting('data_directory') as directory`,
+    );
+    const path = join(found!.directory, found!.file);
+    await chmod(path, 0o000);
+    const error = await refusal(test.adminUrl, 'select * from access.tenants');
+    await chmod(path, 0o600);
+    expect(error).toMatchObject({ code: '42501', message: expect.stringMatching(/^could not open file/) });
+    expect(isServerOutage(error)).toBe(true);
+    expect(databaseFailure(error)).toEqual({
+      code: 'unavailable',
+      message: 'PostgreSQL cannot read or write its disk: its log says more.',
+    });
   });
 
-  it('leaves other errors to others', () => {
-    expect(databaseFailure(new Error('something else'))).toBeNull();
-    expect(databaseFailure('text')).toBeNull();
+  it.each([
+    'could not extend file "base/16384/2619": Read-only file system',
+    'could not create file "pg_wal/xlogtemp.71": Read-only file system',
+    'could not create temporary file "base/pgsql_tmp/pgsql_tmp71.0": Read-only file system',
+    'could not write block 3 of relation base/16384/2619: Read-only file system',
+  ])('is an outage when its disk is mounted to be read only: %s', (message) => {
+    expect(isServerOutage(Object.assign(new Error(message), { code: '42501' }))).toBe(true);
+  });
+
+  it('is no outage when the login may not do it', async () => {
+    const error = await refusal(test.url, 'create table access.files (file int)');
+    expect(error).toMatchObject({ code: '42501' });
+    expect(isServerOutage(error)).toBe(false);
+    expect(databaseFailure(error)).toMatchObject({ code: 'forbidden' });
   });
 });

@@ -21,6 +21,8 @@ const READ_ONLY = unavailable(
   'PostgreSQL can only be read: DATABASE_URL leads to a standby, or to a server that was demoted.',
 );
 
+const DISK_FAILS = unavailable('PostgreSQL cannot read or write its disk: its log says more.');
+
 /** By SQLSTATE and by the code of the system. */
 const BY_CODE: Readonly<Record<string, DatabaseFailure>> = {
   ECONNREFUSED: SILENT,
@@ -42,7 +44,7 @@ const BY_CODE: Readonly<Record<string, DatabaseFailure>> = {
   '25006': READ_ONLY,
   '53100': unavailable('PostgreSQL has no room left on its disk.'),
   '53400': unavailable('PostgreSQL cannot write temporary files: is its temp_file_limit next to nothing?'),
-  '58030': unavailable('PostgreSQL cannot read or write its disk: its log says more.'),
+  '58030': DISK_FAILS,
   '53300': unavailable(
     'PostgreSQL has no connection left: raise its max_connections, or lower DATABASE_POOL_SIZE.',
   ),
@@ -53,6 +55,13 @@ const BY_CODE: Readonly<Record<string, DatabaseFailure>> = {
 
 /** Connection lost, resources, shutdown, a server that can only be read, and one whose disk fails (PostgreSQL, appendix A). */
 const OUTAGES = /^(08...|25006|53[0-2]00|57P0[1-4]|58000|58030)$/;
+
+/**
+ * PostgreSQL cannot get at files of its own, such as on a disk that was mounted again to be read only: with the SQLSTATE of a user
+ * who has too few rights (`errcode_for_file_access`), so that the words alone tell, where lc_messages are English.
+ */
+const OWN_FILES = /\bcould not [\w ]+ (?:file|directory) "|: Read-only file system\b/;
+const isDiskFault = (code: unknown, words: string): boolean => code === '42501' && OWN_FILES.test(words);
 
 /** The words of the driver on a connection that is lost. */
 const LOST = /^(Connection terminated|Client has encountered a connection error)/;
@@ -67,7 +76,8 @@ const WAITED = unavailable(
 export function isServerOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, syscall } = error as { readonly code?: unknown; readonly syscall?: unknown };
-  return typeof syscall === 'string' || OUTAGES.test(String(code)) || LOST.test(error.message);
+  if (typeof syscall === 'string' || isDiskFault(code, error.message)) return true;
+  return OUTAGES.test(String(code)) || LOST.test(error.message);
 }
 
 /** What an operator can do about a database that fails at the start; null when `error` is of another kind. */
@@ -75,6 +85,7 @@ export function databaseFailure(error: unknown): DatabaseFailure | null {
   if (typeof error !== 'object' || error === null) return null;
   const code = 'code' in error ? String(error.code) : '';
   const text = 'message' in error ? String(error.message) : '';
+  if (isDiskFault(code, text)) return DISK_FAILS;
   if (code === '42501') {
     const [refused] = text.split('\n');
     return {
