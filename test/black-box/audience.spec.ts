@@ -274,6 +274,16 @@ describe('the audience', () => {
       expect((await client.patch(at(email), {})).body).toEqual(before.body);
       const named = await client.patch(at(email), { firstName: 'Ada', lastName: 'Lovelace', phone: '1' });
       expect(named.body).toMatchObject({ firstName: 'Ada', lastName: 'Lovelace', phone: '1' });
+      const written = { firstName: ' “Zoe\u0308” ', lastName: '"D’Arc"' };
+      const kept = { firstName: 'Zo\u00eb', lastName: 'D’Arc' };
+      expect((await client.patch(at(email), written)).body).toMatchObject(kept);
+      const found = (q: string) => client.get(`/subscribers?q=${encodeURIComponent(q)}`);
+      expect((await create('zoe@example.com', [topics.single], written)).body).toMatchObject(kept);
+      for (const q of ['zo\u00eb', 'Zoe\u0308', ' ZOE\u0308 ']) {
+        const emails = (await found(q)).at<{ email: string }[]>('data').map((each) => each.email);
+        expect(emails).toEqual(expect.arrayContaining([email, 'zoe@example.com']));
+      }
+      await client.patch(at(email), { lastName: 'Lovelace' });
       const cleared = await client.patch(at(email.toUpperCase()), { firstName: null, phone: null });
       expect(cleared.body).toMatchObject({ firstName: null, lastName: 'Lovelace', phone: null });
       expect(cleared.at('updatedAt') > before.at('updatedAt')).toBe(true);

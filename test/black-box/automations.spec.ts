@@ -77,6 +77,7 @@ describe('automations over HTTP', () => {
         currentlyActive: 0,
         nodes: null,
         edges: null,
+        warnings: [],
         createdAt: expect.any(String),
         updatedAt: expect.any(String),
       });

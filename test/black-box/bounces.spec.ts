@@ -57,7 +57,11 @@ describe('mail that comes back', () => {
         paths.addressOf({ environmentId, deliveryId: id }, 'bounces.acme.example'),
       ]),
     );
-    return { campaignKey, pathOf: (email: string) => returnPaths.get(email) ?? '' };
+    return {
+      campaignKey,
+      topicKey: topic.at('topicKey'),
+      pathOf: (email: string) => returnPaths.get(email) ?? '',
+    };
   }
 
   async function submit(to: string, message: string): Promise<string> {
@@ -169,6 +173,30 @@ describe('mail that comes back', () => {
         message_id: expect.stringContaining(`<${claims?.deliveryId}@`),
       },
     ]);
+  });
+
+  it('to the unsubscribe address of an older mail takes off who was deleted and has signed up again', async () => {
+    const { topicKey, pathOf } = await send(['kim@example.com']);
+    const claims = paths.read(pathOf('kim@example.com'));
+    const address = new UnsubscribeAddresses(SECRETS.TOKEN_SECRET).addressOf(claims!, 'bounces.acme.example');
+    expect((await client.delete('/subscribers/kim%40example.com')).status).toBe(204);
+    await eventually('her mails are anonymous', async () => {
+      const mails = await system.database.query(
+        `select 1 from messaging.deliveries where id = $1 and environment_id = $2 and subscriber_id is null`,
+        [claims?.deliveryId, project.live.environmentId],
+      );
+      return mails.length === 1;
+    });
+    const again = { email: 'kim@example.com', topicKeys: [topicKey], consent: { source: 'form' } };
+    expect((await client.post('/subscribers', again)).status).toBe(201);
+    expect(await statusOf('kim@example.com')).toBe('ACTIVE');
+    const smtp = await SmtpClient.open(system.bouncePort);
+    expect(await smtp.send('kim@example.com', [address], 'Subject: unsubscribe\r\n\r\n')).toMatch(/^250 /);
+    smtp.close();
+    await eventually(
+      'Kim is unsubscribed',
+      async () => (await statusOf('kim@example.com')) === 'UNSUBSCRIBED',
+    );
   });
 
   it('changes nothing without a return path of ours, and nothing when it is no report', async () => {

@@ -427,6 +427,7 @@ describe('custom fields over HTTP', () => {
     const rules = { version: 1, where: { field: 'custom.plan', op: 'eq', value: 'pro' } };
     const segment = await client.post('/segments', { name: 'Pro', rules: JSON.stringify(rules) });
     const contentJson = JSON.stringify({ blocks: [{ type: 'text', html: '<p>{{ custom.plan }}</p>' }] });
+    await client.patch('/custom-fields/plan/config', { defaultValue: 'free' });
     const campaign = await client.post('/campaigns', {
       name: 'Autumn',
       subject: 'x',
@@ -458,6 +459,10 @@ describe('custom fields over HTTP', () => {
     expect(inUse.at('usedBy')).toEqual(expect.arrayContaining(users));
     const withoutPro = await client.patch('/custom-fields/plan/config', { options: OPTIONS.slice(0, 1) });
     expect(withoutPro).toMatchObject(refusal(409, 'in-use', { usedByCount: 2 }));
+    const withoutDefault = await client.patch('/custom-fields/plan/config', { defaultValue: null });
+    expect(withoutDefault).toMatchObject(
+      refusal(409, 'in-use', { usedByCount: 1, usedBy: users.slice(1, 2) }),
+    );
     const withoutFree = await client.patch('/custom-fields/plan/config', { options: OPTIONS.slice(1) });
     expect(withoutFree).toMatchObject(refusal(422, 'domain-validation'));
     expect((await client.get('/custom-fields/plan')).at('status')).toBe('ACTIVE');

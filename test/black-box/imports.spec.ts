@@ -92,6 +92,76 @@ describe('importing subscribers', () => {
     expect((await client.get('/subscribers/ada%40example.com')).at('firstName')).toBe('Ada');
   });
 
+  it('says what of the consent it did not keep, and imports everybody all the same', async () => {
+    const bad = { sourceUrl: 'our form', ipAddress: 'localhost', userAgent: 'a'.repeat(501) };
+    const errors = {
+      'consent.sourceUrl': 'was dropped: must be an http or https URL',
+      'consent.ipAddress': 'was dropped: must be an IPv4 or IPv6 address',
+      'consent.userAgent': 'was cut: must have at most 500 characters',
+    };
+    const query = new URLSearchParams(
+      Object.entries(bad).map(([name, value]) => [`consent.${name}`, value] as [string, string]),
+    );
+    const byCsv = await importCsv('email\nproof-1@example.com\nnobody\n', `&${query.toString()}`);
+    const byList = await client.post('/subscriber-imports', {
+      rows: [{ email: 'proof-2@example.com' }],
+      topicKeys: [topicKey],
+      consent: { source: 'fair', ...bad },
+    });
+    expect((await ended(byCsv.at('id'))).at('counts')).toMatchObject({ total: 2, created: 1, failed: 1 });
+    expect((await ended(byList.at('id'))).at('counts')).toMatchObject({ total: 1, created: 1, failed: 0 });
+    const whole = { row: 0, line: null, email: null, errors };
+    const [ofCsv, ofList] = await Promise.all(
+      [byCsv, byList].map((each) => client.get(`/subscriber-imports/${each.at('id')}/errors`)),
+    );
+    expect(ofCsv?.at('data')).toEqual([whole, expect.objectContaining({ row: 2, line: 3 })]);
+    expect(ofList?.at('data')).toEqual([whole]);
+    const good = await importCsv(
+      'email\nproof-3@example.com\n',
+      '&consent.sourceUrl=https://acme.example/f&consent.ipAddress=203.0.113.7:4711',
+    );
+    await ended(good.at('id'));
+    expect((await client.get(`/subscriber-imports/${good.at('id')}/errors`)).at('data')).toEqual([]);
+  });
+
+  it('leaves off a topic those who unsubscribed from it, unless resubscribe says that they asked for it', async () => {
+    const email = 'left@example.com';
+    const status = async () =>
+      (await client.get(`/subscribers/${email}/consents`)).at('consents', 0, 'status');
+    const leave = async () => {
+      expect((await client.delete(`/subscribers/${email}/consents/${topicKey}`)).status).toBe(204);
+    };
+    const list = (options: object) =>
+      client.post('/subscriber-imports', {
+        rows: [{ email }],
+        topicKeys: [topicKey],
+        consent: { source: 'fair' },
+        ...options,
+      });
+    await ended((await importCsv(`email\n${email}`)).at('id'));
+    const ways = [
+      [() => importCsv(`email\n${email}`), () => importCsv(`email\n${email}`, '&resubscribe=true')],
+      [() => list({ resubscribe: false }), () => list({ resubscribe: true })],
+    ] as const;
+    for (const [without, withIt] of ways) {
+      await leave();
+      const { id } = (await without()).body as { id: string };
+      await ended(id);
+      expect(await status()).toBe('UNSUBSCRIBED');
+      const noted = await client.get(`/subscriber-imports/${id}/errors`);
+      expect(noted.at('data')).toMatchObject([
+        { row: 1, email, errors: { 'topicKeys[0]': expect.stringMatching(/unsubscribed/i) } },
+      ]);
+      const again = await withIt();
+      expect(again.status).toBe(202);
+      await ended(again.at('id'));
+      expect(await status()).toBe('SUBSCRIBED');
+      expect((await client.get(`/subscriber-imports/${again.at('id')}/errors`)).at('data')).toEqual([]);
+    }
+    const wrong = await importCsv(`email\n${email}`, '&resubscribe=maybe');
+    expect([wrong.status, wrong.at('errors', 'resubscribe')]).toEqual([400, expect.any(String)]);
+  });
+
   it('takes a list of 10 000 rows, and no longer one', async () => {
     const rows = Array.from({ length: 10_000 }, (_, index) => ({
       email: `list-${index}@example.com`,

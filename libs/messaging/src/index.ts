@@ -60,7 +60,7 @@ export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries
 export { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
 export { DeliveryActivityQuery } from './engagement/events/delivery-activity.query.js';
 export { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
-export { RemoveErasedMails } from './engagement/mail-pages/erased-mails.query.js';
+export { RemoveErasedMails } from './deliveries/erased-mails.query.js';
 export { type ErasedPerson, MailErasureService } from './erasure/mail-erasure.service.js';
 export {
   type MailPerson,
@@ -72,7 +72,7 @@ export {
   type DescribedMail,
   MailPagesService,
   type Unsubscriber,
-} from './engagement/mail-pages/mail-pages.service.js';
+} from './engagement/feedback/mail-pages.service.js';
 export { type MailView, MailViewService } from './sending/previews/mail-view.service.js';
 export { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';

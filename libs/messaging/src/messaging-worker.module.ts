@@ -40,7 +40,7 @@ import { HorizonRaising } from './retention/horizon-raising.service.js';
 import { LetOldRowsGo, RetentionKeeper } from './retention/retention.service.js';
 import { ProjectRetention } from './retention/project-retention.service.js';
 import { Settlement } from './retention/settlement.service.js';
-import { RemoveErasedMails } from './engagement/mail-pages/erased-mails.query.js';
+import { RemoveErasedMails } from './deliveries/erased-mails.query.js';
 import { MailErasureService } from './erasure/mail-erasure.service.js';
 import { ReportedDistrust } from './sending/pacing/reported-distrust.service.js';
 import { ReturnedDeliveries } from './sending/engine/returned-deliveries.service.js';

@@ -41,8 +41,8 @@ import { CampaignLanguagesQuery } from './reports/breakdowns/campaign-languages.
 import { CampaignOverviewQuery } from './reports/overview/campaign-overview.query.js';
 import { CampaignReportsService } from './reports/writing/campaign-reports.service.js';
 import { ReportLinks } from './reports/writing/report-links.service.js';
-import { LinkedMails } from './engagement/mail-pages/linked-mails.service.js';
-import { MailPagesService } from './engagement/mail-pages/mail-pages.service.js';
+import { LinkedMails } from './deliveries/linked-mails.service.js';
+import { MailPagesService } from './engagement/feedback/mail-pages.service.js';
 import { MailViewService } from './sending/previews/mail-view.service.js';
 import { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
 import { ReportExportsService } from './reports/exports/report-exports.service.js';

@@ -437,7 +437,7 @@ export interface paths {
     head?: never;
     /**
      * Change the options and the default of a custom field
-     * @description Replaces all options. An option that a subscriber has selected, or that rules name, cannot be removed.
+     * @description Replaces all options. An option that a subscriber has selected, or that rules name, cannot be removed, nor can a default be cleared that merge tags of a campaign under way or of an active automation show.
      *
      *     The key needs the scope `custom_fields:write`.
      */
@@ -717,7 +717,7 @@ export interface paths {
     head?: never;
     /**
      * Replace the steps of an automation
-     * @description Refused while the automation is ACTIVE. 422 when nodes and edges are not a valid graph; missing or wrong settings of steps are checked on activation. Runs in progress keep the steps that they started with.
+     * @description Refused while the automation is ACTIVE. 422 when nodes and edges are not a valid graph; missing or wrong settings of steps are checked on activation. `warnings` name what no mail can carry of its mails. Runs in progress keep the steps that they started with.
      *
      *     The key needs the scope `automations:write`.
      */
@@ -735,7 +735,7 @@ export interface paths {
     put?: never;
     /**
      * Activate an automation that is DRAFT or PAUSED
-     * @description People can enter from now on, and runs in progress continue. An incomplete automation is refused with `checks`, which list every error by its path.
+     * @description People can enter from now on, and runs in progress continue. An incomplete automation is refused with `checks`, which list every error by its path. `warnings` name what no mail can carry of its mails.
      *
      *     The key needs the scope `automations:write`.
      */
@@ -2206,7 +2206,7 @@ export interface components {
     ImportError: {
       /**
        * Format: int64
-       * @description Counted from 1, without the header and empty lines.
+       * @description Counted from 1, without the header and empty lines; 0 where it is about the whole import, such as `consent`.
        */
       row: number;
       /** @description The line of the file in which the row begins, counted from 1; null for a row of a list. */
@@ -2535,6 +2535,14 @@ export interface components {
       currentlyActive: number | null;
       nodes: string | null;
       edges: string | null;
+      /**
+       * @description Pieces of mails that no mail can carry and that are left out, by path, when steps are replaced and on activation; empty in other answers.
+       * @example []
+       */
+      warnings: {
+        path: string;
+        message: string;
+      }[];
       /**
        * Format: date-time
        * @example 2026-11-21T06:00:00.000Z
@@ -7608,6 +7616,7 @@ export interface operations {
            *           "currentlyActive": 3,
            *           "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}},{\"id\":\"wait\",\"type\":\"delay\",\"config\":{\"duration\":\"P1D\"}},{\"id\":\"mail\",\"type\":\"email\",\"config\":{\"subject\":\"Welcome\",\"contentJson\":\"{\\\"blocks\\\":[{\\\"type\\\":\\\"text\\\",\\\"html\\\":\\\"<p>Good to have you here.</p>\\\"}]}\"}}]",
            *           "edges": "[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"wait\"},{\"id\":\"e2\",\"source\":\"wait\",\"target\":\"mail\"}]",
+           *           "warnings": [],
            *           "createdAt": "2026-02-18T13:00:00.000Z",
            *           "updatedAt": "2026-02-18T13:30:00.000Z"
            *         }
@@ -7693,6 +7702,7 @@ export interface operations {
            *       "currentlyActive": 0,
            *       "nodes": null,
            *       "edges": null,
+           *       "warnings": [],
            *       "createdAt": "2026-02-18T13:00:00.000Z",
            *       "updatedAt": "2026-02-18T13:00:00.000Z"
            *     }
@@ -7784,6 +7794,7 @@ export interface operations {
            *       "currentlyActive": 3,
            *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}},{\"id\":\"wait\",\"type\":\"delay\",\"config\":{\"duration\":\"P1D\"}},{\"id\":\"mail\",\"type\":\"email\",\"config\":{\"subject\":\"Welcome\",\"contentJson\":\"{\\\"blocks\\\":[{\\\"type\\\":\\\"text\\\",\\\"html\\\":\\\"<p>Good to have you here.</p>\\\"}]}\"}}]",
            *       "edges": "[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"wait\"},{\"id\":\"e2\",\"source\":\"wait\",\"target\":\"mail\"}]",
+           *       "warnings": [],
            *       "createdAt": "2026-02-18T13:00:00.000Z",
            *       "updatedAt": "2026-02-18T13:30:00.000Z"
            *     }
@@ -7923,6 +7934,7 @@ export interface operations {
            *       "currentlyActive": 0,
            *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}},{\"id\":\"wait\",\"type\":\"delay\",\"config\":{\"duration\":\"P1D\"}},{\"id\":\"mail\",\"type\":\"email\",\"config\":{\"subject\":\"Welcome\",\"contentJson\":\"{\\\"blocks\\\":[{\\\"type\\\":\\\"text\\\",\\\"html\\\":\\\"<p>Good to have you here.</p>\\\"}]}\"}}]",
            *       "edges": "[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"wait\"},{\"id\":\"e2\",\"source\":\"wait\",\"target\":\"mail\"}]",
+           *       "warnings": [],
            *       "createdAt": "2026-02-18T13:00:00.000Z",
            *       "updatedAt": "2026-02-18T13:25:00.000Z"
            *     }
@@ -8026,6 +8038,7 @@ export interface operations {
            *       "currentlyActive": 0,
            *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}},{\"id\":\"wait\",\"type\":\"delay\",\"config\":{\"duration\":\"P1D\"}},{\"id\":\"mail\",\"type\":\"email\",\"config\":{\"subject\":\"Welcome\",\"contentJson\":\"{\\\"blocks\\\":[{\\\"type\\\":\\\"text\\\",\\\"html\\\":\\\"<p>Good to have you here.</p>\\\"}]}\"}}]",
            *       "edges": "[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"wait\"},{\"id\":\"e2\",\"source\":\"wait\",\"target\":\"mail\"}]",
+           *       "warnings": [],
            *       "createdAt": "2026-02-18T13:00:00.000Z",
            *       "updatedAt": "2026-02-18T13:20:00.000Z"
            *     }
@@ -8123,6 +8136,7 @@ export interface operations {
            *       "currentlyActive": 0,
            *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}},{\"id\":\"wait\",\"type\":\"delay\",\"config\":{\"duration\":\"P1D\"}},{\"id\":\"mail\",\"type\":\"email\",\"config\":{\"subject\":\"Welcome\",\"contentJson\":\"{\\\"blocks\\\":[{\\\"type\\\":\\\"text\\\",\\\"html\\\":\\\"<p>Good to have you here.</p>\\\"}]}\"}}]",
            *       "edges": "[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"wait\"},{\"id\":\"e2\",\"source\":\"wait\",\"target\":\"mail\"}]",
+           *       "warnings": [],
            *       "createdAt": "2026-02-18T13:00:00.000Z",
            *       "updatedAt": "2026-02-18T13:30:00.000Z"
            *     }
@@ -8220,6 +8234,7 @@ export interface operations {
            *       "currentlyActive": 3,
            *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}},{\"id\":\"wait\",\"type\":\"delay\",\"config\":{\"duration\":\"P1D\"}},{\"id\":\"mail\",\"type\":\"email\",\"config\":{\"subject\":\"Welcome\",\"contentJson\":\"{\\\"blocks\\\":[{\\\"type\\\":\\\"text\\\",\\\"html\\\":\\\"<p>Good to have you here.</p>\\\"}]}\"}}]",
            *       "edges": "[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"wait\"},{\"id\":\"e2\",\"source\":\"wait\",\"target\":\"mail\"}]",
+           *       "warnings": [],
            *       "createdAt": "2026-02-18T13:00:00.000Z",
            *       "updatedAt": "2026-03-05T09:00:00.000Z"
            *     }

@@ -90,7 +90,7 @@ export class CustomFieldsController {
     operationId: 'updateCustomFieldConfig',
     summary: 'Change the options and the default of a custom field',
     description:
-      'Replaces all options. An option that a subscriber has selected, or that rules name, cannot be removed.',
+      'Replaces all options. An option that a subscriber has selected, or that rules name, cannot be removed, nor can a default be cleared that merge tags of a campaign under way or of an active automation show.',
     scope: 'custom_fields:write',
     body: customFieldConfigBody,
     response: { status: 200, schema: customFieldView },

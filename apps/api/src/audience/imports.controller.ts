@@ -28,6 +28,7 @@ import {
   toImportErrorView,
   toImportView,
 } from './imports.dto.js';
+import type { importedProof } from './proof-fields.js';
 
 /** 10 000 rows of 1 600 characters each; larger imports use CSV. */
 const MAX_JSON_BYTES = 16 * 1024 * 1024;
@@ -104,7 +105,7 @@ interface SentImport {
 
 function jsonImport(
   query: z.output<typeof importQuery>,
-  { rows, ...options }: z.output<typeof importBody>,
+  { rows, consent, ...options }: z.output<typeof importBody>,
 ): SentImport {
   const stray = Object.entries(query).filter(([, value]) => value !== undefined);
   if (stray.length > 0) {
@@ -113,7 +114,7 @@ function jsonImport(
     );
     throw invalidRequest(errors);
   }
-  return { options, content: { rows } };
+  return { options: { ...options, ...proofOf(consent) }, content: { rows } };
 }
 
 function csvImport(
@@ -127,11 +128,13 @@ function csvImport(
       'The charset of the Content-Type is not known: utf-8, utf-16le, windows-1252 and others of https://encoding.spec.whatwg.org are.';
     throw new ProblemError('unsupported-media-type', { detail });
   }
-  const options = parseInput(csvImportOptions, optionsOf(query));
+  const { consent, ...options } = parseInput(csvImportOptions, optionsOf(query));
   // Keep the connection when a file is refused half-way, so that the client gets the answer.
   const csv = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
-  return { options, content: { csv, charset } };
+  return { options: { ...options, ...proofOf(consent) }, content: { csv, charset } };
 }
+
+const proofOf = ({ kept, losses }: z.output<typeof importedProof>) => ({ consent: kept, notes: losses });
 
 /** Aborts when the answer is sent or the client disconnects. */
 function endOf(reply: FastifyReply): AbortSignal {

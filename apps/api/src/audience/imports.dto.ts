@@ -3,13 +3,13 @@ import { IMPORT_CONFLICTS, IMPORT_STATUSES, type ImportError, type ImportView } 
 import { boundedErrors } from '#kernel';
 import { int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
 import { defaulted, leftOut } from '../left-out.js';
-import { proofFields } from './proof-fields.js';
+import { importedProof } from './proof-fields.js';
 
 const MAX_ROWS = 10_000;
 
 const options = {
   topicKeys: z.array(z.string()).min(1).max(100),
-  consent: strictBody(proofFields),
+  consent: importedProof,
   onConflict: defaulted(
     z.enum(IMPORT_CONFLICTS),
     'UPSERT',
@@ -130,7 +130,10 @@ export const importView = z
 
 const importErrorView = z
   .object({
-    row: int64.meta({ description: 'Counted from 1, without the header and empty lines.' }),
+    row: int64.meta({
+      description:
+        'Counted from 1, without the header and empty lines; 0 where it is about the whole import, such as `consent`.',
+    }),
     line: int64.nullable().meta({
       description: 'The line of the file in which the row begins, counted from 1; null for a row of a list.',
     }),

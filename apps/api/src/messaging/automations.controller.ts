@@ -116,7 +116,7 @@ export class AutomationsController {
     summary: 'Replace the steps of an automation',
     description:
       'Refused while the automation is ACTIVE. 422 when nodes and edges are not a valid graph; missing or wrong ' +
-      'settings of steps are checked on activation. Runs in progress keep the steps that they started with.',
+      'settings of steps are checked on activation. `warnings` name what no mail can carry of its mails. Runs in progress keep the steps that they started with.',
     scope: 'automations:write',
     body: automationContentBody,
     maxBodyBytes: MAX_GRAPH_BYTES,
@@ -137,7 +137,7 @@ export class AutomationsController {
     summary: 'Activate an automation that is DRAFT or PAUSED',
     description:
       'People can enter from now on, and runs in progress continue. An incomplete automation is refused with ' +
-      '`checks`, which list every error by its path.',
+      '`checks`, which list every error by its path. `warnings` name what no mail can carry of its mails.',
     scope: 'automations:write',
     response: AUTOMATION,
     problems: [409],

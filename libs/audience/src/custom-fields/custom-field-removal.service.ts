@@ -7,7 +7,7 @@ import { CustomFieldRepository } from './custom-field.repository.js';
 import { configFaults, goneOptions, refuseFaults } from './custom-field-config.js';
 import { CustomFieldsQuery } from './custom-fields.query.js';
 
-/** Takes away what nothing uses: options, and custom fields by archiving them. Never changes the values of subscribers. */
+/** Takes away what nothing uses: options, defaults, and custom fields by archiving them. Never changes the values of subscribers. */
 @Injectable()
 export class CustomFieldRemovalService {
   constructor(
@@ -20,7 +20,7 @@ export class CustomFieldRemovalService {
 
   /**
    * Changes options and default. Throws NotFoundError, InvalidStateError, DomainValidationError to keep options that
-   * subscribers have, and InUseError to keep those that rules name.
+   * subscribers have, and InUseError to keep those that rules name, and a default that merge tags show.
    */
   updateConfig(
     scope: ProjectScope,
@@ -37,6 +37,11 @@ export class CustomFieldRemovalService {
       const gone = goneOptions(field.options, options);
       const what = gone.length === 1 ? `The option ${gone[0]}` : `One of the options ${gone.join(', ')}`;
       if (gone.length > 0) await this.usage.refuseIfUsed(scope, what, { kind: 'option', key, values: gone });
+      if (showsSomething(field.defaultValue) && !showsSomething(defaultValue))
+        await this.usage.refuseIfUsed(scope, `The default of ${key}`, {
+          kind: 'default of a custom field',
+          key,
+        });
       field.change(patch, this.clock.now());
       await this.database.em.flush();
       return this.query.byKey(scope, key);
@@ -57,3 +62,6 @@ export class CustomFieldRemovalService {
     });
   }
 }
+
+/** Merge tags show an empty text like none. */
+const showsSomething = (defaultValue: string | null): boolean => (defaultValue ?? '').trim() !== '';

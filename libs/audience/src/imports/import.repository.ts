@@ -6,9 +6,12 @@ import { Publisher, Database, publish } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { ImportQueued } from './import.events.js';
 import type { FaultyRow } from './import-row.js';
-import { Import, type ImportProgress } from './import.js';
+import { Import, type ImportError, type ImportProgress } from './import.js';
 import type { RowRange } from './row-ranges.js';
 import { StagedRows } from './staged-rows.repository.js';
+
+/** The place of notes that are about no row of its own. */
+const WHOLE_IMPORT = { row: 0, line: null, email: null, emailKey: null };
 
 /** Imports and the errors and notes about their rows. */
 @Injectable()
@@ -19,8 +22,12 @@ export class ImportRepository {
     @Inject(Publisher) private readonly publisher: Publisher,
   ) {}
 
-  add(scope: ProjectScope, added: Import): Promise<void> {
-    return this.database.transaction(scope, () => this.database.em.persist(added).flush());
+  add(scope: ProjectScope, added: Import, notes: ImportError['errors']): Promise<void> {
+    return this.database.transaction(scope, async () => {
+      await this.database.em.persist(added).flush();
+      if (Object.keys(notes).length > 0)
+        await this.#note(scope, added.id, [{ ...WHOLE_IMPORT, errors: notes }]);
+    });
   }
 
   /** Queues the import for the worker; false when it was removed as abandoned meanwhile. */
@@ -52,21 +59,10 @@ export class ImportRepository {
   ): Promise<void> {
     const { created, updated, skipped, failed } = progress;
     return this.database.transaction(scope, async () => {
-      const tables = this.database.tables<AudienceTables>();
-      if (notes.length > 0) {
-        // A template: one parameter for each row would make a new statement for each number of rows.
-        await sql`
-          insert into audience.import_errors (import_id, environment_id, row_number, line, email, email_key, errors)
-          select ${importId}, ${scope.environmentId}, n.row_number, n.line, n.email, n.email_key, n.errors::jsonb
-          from unnest(${notes.map(({ row }) => row)}::bigint[], ${notes.map(({ line }) => line)}::bigint[],
-            ${notes.map(({ email }) => email)}::text[], ${notes.map(({ emailKey }) => emailKey)}::text[],
-            ${notes.map(({ errors }) => JSON.stringify(errors))}::text[])
-            as n(row_number, line, email, email_key, errors)
-          returning row_number
-        `.execute(tables);
-      }
+      if (notes.length > 0) await this.#note(scope, importId, notes);
       // Not through the entity: parallel chunks add to the same counts.
-      await tables
+      await this.database
+        .tables<AudienceTables>()
         .updateTable('audience.imports')
         .set((eb) => ({
           created: eb('created', '+', created),
@@ -111,6 +107,19 @@ export class ImportRepository {
         data: { id, status, counts, failureReason },
       });
     });
+  }
+
+  async #note({ environmentId }: ProjectScope, importId: string, notes: readonly FaultyRow[]): Promise<void> {
+    // A template: one parameter for each row would make a new statement for each number of rows.
+    await sql`
+      insert into audience.import_errors (import_id, environment_id, row_number, line, email, email_key, errors)
+      select ${importId}, ${environmentId}, n.row_number, n.line, n.email, n.email_key, n.errors::jsonb
+      from unnest(${notes.map(({ row }) => row)}::bigint[], ${notes.map(({ line }) => line)}::bigint[],
+        ${notes.map(({ email }) => email)}::text[], ${notes.map(({ emailKey }) => emailKey)}::text[],
+        ${notes.map(({ errors }) => JSON.stringify(errors))}::text[])
+        as n(row_number, line, email, email_key, errors)
+      returning row_number
+    `.execute(this.database.tables());
   }
 
   /** The import if it has one of these statuses, kept from others until the transaction ends. */

@@ -88,7 +88,7 @@ export class Import {
 
 /** A row's place in what was sent. */
 export interface RowPlace {
-  /** Counted from 1, without the header and empty lines. */
+  /** Counted from 1, without the header and empty lines; 0: the whole import. */
   readonly row: number;
   /** The line of the file in which it begins, counted from 1; null in a list. */
   readonly line: number | null;

@@ -20,6 +20,8 @@ export interface ImportOptions {
   readonly onConflict: ImportConflict;
   readonly resubscribe: boolean;
   readonly mapping: ColumnMapping;
+  /** About the import as a whole: path → what of it is not kept. */
+  readonly notes: Readonly<Record<string, string>>;
 }
 
 /** A CSV file as its bytes arrive, with the encoding that it has unless a byte order mark says another; or a list. */
@@ -60,7 +62,7 @@ export class ImportsService {
     const proof = consentProof('IMPORT', importId, consent);
     const order = { onConflict, topicKeys: [...new Set(topicKeys)], resubscribe, proof };
     const added = new Import(importId, scope.environmentId, order, createdAt);
-    await this.imports.add(scope, added);
+    await this.imports.add(scope, added, options.notes);
     try {
       const total = await this.#store(scope, importId, opened, signal);
       const counts = { ...added.counts, total };

@@ -50,10 +50,11 @@ describe('an import', () => {
       onConflict = 'UPSERT',
       resubscribe = false,
       mapping = {},
+      notes = {},
     } = options;
     return fixture
       .get(ImportsService)
-      .accept(scope, { topicKeys, consent, onConflict, resubscribe, mapping }, content, never);
+      .accept(scope, { topicKeys, consent, onConflict, resubscribe, mapping, notes }, content, never);
   }
 
   async function run(content: ImportContent, options?: Partial<ImportOptions>): Promise<ImportView> {

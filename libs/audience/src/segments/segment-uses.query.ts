@@ -37,6 +37,7 @@ export class SegmentUsesQuery implements UserSource, OnModuleInit {
         case 'custom field':
         case 'option':
           return this.#ofField(scope, things);
+        case 'default of a custom field':
         case 'sending domain':
           return [];
       }
@@ -56,7 +57,7 @@ export class SegmentUsesQuery implements UserSource, OnModuleInit {
 
   async #ofField(
     scope: ProjectScope,
-    things: Extract<UsedThings, { readonly key: string }>,
+    things: Extract<UsedThings, { readonly kind: 'custom field' } | { readonly kind: 'option' }>,
   ): Promise<readonly Use[]> {
     const uses: Use[] = [];
     for (const { key, name, rules } of await this.#naming(scope, things.key)) {

@@ -20,6 +20,10 @@ export const USES = {
     automation: "merge tags of its mails and of its webhooks' bodies, and its rules, while active",
     segment: 'its rules, always',
   },
+  'default of a custom field': {
+    campaign: 'merge tags, in any language, while scheduled or under way',
+    automation: "merge tags of its mails and of its webhooks' bodies, while active",
+  },
   option: {
     automation: 'its rules, while active',
     segment: 'its rules, always',
@@ -34,6 +38,7 @@ export const USES = {
 export type UsedThings =
   | { readonly kind: 'topic' | 'segment'; readonly ids: readonly string[] }
   | { readonly kind: 'custom field'; readonly key: string }
+  | { readonly kind: 'default of a custom field'; readonly key: string }
   | { readonly kind: 'option'; readonly key: string; readonly values: readonly string[] }
   /** The project's. */
   | { readonly kind: 'sending domain' };

@@ -12,6 +12,13 @@ export interface AutomationCheck {
   readonly message: string;
 }
 
+/** Content of a step that does not arrive as it was written. */
+export interface AutomationWarning {
+  /** `nodes[3].config.contentJson.blocks[0].html` */
+  readonly path: string;
+  readonly message: string;
+}
+
 /** It cannot be activated; `checks` names all that is missing or wrong. */
 export class IncompleteAutomationError extends DomainError {
   override readonly code = 'invalid-state';

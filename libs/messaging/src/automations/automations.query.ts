@@ -12,6 +12,7 @@ import {
 } from '#kernel';
 import { countOf, Database, environmentOf, NEWEST_FIRST } from '#platform';
 import type { Automation, AutomationFields, AutomationStatus } from './automation.js';
+import type { AutomationWarning } from './automation.errors.js';
 import { automationOf, automationsOf } from './automation.repository.js';
 
 export interface AutomationView
@@ -26,13 +27,15 @@ export interface AutomationView
   /** Runs that reached the end or a goal. */
   readonly totalCompleted: number;
   readonly currentlyActive: number;
+  /** What its mails lose; of an answer to new steps or an activation. */
+  readonly warnings: readonly AutomationWarning[];
 }
 
 export interface AutomationFilter {
   readonly status?: AutomationStatus | undefined;
 }
 
-type Row = Omit<AutomationView, 'triggerTopicName'> & { readonly place: Place };
+type Row = Omit<AutomationView, 'triggerTopicName' | 'warnings'> & { readonly place: Place };
 
 /** Reads automations with their counts. */
 @Injectable()
@@ -89,6 +92,8 @@ export class AutomationsQuery {
     const topicIds = [...new Set(rows.flatMap(({ triggerTopicId }) => triggerTopicId ?? []))];
     const topics = await this.topics.named(scope, topicIds);
     const names = new Map(topics.map(({ id, name }) => [id, name]));
-    return rows.map((row) => ({ ...row, triggerTopicName: names.get(row.triggerTopicId ?? '') ?? null }));
+    return rows.map((row) => {
+      return { ...row, triggerTopicName: names.get(row.triggerTopicId ?? '') ?? null, warnings: [] };
+    });
   }
 }

@@ -34,6 +34,7 @@ export class CampaignUsageQuery implements UserSource, OnModuleInit {
         case 'segment':
           return this.#byIds(scope, things);
         case 'custom field':
+        case 'default of a custom field':
           return this.#byContent(scope, things.key);
         case 'option':
           return [];

@@ -77,7 +77,8 @@ describe('what a campaign uses', () => {
   };
   const failures = async (key: string) => {
     const { checks } = await fixture.get(PreSendAnalysisService).of(scope, key);
-    return checks.flatMap(({ code, result, message }) => (result === 'FAIL' ? [`${code}: ${message}`] : []));
+    const refusing = checks.filter(({ severity, result }) => severity === 'CRITICAL' && result === 'FAIL');
+    return refusing.map(({ code, message }) => `${code}: ${message}`);
   };
   /** As a field could be archived under them before, and still by an operator's SQL. */
   const archiveAsBefore = () =>
@@ -106,6 +107,27 @@ describe('what a campaign uses', () => {
       expect(await fixture.get(CustomFieldsQuery).byKey(scope, 'plan')).toMatchObject({ status: 'ARCHIVED' });
     },
   );
+
+  it('keeps the default that those without a value are shown, which may become another one', async () => {
+    const setDefault = (defaultValue: string | null, key = 'plan') =>
+      fixture.get(CustomFieldRemovalService).updateConfig(scope, key, { defaultValue });
+    await fixture
+      .get(CustomFieldsService)
+      .create(scope, { key: 'city', displayName: 'City', type: 'TEXT', defaultValue: 'Here' });
+    await segment(GOLD);
+    const { campaignKey } = await scheduled({
+      name: 'Autumn',
+      contentText: '{{ custom.plan }} {{ custom.city }}',
+    });
+    const users = [{ kind: 'campaign', key: campaignKey, name: 'Autumn' }] as const;
+    await expect(setDefault(null)).rejects.toThrow(new InUseError('The default of plan', users));
+    await expect(setDefault('', 'city')).rejects.toThrow(new InUseError('The default of city', users));
+    await setDefault('gold');
+    await fixture.get(CampaignControlService).cancel(scope, campaignKey);
+    expect(await setDefault(null)).toMatchObject({ defaultValue: null });
+    await scheduled({ contentText: '{{ custom.plan }}' });
+    expect(await setDefault(null)).toMatchObject({ defaultValue: null });
+  });
 
   it('stays until it is sent, and everybody gets the mail with its value', async () => {
     const { id } = await fixture.queuedCampaign(scope, 5, { contentText: 'Plan: {{ custom.plan }}.' });

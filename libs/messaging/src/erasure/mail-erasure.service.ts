@@ -8,7 +8,7 @@ import { forgetBreakdowns } from '../reports/breakdowns/campaign-breakdowns.serv
 import { eraseExports } from '../reports/exports/erase-exports.query.js';
 import { moveFrontsBack } from '../deliveries/campaign-front.query.js';
 import { wakeSenders } from '../deliveries/deliveries.channel.js';
-import { keepErasedMails } from '../engagement/mail-pages/erased-mails.query.js';
+import { keepErasedMails } from '../deliveries/erased-mails.query.js';
 
 /** Somebody who was erased: no address, only what finds the rows. */
 export interface ErasedPerson {

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { EnvironmentsQuery } from '#access';
 import { Database } from '#platform';
 import { DeliveryFeedback } from '../engagement/feedback/delivery-feedback.service.js';
-import { MailPagesService } from '../engagement/mail-pages/mail-pages.service.js';
+import { MailPagesService } from '../engagement/feedback/mail-pages.service.js';
 import type { MailboxBehaviour, Simulation } from './mailbox-simulation.js';
 import { takeSimulation } from './mailbox-simulations.query.js';
 

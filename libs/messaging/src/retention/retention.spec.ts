@@ -15,7 +15,7 @@ import { CampaignRetryService } from '../campaigns/lifecycle/campaign-retry.serv
 import { CampaignSendingService } from '../campaigns/lifecycle/campaign-sending.service.js';
 import { TrackedEvents } from '../engagement/events/tracked-events.service.js';
 import { DeliveryFeedback } from '../engagement/feedback/delivery-feedback.service.js';
-import { MailPagesService } from '../engagement/mail-pages/mail-pages.service.js';
+import { MailPagesService } from '../engagement/feedback/mail-pages.service.js';
 import { MailErasureService } from '../erasure/mail-erasure.service.js';
 import { type DeliveryRow, MessagingFixture } from '../messaging.fixture.js';
 import { CampaignBreakdowns } from '../reports/breakdowns/campaign-breakdowns.service.js';

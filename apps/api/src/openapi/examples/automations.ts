@@ -33,6 +33,7 @@ const CREATED_AUTOMATION = {
   currentlyActive: 0,
   nodes: null,
   edges: null,
+  warnings: [],
   createdAt: '2026-02-18T13:00:00.000Z',
   updatedAt: '2026-02-18T13:00:00.000Z',
 } satisfies z.output<typeof automationView>;

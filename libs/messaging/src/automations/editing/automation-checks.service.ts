@@ -112,8 +112,8 @@ export class AutomationChecks {
     const { scope, faults, automation, mailRules } = judgement;
     readConfig(node, path, faults);
     const { mail, topicKey } = namedIn(node);
-    const inMail = mail === null ? {} : await this.mails.faults(scope, mail, mailRules);
-    for (const [inner, fault] of Object.entries(inMail)) faults.add(`${path}.${inner}`, fault);
+    const review = mail === null ? null : await this.mails.review(scope, mail, mailRules);
+    for (const [inner, fault] of Object.entries(review?.faults ?? {})) faults.add(`${path}.${inner}`, fault);
     if (topicKey !== null)
       return (await this.#activeTopic(judgement, topicKey, `${path}.topicKey`))?.id ?? null;
     if (automation.triggerTopicId === null)

@@ -4,6 +4,8 @@ import { AutomationsFixture, chain, contentJson, mail, rules, trigger } from '..
 import type { AutomationFields } from '../automation.js';
 import { IncompleteAutomationError } from '../automation.errors.js';
 
+const text = (html: string) => ({ blocks: [{ type: 'text', html }] });
+
 describe('an automation that cannot be activated', () => {
   let fixture: AutomationsFixture;
 
@@ -43,8 +45,6 @@ describe('an automation that cannot be activated', () => {
       Object.entries(found).map(([path, fault]) => [path.replace('nodes[1].config.', ''), fault]),
     );
   }
-
-  const text = (html: string) => ({ blocks: [{ type: 'text', html }] });
 
   it('names what its trigger lacks beside its steps', async () => {
     expect(await faults(null, { triggerType: null })).toEqual({
@@ -204,5 +204,52 @@ describe('an active automation', () => {
       await expect(remove(topicKey)).rejects.toEqual(expect.objectContaining({ code: 'in-use' }));
     await fixture.automations.pause(scope, id);
     await remove(asked);
+  });
+
+  it('names what its mails leave out when its steps are replaced and when it is activated, and nowhere else', async () => {
+    const { scope, editor, automations } = fixture;
+    const { id } = await editor.create(scope, {
+      name: 'Welcome',
+      description: null,
+      triggerType: 'manual',
+      triggerTopicId: fixture.topic.id,
+    });
+    const html = '<p>Hello</p><form action="https://acme.example"></form><script>1</script>';
+    const steps = chain(trigger(), mail('plain'), mail('lossy', { contentJson: JSON.stringify(text(html)) }));
+    const path = 'nodes[2].config.contentJson.blocks[0].html';
+    const warnings = ['<form>', '<script>'].map((piece) => {
+      return { path, message: `${path} holds what no mail carries, so it is left out: ${piece}` };
+    });
+    expect((await editor.replaceContent(scope, id, steps)).warnings).toEqual(warnings);
+    expect((await editor.replaceContent(scope, id, { edges: steps.edges })).warnings).toEqual(warnings);
+    expect((await automations.activate(scope, id)).warnings).toEqual(warnings);
+    expect((await automations.pause(scope, id)).warnings).toEqual([]);
+    expect((await automations.update(scope, id, { status: 'ACTIVE' })).warnings).toEqual(warnings);
+    expect((await automations.update(scope, id, { name: 'Hello' })).warnings).toEqual([]);
+  });
+
+  it('names a hundred pieces that its mails leave out, and says how many more there are', async () => {
+    const { scope, editor } = fixture;
+    const { id } = await editor.create(scope, {
+      name: 'Welcome',
+      description: null,
+      triggerType: 'manual',
+      triggerTopicId: fixture.topic.id,
+    });
+    const pieces = Array.from(
+      { length: 60 },
+      (_, index) => `<p style="position: fixed; x${index}: url(javascript:1)">x</p>`,
+    );
+    const lossy = { contentJson: JSON.stringify(text(pieces.join(''))) };
+    const { warnings } = await editor.replaceContent(
+      scope,
+      id,
+      chain(trigger(), mail('a', lossy), mail('b', { ...lossy, subject: 'b' })),
+    );
+    expect(warnings).toHaveLength(101);
+    expect(warnings[100]).toEqual({
+      path: 'nodes',
+      message: expect.stringMatching(/^\d+ more pieces of mails are left out/),
+    });
   });
 });

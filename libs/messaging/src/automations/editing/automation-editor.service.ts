@@ -5,6 +5,8 @@ import type { AutomationFields } from '../automation.js';
 import { AutomationRepository } from '../automation.repository.js';
 import { AutomationsQuery, type AutomationView } from '../automations.query.js';
 import { readGraph } from '../graph/graph-reader.js';
+import type { AutomationWarning } from '../automation.errors.js';
+import { MailChecks } from './mail-checks.service.js';
 import { AutomationPlan } from './automation-plan.service.js';
 
 /** A part that is left out stays; null removes it. */
@@ -21,6 +23,7 @@ export class AutomationEditor {
     @Inject(AutomationsQuery) private readonly query: AutomationsQuery,
     @Inject(AutomationPlan) private readonly plan: AutomationPlan,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    @Inject(MailChecks) private readonly mails: MailChecks,
   ) {}
 
   /** Creates a DRAFT. Throws DomainValidationError. */
@@ -33,6 +36,7 @@ export class AutomationEditor {
 
   /** Throws NotFoundError, DomainValidationError for what is no graph, InvalidStateError while it is ACTIVE. */
   async replaceContent(scope: ProjectScope, idOrKey: string, content: ContentPatch): Promise<AutomationView> {
+    const warnings = await this.#warnings(scope, idOrKey, content);
     const { id } = await this.automations.change(scope, idOrKey, (automation, now) => {
       if (content.nodes === undefined && content.edges === undefined) return;
       const { nodes = automation.nodes, edges = automation.edges } = content;
@@ -40,7 +44,19 @@ export class AutomationEditor {
       if (errors !== undefined) throw new DomainValidationError(errors);
       automation.replaceContent({ nodes, edges, nodeCount: graph.nodes.length }, now);
     });
-    return this.query.get(scope, id);
+    return { ...(await this.query.get(scope, id)), warnings };
+  }
+
+  /** Before the change: content takes too long while the automation is locked. None of what is refused next. */
+  async #warnings(
+    scope: ProjectScope,
+    idOrKey: string,
+    content: ContentPatch,
+  ): Promise<readonly AutomationWarning[]> {
+    const { status, ...before } = await this.query.get(scope, idOrKey);
+    const { nodes = before.nodes, edges = before.edges } = content;
+    const { graph } = readGraph({ nodes, edges });
+    return graph === undefined || status === 'ACTIVE' ? [] : this.mails.warnings(scope, graph);
   }
 }
 

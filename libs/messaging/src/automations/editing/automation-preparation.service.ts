@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { SegmentEvaluations, SegmentsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
 import type { AutomationFields } from '../automation.js';
+import type { AutomationWarning } from '../automation.errors.js';
 import { AutomationsQuery } from '../automations.query.js';
 import { type AutomationGraph, isOf } from '../graph/automation-graph.js';
 import { GraphFaults } from '../graph/graph-faults.js';
@@ -19,16 +20,24 @@ export class AutomationPreparation {
     @Inject(MailChecks) private readonly mails: MailChecks,
   ) {}
 
-  /** Does nothing for one that is ACTIVE already: whoever entered its segment meanwhile is to enter it. Throws NotFoundError. */
-  async prepare(scope: ProjectScope, idOrKey: string, fields: Partial<AutomationFields> = {}): Promise<void> {
+  /**
+   * Checks the content, so that the check of the locked automation need not wait for it: what its mails lose. Does nothing for one
+   * that is ACTIVE already: whoever entered its segment meanwhile is to enter it. Throws NotFoundError.
+   */
+  async prepare(
+    scope: ProjectScope,
+    idOrKey: string,
+    fields: Partial<AutomationFields> = {},
+  ): Promise<readonly AutomationWarning[]> {
     const automation = await this.automations.get(scope, idOrKey);
-    if (automation.status !== 'DRAFT' && automation.status !== 'PAUSED') return;
+    if (automation.status !== 'DRAFT' && automation.status !== 'PAUSED') return [];
     const { graph } = readGraph(automation);
-    if (graph === undefined) return;
+    if (graph === undefined) return [];
     const { triggerType = automation.triggerType } = fields;
     if (triggerType === 'segment_entered' || triggerType === 'segment_left')
       await this.#evaluateSegment(scope, graph);
-    await this.#checkContent(scope, graph);
+    await this.#checkBodies(scope, graph);
+    return this.mails.warnings(scope, graph);
   }
 
   /**
@@ -42,13 +51,9 @@ export class AutomationPreparation {
     if (segment !== null) await this.evaluations.evaluateQuickly(scope, segment.id);
   }
 
-  /** Checks the content, so that the check of the locked automation need not wait for it. */
-  async #checkContent(scope: ProjectScope, { nodes }: AutomationGraph): Promise<void> {
+  async #checkBodies(scope: ProjectScope, { nodes }: AutomationGraph): Promise<void> {
     const rules = await this.mails.rules(scope);
-    for (const node of nodes) {
-      const { mail, body } = namedIn(node);
-      if (isOf(node, 'email') && mail !== null) await this.mails.faults(scope, mail, rules);
-      if (isOf(node, 'webhook')) await this.mails.bodyFaults(scope, body, rules);
-    }
+    for (const node of nodes)
+      if (isOf(node, 'webhook')) await this.mails.bodyFaults(scope, namedIn(node).body, rules);
   }
 }

@@ -38,6 +38,7 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
         case 'segment':
           return this.#byIds(scope, things);
         case 'custom field':
+        case 'default of a custom field':
         case 'option':
           return this.#byNodes(scope, things);
         case 'sending domain':
@@ -72,8 +73,8 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
     const uses: Use[] = [];
     for (const { key, name, nodes } of await this.#versions(scope)) {
       const steps = nodesOf(nodes).map(namedIn);
-      const named = steps.flatMap(({ rules }) => (rules === null ? [] : namedInRules(rules, things)));
-      if (things.kind === 'custom field' && named.length === 0) {
+      const named = steps.flatMap(({ rules }) => namedBy(rules, things));
+      if (things.kind !== 'option' && named.length === 0) {
         const inContent = await this.processes.customKeys(scope, {
           texts: steps.map(({ mail, body }) => [mail && { ...mail, contentJson: null }, body]),
           documents: steps.flatMap(({ mail }) => mail?.contentJson ?? []),
@@ -106,6 +107,15 @@ const isUsing = sql`(
     where r.environment_id = v.environment_id and r.version_id = v.id and r.wake_at is not null
   ))
 )`;
+
+/** Rules see no defaults. */
+function namedBy(
+  rules: string | null,
+  things: Extract<UsedThings, { readonly key: string }>,
+): readonly string[] {
+  if (rules === null || things.kind === 'default of a custom field') return [];
+  return namedInRules(rules, things);
+}
 
 const nodesOf = (nodes: string): readonly AutomationNode[] =>
   readGraph({ nodes, edges: null }).graph?.nodes ?? [];

@@ -52,7 +52,7 @@ describe('what an automation uses', () => {
     count += 1;
     key = `plan_${count}`;
     const options = ['gold', 'silver'].map((value) => ({ value, label: value }));
-    const field = { key, displayName: 'Plan', type: 'SELECT', options } as const;
+    const field = { key, displayName: 'Plan', type: 'SELECT', options, defaultValue: 'silver' } as const;
     await fixture.messaging.get(CustomFieldsService).create(fixture.scope, field);
   });
 
@@ -62,6 +62,8 @@ describe('what an automation uses', () => {
       `update audience.custom_fields set status = 'ARCHIVED', archived_at = now() where key = $1`,
       [key],
     );
+  const clearDefault = () =>
+    fixture.messaging.get(CustomFieldRemovalService).updateConfig(fixture.scope, key, { defaultValue: null });
   const removeGold = () =>
     fixture.messaging
       .get(CustomFieldRemovalService)
@@ -105,6 +107,24 @@ describe('what an automation uses', () => {
       );
     },
   );
+
+  it.each<[string, () => ReturnType<typeof chain>]>([
+    ['a mail', () => chain(trigger(), mail('m', { subject: `{{ custom.${key} }}` }))],
+    [
+      "a webhook's body",
+      () => chain(trigger(), step('webhook', { url: receiver.url, body: { plan: `{{ custom.${key} }}` } })),
+    ],
+  ])('a default that %s shows cannot be cleared while it is active', async (_, content) => {
+    const id = await fixture.active(content());
+    await expect(clearDefault()).rejects.toThrow(new InUseError(`The default of ${key}`, await userOf(id)));
+    await fixture.automations.pause(fixture.scope, id);
+    await clearDefault();
+  });
+
+  it('a default may be cleared under a condition, which sees no defaults', async () => {
+    await fixture.active(condition(`custom.${key}`, 'GOLD'));
+    expect(await clearDefault()).toMatchObject({ defaultValue: null });
+  });
 
   it('an option that a condition names cannot be removed while it is active', async () => {
     const id = await fixture.active(condition(`custom.${key}`, 'GOLD'));

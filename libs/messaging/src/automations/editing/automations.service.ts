@@ -29,18 +29,22 @@ export class AutomationsService {
     idOrKey: string,
     { status, ...fields }: AutomationPatch,
   ): Promise<AutomationView> {
-    if (status === 'ACTIVE') await this.preparation.prepare(scope, idOrKey, fields);
-    return this.#change(scope, idOrKey, async (automation, now) => {
+    const warnings = status === 'ACTIVE' ? await this.preparation.prepare(scope, idOrKey, fields) : [];
+    const view = await this.#change(scope, idOrKey, async (automation, now) => {
       await refuseUnknownTopic(this.topics, scope, fields.triggerTopicId ?? null);
       automation.describe(fields, now);
       if (status !== undefined) await this.lifecycle.become(scope, automation, status, now);
     });
+    return { ...view, warnings };
   }
 
   /** Throws NotFoundError, DomainValidationError, InvalidStateError, IncompleteAutomationError. */
   async activate(scope: ProjectScope, idOrKey: string): Promise<AutomationView> {
-    await this.preparation.prepare(scope, idOrKey);
-    return this.#change(scope, idOrKey, (automation, now) => this.lifecycle.activate(scope, automation, now));
+    const warnings = await this.preparation.prepare(scope, idOrKey);
+    const view = await this.#change(scope, idOrKey, (automation, now) =>
+      this.lifecycle.activate(scope, automation, now),
+    );
+    return { ...view, warnings };
   }
 
   /** Throws NotFoundError, InvalidStateError. */

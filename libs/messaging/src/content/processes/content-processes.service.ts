@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Wording } from '#wording';
 import type { MailFooter, MailSources } from '../mail/campaign-template.js';
-import type { Faults } from '../review/mail-faults.js';
+import type { Faults, MailReview } from '../review/mail-faults.js';
 import type { MergeValues } from '../merge/merge-template.js';
 import { expectContent } from './content.channel.js';
 import { ContentPool } from './content-pool.service.js';
@@ -20,6 +20,7 @@ const COMPILING = { cpuMs: 10_000, memoryMb: 256 };
 const RENDERING = { cpuMs: 5_000, memoryMb: 128 };
 /** How long one project's mails are rendered before others' turn. */
 const SLICE_MS = 250;
+const TOO_COMPLEX = 'is too complex';
 
 /** Mails rendered ahead, in the order asked for; the rest has to wait. */
 export interface RenderedAhead {
@@ -73,14 +74,15 @@ export class ContentProcesses implements OnApplicationShutdown {
     return valueOf(await this.#compiled(scope, 'review', input));
   }
 
-  /** What is wrong with a mail of an automation, by its path. */
-  async mailFaults(scope: ProjectScope, input: TaskInput<'mailFaults'>): Promise<Faults> {
-    return this.#orTooComplex(this.#compiled(scope, 'mailFaults', input), 'contentJson');
+  /** A mail of an automation: what is wrong with it, and what it loses. */
+  async reviewMail(scope: ProjectScope, input: TaskInput<'reviewMail'>): Promise<MailReview> {
+    const tooComplex = { faults: { contentJson: TOO_COMPLEX }, removed: [] };
+    return this.#orTooComplex(this.#compiled(scope, 'reviewMail', input), tooComplex);
   }
 
   /** What is wrong with the body of an automation's webhook, by its path. */
   async bodyFaults(scope: ProjectScope, input: TaskInput<'bodyFaults'>): Promise<Faults> {
-    return this.#orTooComplex(this.#rendered(scope, 'bodyFaults', input, input), 'body');
+    return this.#orTooComplex(this.#rendered(scope, 'bodyFaults', input, input), { body: TOO_COMPLEX });
   }
 
   /** The keys of the custom fields that merge tags name. @throws {ContentTooComplexError} */
@@ -129,7 +131,7 @@ export class ContentProcesses implements OnApplicationShutdown {
     this.pools.close();
   }
 
-  async #compiled<Name extends 'compile' | 'review' | 'mailFaults'>(
+  async #compiled<Name extends 'compile' | 'review' | 'reviewMail'>(
     { projectId }: ProjectScope,
     name: Name,
     input: TaskInput<Name>,
@@ -154,11 +156,14 @@ export class ContentProcesses implements OnApplicationShutdown {
     );
   }
 
-  async #orTooComplex(faults: Promise<Done<'mailFaults' | 'bodyFaults'>>, part: string): Promise<Faults> {
+  async #orTooComplex<Name extends 'reviewMail' | 'bodyFaults'>(
+    done: Promise<Done<Name>>,
+    tooComplex: TaskValue<Name>,
+  ): Promise<TaskValue<Name>> {
     try {
-      return valueOf(await faults);
+      return valueOf(await done);
     } catch (error) {
-      if (error instanceof ContentTooComplexError) return { [part]: 'is too complex' };
+      if (error instanceof ContentTooComplexError) return tooComplex;
       throw error;
     }
   }

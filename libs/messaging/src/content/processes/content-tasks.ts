@@ -1,5 +1,11 @@
 import type { ReviewedContent } from '#deliverability';
-import { bodyFaults, type DocumentMail, type Faults, mailFaults } from '../review/mail-faults.js';
+import {
+  bodyFaults,
+  type DocumentMail,
+  type Faults,
+  type MailReview,
+  reviewMail,
+} from '../review/mail-faults.js';
 import {
   type CampaignContent,
   compileMail,
@@ -35,11 +41,11 @@ export const COMPILE_TASKS = {
     ...known
   }: ContentInput & { customKeys: readonly string[]; sample: SampleMail }): Promise<ReviewedContent> =>
     reviewContent(content, footer, known),
-  mailFaults: (input: {
+  reviewMail: (input: {
     readonly mail: DocumentMail;
     readonly footer: MailFooter;
     readonly customKeys: readonly string[];
-  }): Promise<Faults> => mailFaults(input.mail, input.footer, input.customKeys),
+  }): Promise<MailReview> => reviewMail(input.mail, input.footer, input.customKeys),
 };
 
 /** What takes merge tags only. */

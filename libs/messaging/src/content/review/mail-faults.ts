@@ -12,29 +12,39 @@ export type DocumentMail = CampaignContent & { readonly contentJson: string };
 
 export type Faults = Readonly<Record<string, string>>;
 
-/** Every fault of the content by its path inside of the config. Takes what it takes: in a process of its own only. */
-export async function mailFaults(
+export interface MailReview {
+  /** Every fault by its path inside of the config. */
+  readonly faults: Faults;
+  /** As a campaign's: see `RemovedContent`. */
+  readonly removed: readonly string[];
+}
+
+/** The faults of the content, and what no mail can carry of it. Takes what it takes: in a process of its own only. */
+export async function reviewMail(
   mail: DocumentMail,
   footer: MailFooter,
   customKeys: readonly string[],
-): Promise<Faults> {
+): Promise<MailReview> {
   const inParts = partFaults(mail, customKeys);
+  const withFaults = (faults: Faults, removed: readonly string[] = []) => {
+    return { faults: { ...inParts, ...faults }, removed };
+  };
   const parsed = parseContentDocument(mail.contentJson);
-  if (parsed.errors !== undefined) return { ...inParts, ...parsed.errors };
+  if (parsed.errors !== undefined) return withFaults(parsed.errors);
   try {
     const bad = authoredLinks(parsed.document).find((url) => linkFault(url) !== null);
-    if (bad !== undefined) return { ...inParts, contentJson: `has a link that ${linkFault(bad) ?? ''}` };
-    const { html, text } = await compileSources(soundParts(mail, inParts), footer);
+    if (bad !== undefined) return withFaults({ contentJson: `has a link that ${linkFault(bad) ?? ''}` });
+    const { html, text, removed } = await compileSources(soundParts(mail, inParts), footer);
     if (!('contentText' in inParts) && isEmptyContent(html, text))
-      return { ...inParts, contentJson: 'is empty' };
-    return {
-      ...inParts,
+      return withFaults({ contentJson: 'is empty' }, removed);
+    const inDocument = {
       ...sightFaults(await readableText(html)),
       ...tagFaults('contentJson', html, customKeys),
     };
+    return withFaults(inDocument, removed);
   } catch (error) {
     if (error instanceof MergeTemplateError || error instanceof ContentCompileError)
-      return { ...inParts, contentJson: `cannot be made into a mail: ${error.message}` };
+      return withFaults({ contentJson: `cannot be made into a mail: ${error.message}` });
     throw error;
   }
 }

@@ -4,6 +4,7 @@ import { CONSEQUENCES, type MailFailure } from '#deliverability';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DeliveryKind } from '../../deliveries/delivery.js';
+import { LinkedMails } from '../../deliveries/linked-mails.service.js';
 import { isMailboxGivenUp } from '../events/mailbox-streaks.query.js';
 
 /** A mail that the next hop refused, that came back, or that was called spam. */
@@ -12,6 +13,7 @@ export interface FailedMail {
   readonly kind: DeliveryKind;
   readonly subscriberId: string | null;
   readonly address: string;
+  readonly addressKey: string;
   /** When it was sent or refused. */
   readonly finishedAt: Date | null;
 }
@@ -22,6 +24,7 @@ export class AddressConsequences {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
+    @Inject(LinkedMails) private readonly mails: LinkedMails,
   ) {}
 
   /** In the open transaction, which has recorded and counted the failure: addresses are locked last. */
@@ -35,12 +38,22 @@ export class AddressConsequences {
         : (['HARD_BOUNCE', 'BOUNCE'] as const);
     const proof = consentProof(actor, mail.deliveryId);
     // By the person, who may have been erased meanwhile and must not come back with an address.
-    if (mail.subscriberId !== null) {
-      await this.suppressions.suppressSubscriber(scope, mail.subscriberId, reason, proof);
+    const subscriberId = failure === 'complaint' ? await this.#complainant(scope, mail) : mail.subscriberId;
+    if (subscriberId !== null) {
+      await this.suppressions.suppressSubscriber(scope, subscriberId, reason, proof);
       return;
     }
     const parsed = parseEmailAddress(mail.address);
     if ('address' in parsed) await this.suppressions.suppress(scope, parsed.address, reason, proof);
+  }
+
+  /**
+   * Who has the address of the mail now: they want no more mail, whoever they were when it was sent. A bounce is not followed so,
+   * since it tells of the address as it was then.
+   */
+  async #complainant(scope: ProjectScope, mail: FailedMail): Promise<string | null> {
+    const reader = await this.mails.readerOf(scope, { ...mail, id: mail.deliveryId });
+    return typeof reader === 'string' ? mail.subscriberId : reader.subscriberId;
   }
 
   async #isGivenUp(scope: ProjectScope, { kind, subscriberId, finishedAt }: FailedMail): Promise<boolean> {

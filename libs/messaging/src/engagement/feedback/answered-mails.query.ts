@@ -45,7 +45,7 @@ function mailsOf(database: Database, { environmentId }: ProjectScope, deliveryId
     .tables<MessagingTables>()
     .selectFrom('messaging.deliveries')
     .modifyFront(prepared)
-    .select(['id as deliveryId', 'queuedOn', 'kind', 'sourceId', 'subscriberId', 'address'])
+    .select(['id as deliveryId', 'queuedOn', 'kind', 'sourceId', 'subscriberId', 'address', 'addressKey'])
     .select(['sentAt', 'finishedAt', 'bouncedAt'])
     .where((eb) => eb('id', '=', eb.fn.any(eb.val([...deliveryIds]))))
     .where('environmentId', '=', environmentId);

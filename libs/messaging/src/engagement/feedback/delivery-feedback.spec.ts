@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { consentProof, ErasureService, SignUpService } from '#audience';
+import { consentProof, ErasedAddresses, ErasureService, SignUpService, SuppressionsService } from '#audience';
 import type { BounceClass } from '#deliverability';
 import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { MailErasureService } from '../../erasure/mail-erasure.service.js';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import { StatisticsCheckQuery } from '../../reports/statistics/statistics-check.query.js';
 import { DeliveryFeedback } from './delivery-feedback.service.js';
@@ -231,6 +233,37 @@ describe('what comes back of a mail', () => {
     await feedback.bounced(scope, first, 'hard');
     await feedback.complained(scope, second);
     expect(await suppressionOf(to)).toBeNull();
+  });
+
+  it('suppresses who came back after an erasure and calls an older mail spam, but not for its bounce', async () => {
+    const signUp = (email: string) => {
+      const parsed = parseEmailAddress(email);
+      if ('fault' in parsed) throw new Error(parsed.fault);
+      const person = { address: parsed.address, topicKeys: [], source: 'API' } as const;
+      return messaging.get(SignUpService).create(scope, person, consentProof('API_KEY', null));
+    };
+    const to = await reader();
+    const [bounced, complained, opened] = [
+      await mail(to),
+      await mail(to),
+      await mail(to, { kind: 'AUTOMATION' }),
+    ];
+    await messaging.get(ErasureService).erase(scope, { key: to.email }, consentProof('API_KEY', null));
+    await signUp(to.email);
+    await feedback.bounced(scope, bounced, 'hard');
+    expect(await suppressionOf(to)).toBeNull();
+    // Before the mails are depersonalised, and after.
+    await feedback.complained(scope, complained);
+    expect(await suppressionOf(to)).toBe('SPAM_COMPLAINT');
+    await messaging.get(SuppressionsService).lift(scope, to.email);
+    const addressDigest = messaging.get(ErasedAddresses).digestOf(scope, to.email).toString('hex');
+    await messaging
+      .get(Database)
+      .transaction(scope, () =>
+        messaging.get(MailErasureService).erase(scope, { subscriberId: to.id, addressDigest }),
+      );
+    await feedback.complained(scope, opened);
+    expect(await suppressionOf(to)).toBe('SPAM_COMPLAINT');
   });
 
   it('is nothing for another project, and for a mail that is not there', async () => {

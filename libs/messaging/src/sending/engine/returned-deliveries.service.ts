@@ -51,9 +51,9 @@ export class ReturnedDeliveries {
   ): Promise<void> {
     const returned = returnedOf(outcomes, written);
     await this.#count(scope, returned, finishedAt);
-    for (const { delivery, bounceClass } of returned) {
+    for (const { delivery, addressKey, bounceClass } of returned) {
       const { id: deliveryId, kind, subscriberId, address } = delivery;
-      const mail = { deliveryId, kind, subscriberId, address, finishedAt };
+      const mail = { deliveryId, kind, subscriberId, address, addressKey, finishedAt };
       await this.addresses.follow(scope, mail, bounceClass);
     }
   }

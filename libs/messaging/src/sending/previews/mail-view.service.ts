@@ -7,7 +7,7 @@ import { CampaignMailsService } from '../mails/campaign-mails.service.js';
 import { footerLocaleOf } from '../mails/mail-compiler.service.js';
 import { MailRendering } from '../mails/mail-rendering.service.js';
 import { MailReaders } from './mail-readers.service.js';
-import { findMailOfLink, type MailOfLink } from '../../engagement/mail-pages/mail-of-link.query.js';
+import { findMailOfLink, type MailOfLink } from '../../deliveries/mail-of-link.query.js';
 
 /** A mail as a page. */
 export interface MailView {

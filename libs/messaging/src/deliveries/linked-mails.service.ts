@@ -41,7 +41,7 @@ export class LinkedMails {
     lock?: 'lock',
   ): Promise<MailAndReader | null> {
     const kept = await findMailOfLink(this.database, scope, id, lock);
-    if (kept !== null) return { ...kept, reader: await this.#readerOf(scope, kept) };
+    if (kept !== null) return { ...kept, reader: await this.readerOf(scope, kept) };
     if (linked === null) return null;
     const reader = (await this.people.readerOf(scope, linked.subscriberId)) ?? 'unknown';
     const topicIds = await topicsAbout(this.database, scope, linked.aboutId);
@@ -49,7 +49,10 @@ export class LinkedMails {
   }
 
   /** The mail's subscriber; where that one was erased, who signed up with the address since. */
-  async #readerOf(scope: ProjectScope, { id, subscriberId, addressKey }: MailOfLink): Promise<MailReader> {
+  async readerOf(
+    scope: ProjectScope,
+    { id, subscriberId, addressKey }: Pick<MailOfLink, 'id' | 'subscriberId' | 'addressKey'>,
+  ): Promise<MailReader> {
     const reader = subscriberId === null ? null : await this.people.readerOf(scope, subscriberId);
     if (reader !== null) return reader;
     const digest =

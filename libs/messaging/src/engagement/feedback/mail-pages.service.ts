@@ -9,8 +9,8 @@ import {
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
-import { DeliveryFeedback } from '../feedback/delivery-feedback.service.js';
-import { LinkedMails, type LinkToMail, type MailReader } from './linked-mails.service.js';
+import { DeliveryFeedback } from './delivery-feedback.service.js';
+import { LinkedMails, type LinkToMail, type MailReader } from '../../deliveries/linked-mails.service.js';
 
 /** A mail, as the page that its links lead to describes it. */
 export interface DescribedMail {
