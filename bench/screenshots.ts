@@ -86,7 +86,7 @@ function samplePreferences(locale: 'de' | 'ar'): string {
     status,
     isActive: true,
   }));
-  const standing = { email: SUBSCRIBER.email, suppressed: false, pausedUntil: null, topics };
+  const standing = { email: SUBSCRIBER.email, timeZone: null, suppressed: false, pausedUntil: null, topics };
   return preferencesPage(view, standing, PAUSE_DAYS).html.toString();
 }
 

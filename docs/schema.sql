@@ -501,8 +501,11 @@ create table access.projects (
   ai_segment_suggestions_enabled boolean not null default false,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  privacy_url text,
+  contact_email text,
   constraint projects_pkey PRIMARY KEY (id),
   constraint projects_color_check CHECK ((color ~ '^#[0-9a-f]{6}$'::text)),
+  constraint projects_privacy_url_check CHECK ((privacy_url ~ '^https://'::text)),
   constraint projects_project_key_check CHECK ((project_key ~ '^[A-Z][A-Z0-9]{1,7}$'::text)),
   constraint projects_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES access.tenants(id),
   constraint projects_tenant_id_project_key_key UNIQUE (tenant_id, project_key),
@@ -517,12 +520,14 @@ create policy owner_rows on access.projects for all to mailwright_owner using (p
 create policy system_rows on access.projects for all to mailwright_system using (true) with check (true);
 grant select on access.projects to mailwright_app;
 grant insert, select, update on access.projects to mailwright_system;
-grant update (color, default_from_email, default_locale, description, logo_url, name, postal_address, reply_to, sender_name, time_zone, tracking_host, updated_at) on access.projects to mailwright_app;
+grant update (color, contact_email, default_from_email, default_locale, description, logo_url, name, postal_address, privacy_url, reply_to, sender_name, time_zone, tracking_host, updated_at) on access.projects to mailwright_app;
 comment on table access.projects is 'A tenant''s products or brands: each has its own subscribers and sends under its own name.';
 comment on column access.projects.default_locale is 'Of readers whose own language is not known, or not shipped: BCP 47.';
 comment on column access.projects.time_zone is 'Of subscribers whose own is not known: a name of the IANA database.';
 comment on column access.projects.color is 'Of buttons and links in opt-in mails and pages; null: ours.';
 comment on column access.projects.tracking_host is 'The customer''s host that links, pixels and pages of its mails shall use; null: PUBLIC_URL''s.';
+comment on column access.projects.privacy_url is 'The https address of the sender''s privacy policy, linked from opt-in mails, pages and footers.';
+comment on column access.projects.contact_email is 'The address that readers may write to about their data; named beside the privacy policy.';
 
 create table access.tenants (
   id bigint not null generated always as identity,

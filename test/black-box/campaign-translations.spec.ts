@@ -35,7 +35,7 @@ const READERS = {
 
 /** The Finnish one is in the project's own words. */
 const FOOTERS = {
-  'de-AT': ['Abmelden', 'Im Browser ansehen'],
+  'de-AT': ['E-Mails abbestellen', 'Im Browser ansehen'],
   ja: ['配信停止', 'ブラウザーで表示'],
   'pt-BR': ['Cancelar inscrição', 'Ver no navegador'],
   fi: ['Peruuta tilaus', 'Avaa selaimessa'],

@@ -49,6 +49,8 @@ describe('every command of the operator', () => {
     expect(project).toMatchObject({ tenantKey: 'ACME', projectKey: 'NEWS', name: 'News' });
     expect((await outcome('project:list')).stdout).toMatch(/^ID +PROJECT +NAME .*\n\d+ +ACME\/NEWS +News /);
     await run('project:set', ...PROJECT, '--reply-to', 'hello@acme.example', '--color', '#1a73e8');
+    const privacy = ['--privacy-url', 'https://acme.example/privacy', '--contact', 'data@acme.example'];
+    await run('project:set', ...PROJECT, ...privacy);
     expect(await run('project:retention', ...PROJECT, '--deliveries', '90')).toMatchObject({
       deliveriesDays: 90,
     });

@@ -9,6 +9,8 @@ const SETTINGS = {
   senderName: 'Acme GmbH',
   fromEmail: 'news@acme.example',
   replyTo: 'team@acme.example',
+  privacyUrl: 'https://acme.example/privacy',
+  contactEmail: 'data@acme.example',
   postalAddress: 'Hauptstraße 1\n10115 Berlin',
   defaultLocale: 'de',
   timeZone: 'Europe/Berlin',
@@ -62,6 +64,8 @@ describe('the settings of a project over HTTP', () => {
       description: null,
       fromEmail: null,
       replyTo: null,
+      privacyUrl: null,
+      contactEmail: null,
       brand: { logoUrl: null, color: '#1a73e8' },
     });
     expect((await client.patch('/project', { brand: null })).at('brand', 'color')).toBeNull();
@@ -76,6 +80,8 @@ describe('the settings of a project over HTTP', () => {
       senderName: 'Acme\r\nBcc: everyone@example.com',
       fromEmail: 'acme',
       replyTo: 7,
+      privacyUrl: 'http://acme.example/privacy',
+      contactEmail: 'acme',
       postalAddress: '',
       defaultLocale: 'german',
       timeZone: 'Europe/Atlantis',
@@ -88,6 +94,8 @@ describe('the settings of a project over HTTP', () => {
         senderName: 'must not contain control characters',
         fromEmail: 'is not an e-mail address',
         replyTo: 'must be a string',
+        privacyUrl: 'must be an https URL',
+        contactEmail: 'is not an e-mail address',
         postalAddress: 'must not be empty',
         defaultLocale: 'must be a BCP 47 language tag, such as de or pt-BR',
         timeZone: 'must be an IANA time zone, such as Europe/Berlin',
@@ -139,6 +147,17 @@ describe('the settings of a project over HTTP', () => {
     expect(back.at('texts')).toEqual(ours.at('texts'));
     const stranger = await (await system.project()).client('LIVE');
     expect((await stranger.get(path)).body).toEqual(ours.body);
+  });
+
+  it('have texts in Portuguese by the name that both forms had once', async () => {
+    await fresh();
+    const own = { 'optIn.subject': 'Mais um clique para {project}' };
+    const set = await client.request('PUT', '/project/texts/pt', { body: { texts: own } });
+    expect(set.body).toMatchObject({ locale: 'pt-BR', version: 1, overrides: own });
+    expect((await client.get('/project/texts/pt-BR')).body).toEqual(set.body);
+    expect((await client.get('/project/texts/pt-PT')).body).toMatchObject({ version: 0, overrides: {} });
+    const settings = await client.patch('/project', { defaultLocale: 'pt' });
+    expect(settings.body).toMatchObject({ defaultLocale: 'pt' });
   });
 
   it('refuse texts of unknown keys, without their placeholders, and of languages that are not shipped', async () => {

@@ -9,7 +9,7 @@ export { ProjectAlreadyExistsError } from './projects/project.errors.js';
 export type { NewProject, ProjectProfile as Project, ProjectWithEnvironments } from './projects/project.js';
 export {
   defaultLocaleFault,
-  logoUrlFault,
+  webAddressFault,
   type ProjectChanges,
   timeZoneFault,
   trackingHostFault,

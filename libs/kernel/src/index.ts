@@ -39,6 +39,7 @@ export {
   parseFileLocale,
   parseLocale,
   SHIPPED_LOCALES,
+  shippedLocale,
   TIME_ZONE_FAULT,
 } from './locale.js';
 export {

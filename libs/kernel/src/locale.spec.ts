@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { isTimeZone, matchLocale, parseFileLocale, parseLocale, SHIPPED_LOCALES } from './locale.js';
+import {
+  isTimeZone,
+  matchLocale,
+  parseFileLocale,
+  parseLocale,
+  SHIPPED_LOCALES,
+  shippedLocale,
+} from './locale.js';
 
 describe('A locale', () => {
   it.each([
@@ -52,6 +59,25 @@ describe('A locale', () => {
     [[], ['en'], null],
   ] as const)('of readers who want %j is, of %j, %s', (wanted, available, found) => {
     expect(matchLocale(wanted, available)).toBe(found);
+  });
+
+  it.each([
+    ['pt', 'pt-BR'],
+    ['pt-BR', 'pt-BR'],
+    ['pt-PT', 'pt-PT'],
+    ['pt-AO', 'pt-PT'],
+    ['zh', 'zh'],
+    ['zh-CN', 'zh'],
+    ['zh-Hans-HK', 'zh'],
+    ['zh-TW', 'zh-Hant'],
+    ['zh-HK', 'zh-Hant'],
+    ['zh-Hant-TW', 'zh-Hant'],
+    ['de-AT', 'de'],
+    ['no', 'nb'],
+    ['tlh', null],
+  ])('%s is answered in ours that its readers read: %s', (wanted, ours) => {
+    expect(shippedLocale([null, wanted])).toBe(ours);
+    expect(shippedLocale([wanted, 'fr'])).toBe(ours ?? 'fr');
   });
 
   it('that is shipped is written as it is read', () => {

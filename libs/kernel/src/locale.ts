@@ -7,7 +7,8 @@ export const SHIPPED_LOCALES = [
   'fr',
   'es',
   'it',
-  'pt',
+  'pt-BR',
+  'pt-PT',
   'nl',
   'pl',
   'cs',
@@ -28,6 +29,7 @@ export const SHIPPED_LOCALES = [
   'ja',
   'ko',
   'zh',
+  'zh-Hant',
 ] as const;
 
 export const LOCALE_FAULT = 'must be a BCP 47 language tag, such as de or pt-BR';
@@ -100,6 +102,28 @@ export function matchLocale<Available extends string>(
     candidates.map((locale) => available.find((one) => one === locale)).find((one) => one !== undefined) ??
     null
   );
+}
+
+/**
+ * Languages with two of ours. The likely subtags (CLDR) of a tag say which of them it means: `pt` is Brazil's, `pt-AO`
+ * Portugal's, `zh-TW` is written in Traditional characters.
+ */
+const SEVERAL_OF_OURS = /^(?:pt|zh)(?:-|$)/;
+
+/** The first of `wanted` in which we write to readers; each is never cut to what its reader would not read. */
+export function shippedLocale(wanted: readonly (string | null)[]): (typeof SHIPPED_LOCALES)[number] | null {
+  for (const locale of wanted) {
+    const ours = locale === null ? null : oursFor(locale);
+    if (ours !== null) return ours;
+  }
+  return null;
+}
+
+function oursFor(locale: string): (typeof SHIPPED_LOCALES)[number] | null {
+  if (!SEVERAL_OF_OURS.test(locale)) return matchLocale([locale], SHIPPED_LOCALES);
+  const { language, script, region } = new Intl.Locale(locale).maximize();
+  if (language === 'zh') return script === 'Hant' ? 'zh-Hant' : 'zh';
+  return region === 'BR' ? 'pt-BR' : 'pt-PT';
 }
 
 /** The locale and those it is part of: `zh-Hant-TW`, `zh-Hant`, `zh`. */

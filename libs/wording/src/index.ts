@@ -5,4 +5,4 @@ export {
   wordingKeys,
 } from './catalogue.js';
 export { messageFaults } from './message-faults.js';
-export { Wording, type WordingOverrides } from './wording.js';
+export { datesOf, Wording, type WordingOverrides } from './wording.js';

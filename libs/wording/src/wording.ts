@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { IntlMessageFormat, type PrimitiveType } from 'intl-messageformat';
 import { type ShippedLocale, type WordingKey, catalogueOf } from './catalogue.js';
 
@@ -8,10 +9,20 @@ const RIGHT_TO_LEFT: ReadonlySet<ShippedLocale> = new Set(['ar', 'he']);
 
 type Values = Readonly<Record<string, PrimitiveType>>;
 
+/** Making one takes some 50 µs: by locale and options. */
+const DATE_FORMATS = new LRUCache<string, Intl.DateTimeFormat>({
+  max: 500,
+  memoMethod: (key) => new Intl.DateTimeFormat(...(JSON.parse(key) as [string, Intl.DateTimeFormatOptions])),
+});
+
+/** Most readers of English write the day before the month. */
+export const datesOf = (locale: ShippedLocale): string => (locale === 'en' ? 'en-GB' : locale);
+
 /** What we say to a reader, in one language. */
 export class Wording {
   readonly locale: ShippedLocale;
   readonly direction: 'ltr' | 'rtl';
+  readonly #own: WordingOverrides;
   readonly #messages: Readonly<Record<WordingKey, string>>;
   readonly #compiled = new Map<WordingKey, IntlMessageFormat>();
 
@@ -21,7 +32,31 @@ export class Wording {
   ) {
     this.locale = locale;
     this.direction = RIGHT_TO_LEFT.has(locale) ? 'rtl' : 'ltr';
+    this.#own = overrides;
     this.#messages = { ...catalogueOf(locale), ...overrides };
+  }
+
+  /** Whether the project says it in words of its own. */
+  isOwn(key: WordingKey): boolean {
+    return this.#own[key] !== undefined;
+  }
+
+  /** The day that it is at `at` in an IANA zone: `27 November 2026`. */
+  day(at: Date, timeZone: string): string {
+    return this.#written(at, { dateStyle: 'long', timeZone });
+  }
+
+  /** The day, hour and zone, by a clock of 24 hours: `27 November 2026 at 14:05 CET`. */
+  dayAndHour(at: Date, timeZone: string): string {
+    const day = { day: 'numeric', month: 'long', year: 'numeric', timeZone } as const;
+    const hour = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short' } as const;
+    return this.#written(at, { ...day, ...hour });
+  }
+
+  #written(at: Date, options: Intl.DateTimeFormatOptions): string {
+    const text = DATE_FORMATS.memo(JSON.stringify([datesOf(this.locale), options])).format(at);
+    // CLDR has no ordinal for the first of a month.
+    return this.locale === 'fr' ? text.replace(/^1(?=\s)/, '1er') : text;
   }
 
   /** The message with its values; nothing in it is escaped. */

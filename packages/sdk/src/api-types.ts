@@ -1628,6 +1628,14 @@ export interface components {
       trackingHost: string | null;
       /** @description Where the tracking host points; null without one. */
       trackingHostStatus: components['schemas']['TrackingHostStatus'] | null;
+      /**
+       * Format: uri
+       * @description The https address of your privacy policy: linked from opt-in mails, pages and footers, and kept with the words of consents.
+       * @example https://example.com/privacy
+       */
+      privacyUrl: string | null;
+      /** @description Whom readers may write to about their data: named beside the privacy policy. */
+      contactEmail: string | null;
       /** @description Always true. */
       selected: boolean | null;
       aiSegmentSuggestionsEnabled: boolean | null;
@@ -1703,6 +1711,13 @@ export interface components {
        * @example links.example.com
        */
       trackingHost?: string | null;
+      /**
+       * Format: uri
+       * @description The https address of your privacy policy: linked from opt-in mails, pages and footers, and kept with the words of consents.
+       */
+      privacyUrl?: string | null;
+      /** @description Whom readers may write to about their data: named beside the privacy policy. */
+      contactEmail?: string | null;
     };
     ProjectTexts: {
       /** @enum {string} */
@@ -1712,7 +1727,8 @@ export interface components {
         | 'fr'
         | 'es'
         | 'it'
-        | 'pt'
+        | 'pt-BR'
+        | 'pt-PT'
         | 'nl'
         | 'pl'
         | 'cs'
@@ -1732,7 +1748,8 @@ export interface components {
         | 'he'
         | 'ja'
         | 'ko'
-        | 'zh';
+        | 'zh'
+        | 'zh-Hant';
       /** @description Counts the changes; 0 before the first. Consents name the version that was read. */
       version: number;
       /** @description What readers get: your own texts, and ours in place of all others. */
@@ -1765,6 +1782,7 @@ export interface components {
         'optIn.asked'?: string | null;
         'optIn.confirm'?: string | null;
         'optIn.expiry'?: string | null;
+        'optIn.until'?: string | null;
         'optIn.button'?: string | null;
         'optIn.link'?: string | null;
         'optIn.ignore'?: string | null;
@@ -1774,11 +1792,15 @@ export interface components {
         'footer.preferencesLink'?: string | null;
         'footer.view'?: string | null;
         'footer.viewLink'?: string | null;
+        'footer.privacy'?: string | null;
+        'footer.privacyLink'?: string | null;
+        'footer.contact'?: string | null;
         'page.language'?: string | null;
         'page.signUpAgain'?: string | null;
         'page.stillOnItsWay'?: string | null;
         'confirm.heading'?: string | null;
         'confirm.asked'?: string | null;
+        'confirm.withdraw'?: string | null;
         'confirm.button'?: string | null;
         'confirm.ignore'?: string | null;
         'confirm.resend'?: string | null;
@@ -4041,6 +4063,8 @@ export interface operations {
            *         "color": "#1a73e8"
            *       },
            *       "trackingHost": "links.example.com",
+           *       "privacyUrl": "https://example.com/privacy",
+           *       "contactEmail": "privacy@example.com",
            *       "trackingHostStatus": {
            *         "status": "VERIFIED",
            *         "checkedAt": "2026-02-01T06:00:00.000Z",
@@ -4094,7 +4118,9 @@ export interface operations {
          *       "brand": {
          *         "color": "#1a73e8"
          *       },
-         *       "trackingHost": "links.example.com"
+         *       "trackingHost": "links.example.com",
+         *       "privacyUrl": "https://example.com/privacy",
+         *       "contactEmail": "privacy@example.com"
          *     }
          */
         'application/json': components['schemas']['UpdateProject'];
@@ -4128,6 +4154,8 @@ export interface operations {
            *         "color": "#1a73e8"
            *       },
            *       "trackingHost": "links.example.com",
+           *       "privacyUrl": "https://example.com/privacy",
+           *       "contactEmail": "privacy@example.com",
            *       "trackingHostStatus": {
            *         "status": "PENDING",
            *         "checkedAt": null,
@@ -4186,14 +4214,18 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example en */
+        /**
+         * @description `pt` stands for `pt-BR`.
+         * @example en
+         */
         locale:
           | 'en'
           | 'de'
           | 'fr'
           | 'es'
           | 'it'
-          | 'pt'
+          | 'pt-BR'
+          | 'pt-PT'
           | 'nl'
           | 'pl'
           | 'cs'
@@ -4213,7 +4245,9 @@ export interface operations {
           | 'he'
           | 'ja'
           | 'ko'
-          | 'zh';
+          | 'zh'
+          | 'zh-Hant'
+          | 'pt';
       };
       cookie?: never;
     };
@@ -4234,11 +4268,11 @@ export interface operations {
            *       "locale": "en",
            *       "version": 1,
            *       "texts": {
-           *         "optIn.subject": "One click, and you get mail from {project}",
+           *         "optIn.subject": "One click, and you get emails from {project}",
            *         "optIn.heading": "Please confirm your subscription"
            *       },
            *       "overrides": {
-           *         "optIn.subject": "One click, and you get mail from {project}"
+           *         "optIn.subject": "One click, and you get emails from {project}"
            *       },
            *       "defaults": {
            *         "optIn.subject": "Please confirm your subscription to {project}",
@@ -4272,14 +4306,18 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example en */
+        /**
+         * @description `pt` stands for `pt-BR`.
+         * @example en
+         */
         locale:
           | 'en'
           | 'de'
           | 'fr'
           | 'es'
           | 'it'
-          | 'pt'
+          | 'pt-BR'
+          | 'pt-PT'
           | 'nl'
           | 'pl'
           | 'cs'
@@ -4299,7 +4337,9 @@ export interface operations {
           | 'he'
           | 'ja'
           | 'ko'
-          | 'zh';
+          | 'zh'
+          | 'zh-Hant'
+          | 'pt';
       };
       cookie?: never;
     };
@@ -4308,7 +4348,7 @@ export interface operations {
         /**
          * @example {
          *       "texts": {
-         *         "optIn.subject": "One click, and you get mail from {project}"
+         *         "optIn.subject": "One click, and you get emails from {project}"
          *       }
          *     }
          */
@@ -4331,11 +4371,11 @@ export interface operations {
            *       "locale": "en",
            *       "version": 1,
            *       "texts": {
-           *         "optIn.subject": "One click, and you get mail from {project}",
+           *         "optIn.subject": "One click, and you get emails from {project}",
            *         "optIn.heading": "Please confirm your subscription"
            *       },
            *       "overrides": {
-           *         "optIn.subject": "One click, and you get mail from {project}"
+           *         "optIn.subject": "One click, and you get emails from {project}"
            *       },
            *       "defaults": {
            *         "optIn.subject": "Please confirm your subscription to {project}",
@@ -10648,8 +10688,8 @@ export interface operations {
            *       "links": {
            *         "confirm": "https://mailwright.example/c/AQEAAAAAAgGiGHoldHZBhZPEwkX3Wf4ByLdCf9dtg5gg22QvAGIXMv3LGw"
            *       },
-           *       "html": "<!doctype html>\n<html lang=\"en\" dir=\"ltr\">…<a href=\"https://mailwright.example/c/AQEAAAAAAgGiGHoldHZBhZPEwkX3Wf4ByLdCf9dtg5gg22QvAGIXMv3LGw\">Confirm subscription</a>…</html>",
-           *       "text": "Someone, most likely you, asked Acme News to send you mail about:\n\n- Product news\n\n…\n\nConfirm: https://mailwright.example/c/AQEAAAAAAgGiGHoldHZBhZPEwkX3Wf4ByLdCf9dtg5gg22QvAGIXMv3LGw\n",
+           *       "html": "<!doctype html>\n<html lang=\"en\" dir=\"ltr\">…<a href=\"https://mailwright.example/c/AQEAAAAAAgGiGHoldHZBhZPEwkX3Wf4ByLdCf9dtg5gg22QvAGIXMv3LGw\">Continue</a>…</html>",
+           *       "text": "Someone, most likely you, asked Acme to send you emails about:\n\n- Product news\n\n…\n\nContinue: https://mailwright.example/c/AQEAAAAAAgGiGHoldHZBhZPEwkX3Wf4ByLdCf9dtg5gg22QvAGIXMv3LGw\n",
            *       "headers": {
            *         "From": "Acme <news@example.com>",
            *         "To": "ada@example.com",

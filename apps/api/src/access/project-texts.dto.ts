@@ -7,7 +7,13 @@ import { requiredLine } from '../text-fields.js';
 
 const LONGEST_TEXT = 2_000;
 
-export const localeParam = z.enum(SHIPPED_LOCALES);
+/** `pt` was one catalogue before there were two, and goes on as that of most who write it. */
+const BEFORE_THERE_WERE_TWO = { pt: 'pt-BR' } as const;
+
+export const localeParam = z
+  .enum([...SHIPPED_LOCALES, 'pt'])
+  .transform((locale) => (locale === 'pt' ? BEFORE_THERE_WERE_TWO[locale] : locale))
+  .meta({ description: '`pt` stands for `pt-BR`.' });
 
 export const updateProjectTextsBody = strictBody({
   texts: strictBody(byKey(requiredLine(LONGEST_TEXT).nullish())).meta({

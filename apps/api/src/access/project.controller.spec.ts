@@ -77,6 +77,8 @@ describe('GET /project', () => {
         defaultLocale: 'en',
         timeZone: 'UTC',
         trackingHost: null,
+        privacyUrl: null,
+        contactEmail: null,
         trackingHostStatus: null,
         brand: { logoUrl: null, color: null },
         selected: true,

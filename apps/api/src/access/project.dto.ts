@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import {
   defaultLocaleFault,
-  logoUrlFault,
+  webAddressFault,
   type Project,
   type ProjectChanges,
   timeZoneFault,
@@ -22,6 +22,10 @@ const COLOR =
 const TRACKING_HOST =
   'A host of your own that points here, by which links, pixels, pages and List-Unsubscribe of mails begin once it is ' +
   'verified. Set to the same again, it is looked up again. Null goes back to ours.';
+
+const PRIVACY =
+  'The https address of your privacy policy: linked from opt-in mails, pages and footers, and kept with the words of consents.';
+const CONTACT = 'Whom readers may write to about their data: named beside the privacy policy.';
 
 /** A text of which `faultOf` says what is wrong. */
 function checked(faultOf: (text: string) => string | null) {
@@ -48,7 +52,7 @@ export const updateProjectBody = strictBody({
   defaultLocale: leftOut(checked(defaultLocaleFault)),
   timeZone: leftOut(checked(timeZoneFault)),
   brand: strictBody({
-    logoUrl: checked(logoUrlFault).nullish().meta({ format: 'uri', description: LOGO }),
+    logoUrl: checked(webAddressFault).nullish().meta({ format: 'uri', description: LOGO }),
     color: colour.nullish().meta({ description: COLOR }),
   })
     .nullish()
@@ -56,6 +60,8 @@ export const updateProjectBody = strictBody({
   trackingHost: checked(trackingHostFault)
     .nullish()
     .meta({ example: 'links.example.com', description: TRACKING_HOST }),
+  privacyUrl: checked(webAddressFault).nullish().meta({ format: 'uri', description: PRIVACY }),
+  contactEmail: emailField.nullish().meta({ description: CONTACT }),
 }).meta({ id: 'UpdateProject' });
 
 const trackingHostStatus = z
@@ -106,6 +112,11 @@ export const projectView = z
     trackingHostStatus: trackingHostStatus
       .nullable()
       .meta({ description: 'Where the tracking host points; null without one.' }),
+    privacyUrl: z
+      .string()
+      .nullable()
+      .meta({ format: 'uri', example: 'https://example.com/privacy', description: PRIVACY }),
+    contactEmail: emailText.nullable().meta({ description: CONTACT }),
     selected: z.boolean().nullable().meta({ description: 'Always true.' }),
     aiSegmentSuggestionsEnabled: z.boolean().nullable(),
     environment: z
@@ -131,6 +142,8 @@ export function toProjectView(project: Project, host: TrackingHostView | null): 
     brand: { logoUrl: project.logoUrl, color: project.color },
     trackingHost: project.trackingHost,
     trackingHostStatus: host === null ? null : { ...host, checkedAt: host.checkedAt?.toISOString() ?? null },
+    privacyUrl: project.privacyUrl,
+    contactEmail: project.contactEmail,
     selected: true,
     aiSegmentSuggestionsEnabled: project.aiSegmentSuggestionsEnabled,
     environment: project.environment,
@@ -140,12 +153,13 @@ export function toProjectView(project: Project, host: TrackingHostView | null): 
 }
 
 export function toProjectChanges(body: z.output<typeof updateProjectBody>): ProjectChanges {
-  const { fromEmail, replyTo, brand, ...plain } = body;
+  const { fromEmail, replyTo, contactEmail, brand, ...plain } = body;
   const looks = brand === null ? { logoUrl: null, color: null } : (brand ?? {});
   return {
     ...plain,
     ...looks,
     defaultFromEmail: fromEmail === undefined ? undefined : (fromEmail?.value ?? null),
     replyTo: replyTo === undefined ? undefined : (replyTo?.value ?? null),
+    contactEmail: contactEmail === undefined ? undefined : (contactEmail?.value ?? null),
   };
 }

@@ -2,7 +2,7 @@ import { CONFIRMATION_VALID_MS } from '#audience';
 import { html, type Html } from './html.js';
 import { maskedAddress } from './masked-address.js';
 import { form, page, type Page, signs, topicList } from './page-layout.js';
-import { addressOf, say, senderName, type SenderView } from './page-view.js';
+import { addressOf, privacyLines, say, senderName, type SenderView } from './page-view.js';
 
 /** The part of a confirmation that its pages show. */
 export interface ConfirmPageContent {
@@ -22,16 +22,20 @@ export function confirmPage(view: SenderView, { email, topicNames }: ConfirmPage
     heading: view.wording.text('confirm.heading'),
     sign: signs.letter,
     body: html`<p>${say(view, 'confirm.asked', values)}</p>
-      ${topicList(topicNames)} ${form(html`<button>${say(view, 'confirm.button')}</button>`)}
+      ${topicList(topicNames)}
+      <p>${say(view, 'confirm.withdraw')}</p>
+      ${form(html`<button>${say(view, 'confirm.button')}</button>`)}
       <p class="quiet">${say(view, 'confirm.ignore')}</p>`,
   });
 }
 
-/** What it says to who presses the button. */
-export function confirmText({ wording, sender }: SenderView, content: ConfirmPageContent): string {
+/** What it says to who presses the button, with that consent can be withdrawn (GDPR Art. 7 (3)). */
+export function confirmText(view: SenderView, content: ConfirmPageContent): string {
+  const { wording, sender } = view;
   const values = { sender: sender.name, email: maskedAddress(content.email) };
   const asked = wording.text('confirm.asked', values);
-  return [asked, ...content.topicNames, wording.text('confirm.button')].join('\n');
+  const agreed = [wording.text('confirm.withdraw'), wording.text('confirm.button')];
+  return [asked, ...content.topicNames, ...agreed, ...privacyLines(view)].join('\n');
 }
 
 export function confirmedPage(view: SenderView, { topicNames }: ConfirmPageContent): Page {

@@ -111,6 +111,17 @@ export const frameStyle = css`
     font-size: 0.875rem;
     text-align: center;
   }
+  .privacy {
+    margin: 0 0 0.5rem;
+  }
+  .privacy a {
+    color: inherit;
+  }
+  .privacy > * {
+    display: block;
+    padding: 0.25rem 0;
+    overflow-wrap: anywhere;
+  }
   .address {
     white-space: pre-line;
   }

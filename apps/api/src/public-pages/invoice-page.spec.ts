@@ -66,7 +66,7 @@ describe('The page of an invoice', () => {
 
   it.each([
     [{ status: 'PAID', paidAt: at('2026-02-15T00:00:00Z') }, '42.47 EUR paid on 15 February 2026'],
-    [{ status: 'VOID' }, 'This invoice was withdrawn. Nothing is to be paid.'],
+    [{ status: 'VOID' }, 'This invoice was cancelled. No payment is due.'],
     [{ status: 'UNCOLLECTIBLE' }, '42.47 EUR was due on 21 February 2026 and was not paid'],
   ] as const)('of one that is %j says so', (change, text) => {
     expect(textOf({ ...invoice, ...change })).toContain(text);
@@ -218,7 +218,7 @@ describe('The PDF of an invoice', () => {
     expect(await boughtBy('دار ۱۲۳')).toContain('۱۲۳ راد');
   });
 
-  it.each(['zh', 'ja', 'ko', 'ar', 'he'] as const)(
+  it.each(['zh', 'zh-Hant', 'ja', 'ko', 'ar', 'he'] as const)(
     'is in the language of its reader, %s too',
     async (locale) => {
       const language = new Wording(locale);

@@ -46,7 +46,9 @@ function languages() {
 }
 
 function ownName(locale: string): string {
-  const name = new Intl.DisplayNames(locale, { type: 'language' }).of(locale) ?? locale;
+  // Beside the Traditional one, `中文` would say which it is to nobody.
+  const shown = locale === 'zh' ? 'zh-Hans' : locale;
+  const name = new Intl.DisplayNames(locale, { type: 'language' }).of(shown) ?? locale;
   const [first = '', ...rest] = name;
   return `${first.toLocaleUpperCase(locale)}${rest.join('')}`;
 }

@@ -1,4 +1,4 @@
-import type { Wording } from '#wording';
+import { datesOf, type Wording } from '#wording';
 
 type Locale = Wording['locale'];
 
@@ -26,9 +26,9 @@ export function formatsOf({ locale }: Wording): PageFormats {
 }
 
 function formatsIn(locale: Locale): PageFormats {
-  // Most readers of English write the day before the month.
-  const dates = locale === 'en' ? 'en-GB' : locale;
-  const clock = { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' } as const;
+  const dates = datesOf(locale);
+  // Beside UTC, a clock of 24 hours is read without “AM”, which some languages would have in Latin letters.
+  const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: 'UTC' } as const;
   return {
     day: new Intl.DateTimeFormat(dates, { dateStyle: 'long', timeZone: 'UTC' }),
     shortDay: new Intl.DateTimeFormat(dates, { dateStyle: 'medium', timeZone: 'UTC' }),

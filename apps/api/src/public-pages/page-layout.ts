@@ -2,7 +2,7 @@ import { brandStyle } from './brand-style.js';
 import { html, type Html } from './html.js';
 import { languageSwitch } from './language-switch.js';
 import { STYLE_SOURCE, styleElement } from './page-style.js';
-import type { PageSender, PageView } from './page-view.js';
+import { type PageSender, type PageView, say } from './page-view.js';
 
 export interface Page {
   /** The HTTP status. */
@@ -54,10 +54,19 @@ export function page(
             <h1>${shown ?? heading}</h1>
             ${body}
           </main>
-          <footer>${sender === null || sender.postalAddress === '' ? null : html`<p class="address"><bdi>${sender.postalAddress}</bdi></p>`}${languageSwitch(view)}</footer>
+          <footer>${sender === null || sender.postalAddress === '' ? null : html`<p class="address"><bdi>${sender.postalAddress}</bdi></p>`}${sender === null ? null : privacyLinks(view, sender)}${languageSwitch(view)}</footer>
         </body>
       </html> `,
   };
+}
+
+function privacyLinks(view: PageView, { privacyUrl = null, contactEmail = null }: PageSender): Html | null {
+  if (privacyUrl === null && contactEmail === null) return null;
+  const mail = html`<a href="mailto:${contactEmail}"><bdi dir="ltr">${contactEmail}</bdi></a>`;
+  return html`<p class="privacy">
+    ${privacyUrl === null ? null : html`<a href="${privacyUrl}" rel="noreferrer">${say(view, 'footer.privacy')}</a>`}
+    ${contactEmail === null ? null : html`<span>${say(view, 'footer.contact', { contact: mail })}</span>`}
+  </p>`;
 }
 
 function nameplate({ name, logoUrl }: PageSender): Html {

@@ -40,7 +40,10 @@ export class PageLinks {
       sender: {
         name: project.senderName,
         postalAddress: project.postalAddress,
-        contact: project.replyTo ?? project.defaultFromEmail,
+        contact: project.contactEmail ?? project.replyTo ?? project.defaultFromEmail,
+        contactEmail: project.contactEmail,
+        privacyUrl: project.privacyUrl,
+        timeZone: project.timeZone,
         logoUrl: project.logoUrl,
         color: project.color,
       },

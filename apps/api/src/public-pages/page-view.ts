@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { matchLocale, parseLocale, SHIPPED_LOCALES } from '#kernel';
+import { parseLocale, shippedLocale } from '#kernel';
 import { Wording, type WordingKey } from '#wording';
 import { acceptedLocales } from '../language-fields.js';
 import { html, type Html } from './html.js';
@@ -11,6 +11,12 @@ export interface PageSender {
   readonly postalAddress: string;
   /** An e-mail address that answers, if it has one. */
   readonly contact?: string | null;
+  /** The address that it names for questions about data; below each page. */
+  readonly contactEmail?: string | null;
+  /** https address of its privacy policy, if it has one. */
+  readonly privacyUrl?: string | null;
+  /** IANA, of readers whose own is not known. */
+  readonly timeZone?: string;
   /** https; null where it has none. */
   readonly logoUrl: string | null;
   /** #rrggbb; null for ours. */
@@ -20,7 +26,7 @@ export interface PageSender {
 /** For whom a page is written, and on whose behalf. */
 export interface PageView {
   readonly wording: Wording;
-  /** The reader's own name for the language of `wording`, such as `pt-BR` for `pt`. */
+  /** The reader's own name for the language of `wording`, such as `de-AT` for `de`. */
   readonly locale: string;
   /** null where the page must not reveal the sender. */
   readonly sender: PageSender | null;
@@ -49,13 +55,13 @@ export function wantedLocales(request: FastifyRequest, known: readonly (string |
 /** For a page that has no sender: under a link that is nobody's, or a failure; or for a mail, whose reader's locale is `known`. */
 export function viewOf(request: FastifyRequest, known: readonly (string | null)[] = []): PageView {
   const wanted = wantedLocales(request, known);
-  const wording = new Wording(matchLocale(wanted, SHIPPED_LOCALES) ?? 'en');
+  const wording = new Wording(shippedLocale(wanted) ?? 'en');
   return { wording, locale: nameOf(wording, wanted), sender: null };
 }
 
 /** Which of `wanted` led to the language of `wording`. */
 export function nameOf({ locale }: Wording, wanted: readonly (string | null)[]): string {
-  return wanted.find((one) => matchLocale([one], SHIPPED_LOCALES) === locale) ?? locale;
+  return wanted.find((one) => shippedLocale([one]) === locale) ?? locale;
 }
 
 /** A message with its values, which are escaped unless they are HTML. */
@@ -69,6 +75,17 @@ export function say(
 
 export function senderName({ sender }: SenderView): Html {
   return html`<b><bdi>${sender.name}</bdi></b>`;
+}
+
+/** Where the sender tells of its readers' data, as its pages do: part of what a consent keeps. */
+export function privacyLines({
+  wording,
+  sender: { privacyUrl = null, contactEmail = null },
+}: SenderView): string[] {
+  return [
+    ...(privacyUrl === null ? [] : [wording.text('footer.privacyLink', { url: privacyUrl })]),
+    ...(contactEmail === null ? [] : [wording.text('footer.contact', { contact: contactEmail })]),
+  ];
 }
 
 /** So that its owner recognises it, and nobody else can use it. */

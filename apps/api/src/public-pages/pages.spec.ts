@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { SHIPPED_LOCALES } from '#kernel';
 import { Wording } from '#wording';
 import { array, assert, constantFrom, oneof, property, record, string } from '#testing/properties';
 import {
@@ -8,13 +9,14 @@ import {
   confirmationTooSoonPage,
   confirmedPage,
   confirmPage,
+  confirmText,
   expiredConfirmationPage,
   goneConfirmationPage,
 } from './confirm-page.js';
 import { addressGonePage, failurePage, notFoundPage } from './not-found-page.js';
 import type { Page } from './page-layout.js';
 import { type PageSender, type SenderView } from './page-view.js';
-import { leaveEverythingPage, preferencesPage, type ShownTopic } from './preferences-page.js';
+import { joinText, leaveEverythingPage, preferencesPage, type ShownTopic } from './preferences-page.js';
 import { tooLateToUndoPage, undonePage } from './undo-page.js';
 import {
   unsubscribedFromEverythingPage,
@@ -50,7 +52,7 @@ const topicsNamed = (names: readonly string[]): ShownTopic[] =>
     status: 'SUBSCRIBED',
     isActive: true,
   }));
-const standing = { ...content, suppressed: false, pausedUntil: null };
+const standing = { ...content, timeZone: null, suppressed: false, pausedUntil: null };
 
 const subscriberPages: Record<string, (content: Content) => Page> = {
   confirmPage: (given) => confirmPage(from(given), given),
@@ -111,7 +113,7 @@ describe('every public page', () => {
 
   it('runs no script and fetches nothing', () => {
     for (const page of everyPage) {
-      expect(markupOf(page).replaceAll(/ href="\?lang=\w+"/g, '')).not.toMatch(
+      expect(markupOf(page).replaceAll(/ href="\?lang=[\w-]+"/g, '')).not.toMatch(
         /<script|<img|<link|<iframe|\ssrc=|\shref=|\son[a-z]+=|\sstyle=|url\(|@import/i,
       );
     }
@@ -165,12 +167,42 @@ describe('the confirmation page', () => {
     expect(buttonsOf(page)).toEqual([{ label: 'Confirm subscription', name: undefined, value: undefined }]);
   });
 
+  it('tells that consent can be withdrawn before it is given, and keeps that with the consent', () => {
+    for (const locale of SHIPPED_LOCALES) {
+      const inTheirs: SenderView = { ...view, wording: new Wording(locale) };
+      const withdraw = inTheirs.wording.text('confirm.withdraw');
+      const markup = markupOf(confirmPage(inTheirs, content));
+      expect(markup.indexOf(withdraw)).toBeGreaterThan(0);
+      expect(markup.indexOf(withdraw)).toBeLessThan(markup.indexOf('<button>'));
+      expect(confirmText(inTheirs, content)).toContain(withdraw);
+    }
+  });
+
+  it('keeps the privacy policy and the contact that it shows with the words of consent', () => {
+    const privacyUrl = 'https://alpine.example/privacy?a=1&b=2';
+    const told: SenderView = {
+      ...view,
+      sender: { ...sender, privacyUrl, contactEmail: 'data@alpine.example' },
+    };
+    const markup = markupOf(confirmPage(told, content));
+    expect(markup).toContain(
+      '<a href="https://alpine.example/privacy?a=1&amp;b=2" rel="noreferrer">Privacy policy</a>',
+    );
+    expect(markup).toContain('Contact: <a href="mailto:data@alpine.example">');
+    const kept = `Privacy policy: ${privacyUrl}\nContact: data@alpine.example`;
+    expect(confirmText(told, content)).toMatch(/every email has a link for it\.\nConfirm subscription\n/);
+    expect(confirmText(told, content).endsWith(kept)).toBe(true);
+    const [topic] = topicsNamed(['News']);
+    expect(topic && joinText(told, topic)).toBe(`Subscribe to News\n${kept}`);
+    expect(topic && joinText(view, topic)).toBe('Subscribe to News');
+  });
+
   it.each([
     ['expired', expiredConfirmationPage(view, content), 410],
     ['used', alreadyConfirmedPage(view, content), 200],
   ])('offers a new mail when its link is %s', (_state, page, status) => {
     expect(page.status).toBe(status);
-    expect(buttonsOf(page)).toEqual([{ label: 'Send me a new mail', name: 'action', value: 'resend' }]);
+    expect(buttonsOf(page)).toEqual([{ label: 'Send me a new email', name: 'action', value: 'resend' }]);
   });
 
   it('asks for nothing more once it is done', () => {
@@ -208,7 +240,7 @@ describe('the unsubscribe page', () => {
     const left = unsubscribedFromTopicsPage(view, content, UNDO_ID);
     expect(buttonsOf(left)).toEqual([undo, everything]);
     expect(markupOf(left)).toMatch(
-      /<details><summary>[^<]*Rather get no mail.*Unsubscribe from everything.*<\/details>/,
+      /<details><summary>[^<]*Rather get no emails.*Unsubscribe from everything.*<\/details>/,
     );
     expect(buttonsOf(unsubscribedFromTopicsPage(view, content, null))).toEqual([everything]);
     expect(buttonsOf(unsubscribedFromEverythingPage(view, UNDO_ID))).toEqual([undo]);
@@ -269,12 +301,17 @@ describe('the preferences page', () => {
     expect(markup).toContain('<bdi>Every week</bdi>');
   });
 
-  it('says until when mail is paused and offers to end that', () => {
+  it('says on which day of the reader mail starts again, and offers to end the pause', () => {
     const pausedUntil = new Date('2026-12-21T23:30:00.000Z');
+    const inAuckland = { ...standing, timeZone: 'Pacific/Auckland', pausedUntil, topics: [] };
+    expect(markupOf(preferencesPage(view, inAuckland, []))).toContain('start again on 22 December 2026.');
+    const ofBerlin: SenderView = { ...view, sender: { ...sender, timeZone: 'Europe/Berlin' } };
+    const unknown = { ...standing, pausedUntil, topics: [] };
+    expect(markupOf(preferencesPage(ofBerlin, unknown, []))).toContain('start again on 22 December 2026.');
     const page = preferencesPage(view, { ...standing, pausedUntil, topics: topics.slice(0, 1) }, [7, 30, 90]);
-    expect(markupOf(page)).toContain('You get no mail until 21 December 2026.');
+    expect(markupOf(page)).toContain('Emails start again on 21 December 2026.');
     expect(buttonsOf(page)).toEqual([
-      { label: 'Get mail again now', name: 'resume', value: 'yes' },
+      { label: 'Get emails again now', name: 'resume', value: 'yes' },
       { label: 'Unsubscribe from News', name: 'leave', value: 'APIT-1' },
       everything,
     ]);
@@ -291,7 +328,7 @@ describe('the preferences page', () => {
     const saved = { heading: 'preferences.saved', undoId: null } as const;
     const page = preferencesPage(view, { ...standing, suppressed: true, topics }, [7], saved);
     expect(markupOf(page)).toContain('Your choice is saved');
-    expect(markupOf(page)).toContain('sends no mail to');
+    expect(markupOf(page)).toContain('sends no emails to');
     expect(markupOf(page)).toContain('please write to <b><bdi>Alpine Supplies</bdi></b>');
     expect(buttonsOf(page)).toEqual([]);
   });

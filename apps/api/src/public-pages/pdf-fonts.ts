@@ -132,7 +132,7 @@ export class PdfFonts {
       ? JAPANESE
       : /\p{Script=Hangul}/u.test(text)
         ? KOREAN
-        : ({ ja: JAPANESE, ko: KOREAN }[this.locale] ?? CHINESE);
+        : ({ ja: JAPANESE, ko: KOREAN, 'zh-Hant': TRADITIONAL_CHINESE }[this.locale] ?? CHINESE);
     return [first, ...[CHINESE, TRADITIONAL_CHINESE, JAPANESE, KOREAN].filter((family) => family !== first)];
   }
 

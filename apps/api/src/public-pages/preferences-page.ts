@@ -1,11 +1,12 @@
 import { html, type Html, type HtmlValue } from './html.js';
-import { formatsOf } from './page-formats.js';
 import { form, page, type Page, signs } from './page-layout.js';
-import { addressOf, say, senderName, type SenderView } from './page-view.js';
+import { addressOf, privacyLines, say, senderName, type SenderView } from './page-view.js';
 import { undoForm } from './undo-page.js';
 
 export interface PreferencesPageContent {
   readonly email: string;
+  /** IANA; null where it is not known. */
+  readonly timeZone: string | null;
   /** Whether the address gets no mail at all. */
   readonly suppressed: boolean;
   /** When the pause of all mail ends; null when mail is not paused. */
@@ -68,8 +69,9 @@ export function preferencesPage(
 }
 
 /** What the button says that subscribes to a topic, or confirms it. */
-export function joinText({ wording }: SenderView, { name: topic, status }: ShownTopic): string {
-  return wording.text(SPOKEN[status === 'PENDING_CONFIRMATION' ? 'confirm' : 'subscribe'], { topic });
+export function joinText(view: SenderView, { name: topic, status }: ShownTopic): string {
+  const spoken = SPOKEN[status === 'PENDING_CONFIRMATION' ? 'confirm' : 'subscribe'];
+  return [view.wording.text(spoken, { topic }), ...privacyLines(view)].join('\n');
 }
 
 /** Asks for confirmation before unsubscribing from everything. */
@@ -108,7 +110,7 @@ function choices(
   const topics = [topicChoices(view, content.topics), undo];
   return content.pausedUntil === null
     ? [topics, breakSection(view, pauseDays)]
-    : [pausedSection(view, content.pausedUntil), topics];
+    : [pausedSection(view, content.pausedUntil, content.timeZone), topics];
 }
 
 function topicChoices(view: SenderView, topics: readonly ShownTopic[]): Html | null {
@@ -158,8 +160,8 @@ const SPOKEN = {
   unsubscribe: 'preferences.unsubscribeFrom',
 } as const;
 
-function pausedSection(view: SenderView, until: Date): Html {
-  const date = formatsOf(view.wording).day.format(until);
+function pausedSection(view: SenderView, until: Date, timeZone: string | null): Html {
+  const date = view.wording.day(until, timeZone ?? view.sender.timeZone ?? 'UTC');
   return html`<section class="more">
     <h2>${say(view, 'preferences.paused.heading')}</h2>
     <p>${say(view, 'preferences.paused.text', { date })}</p>

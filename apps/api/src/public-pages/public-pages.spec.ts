@@ -162,7 +162,12 @@ describe('public pages', () => {
       );
       const inGerman = { text_locale: 'de', text_version: 7 };
       expect(records).toEqual([
-        { ...inGerman, consent_text: expect.stringMatching(/j•••@example\.org.*\nSorgfältig\nJa, gern$/) },
+        {
+          ...inGerman,
+          consent_text: expect.stringMatching(
+            /j•••@example\.org.*\nSorgfältig\nSie können sich jederzeit .*\nJa, gern$/,
+          ),
+        },
         { ...inGerman, consent_text: expect.stringContaining('Sorgfältig') },
       ]);
     });
@@ -219,7 +224,7 @@ describe('public pages', () => {
       expect(await statusesOf(id)).toMatchObject({ 'Careful & <b>': 'PENDING_CONFIRMATION' });
       expect((await post(confirm, 'action=resend')).body).toContain('Check your inbox');
       expect(await confirmationsOf(id)).toHaveLength(2);
-      expect((await post(confirm, 'action=resend')).body).toContain('A mail was sent already');
+      expect((await post(confirm, 'action=resend')).body).toContain('An email was sent already');
       expect(await confirmationsOf(id)).toHaveLength(2);
     });
 
@@ -296,7 +301,7 @@ describe('public pages', () => {
     });
 
     it('leaves the topics of the mail by the one button and everything by the other', async () => {
-      expect((await post(link, 'scope=topics')).body).toContain('won’t send you mail any more about');
+      expect((await post(link, 'scope=topics')).body).toContain('won’t send you emails any more about');
       expect(await statusesOf(reader.id)).toMatchObject({ 'Careful & <b>': 'PENDING_CONFIRMATION' });
       expect((await post(link, 'scope=everything')).body).toContain('unsubscribed from everything');
       expect(await statusesOf(reader.id)).toEqual({ Plain: 'UNSUBSCRIBED', 'Careful & <b>': 'UNSUBSCRIBED' });
@@ -310,7 +315,7 @@ describe('public pages', () => {
       await post(link, 'List-Unsubscribe=One-Click');
       const left = await get(link);
       expect(left.body).toContain('You’re unsubscribed');
-      expect(left.body).not.toContain('You get mail from');
+      expect(left.body).not.toContain('You get emails from');
       expect(left.body).toContain('Unsubscribe from everything');
       await post(link, 'scope=everything');
       expect((await get(link)).body).toContain('You’re unsubscribed from everything');
@@ -645,10 +650,10 @@ describe('public pages', () => {
     it('pause all mail for the days that they offer, and resume', async () => {
       const { id } = await subscribe();
       for (const days of [7, 30, 90]) {
-        expect((await post(linkOf(id), `pause=${days}`)).body).toContain('Your mail is paused');
+        expect((await post(linkOf(id), `pause=${days}`)).body).toContain('Your emails are paused');
         expect(await pausedUntil(id)).toEqual(new Date(clock.now().getTime() + days * DAY_MS));
       }
-      expect((await get(linkOf(id))).body).toContain('Get mail again now');
+      expect((await get(linkOf(id))).body).toContain('Get emails again now');
       expect((await post(linkOf(id), 'resume=yes')).body).toContain('Need a break?');
       expect(await pausedUntil(id)).toBeNull();
       for (const days of ['8', '-7', '1e9', '']) await post(linkOf(id), `pause=${days}`);
@@ -664,7 +669,7 @@ describe('public pages', () => {
       const asked = await post(linkOf(id), 'scope=everything');
       expect(asked.body).toContain('Unsubscribe from everything?');
       expect(await statusesOf(id)).toMatchObject({ Plain: 'SUBSCRIBED' });
-      expect((await post(linkOf(id), 'confirm=everything')).body).toContain('sends no mail to');
+      expect((await post(linkOf(id), 'confirm=everything')).body).toContain('sends no emails to');
       expect(await statusesOf(id)).toEqual({ Plain: 'UNSUBSCRIBED', 'Careful & <b>': 'UNSUBSCRIBED' });
       const suppressed = await test.query(`select reason from audience.suppressions where email_key = $1`, [
         address.key,
@@ -672,7 +677,7 @@ describe('public pages', () => {
       expect(suppressed).toEqual([{ reason: 'GLOBAL_UNSUBSCRIBE' }]);
       // Nothing lifts that silently.
       for (const choice of [`join=${topics[0]!.topicKey}`, 'pause=7', 'resume=yes', 'scope=everything']) {
-        expect((await post(linkOf(id), choice)).body).toContain('Your mail preferences');
+        expect((await post(linkOf(id), choice)).body).toContain('Your email preferences');
       }
       expect(await statusesOf(id)).toMatchObject({ Plain: 'UNSUBSCRIBED' });
     });
@@ -722,7 +727,7 @@ describe('public pages', () => {
 
     it('change nothing on a post that asks for nothing', async () => {
       const { id } = await subscribe();
-      expect((await post(linkOf(id))).body).toContain('Your mail preferences');
+      expect((await post(linkOf(id))).body).toContain('Your email preferences');
       expect(await statusesOf(id)).toMatchObject({ Plain: 'SUBSCRIBED' });
     });
 
@@ -733,7 +738,7 @@ describe('public pages', () => {
       for (const choice of ['leave', 'join']) {
         const { statusCode, body } = await post(linkOf(id), `${choice}=${gone.topicKey}`);
         expect(statusCode).toBe(404);
-        expect(body).toContain('Your mail preferences');
+        expect(body).toContain('Your email preferences');
         expect(body).not.toContain(`value="${gone.topicKey}"`);
         expect(body).toContain(`value="${stays.topicKey}"`);
       }

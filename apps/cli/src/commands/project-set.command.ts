@@ -16,6 +16,8 @@ interface Options {
   readonly timeZone?: string;
   readonly logoUrl?: string;
   readonly color?: string;
+  readonly privacyUrl?: string;
+  readonly contact?: string;
   readonly aiSegmentSuggestions?: 'on' | 'off';
   readonly json?: true;
 }
@@ -31,6 +33,8 @@ const OPTIONS = {
   timeZone: '--time-zone',
   'brand.logoUrl': '--logo-url',
   'brand.color': '--color',
+  privacyUrl: '--privacy-url',
+  contactEmail: '--contact',
 };
 
 export function addProjectSet(program: Command, cli: CliContext): void {
@@ -48,6 +52,11 @@ export function addProjectSet(program: Command, cli: CliContext): void {
     .option('--time-zone <zone>', 'of subscribers whose own is not known, e.g. Europe/Berlin')
     .option('--logo-url <url>', 'the image above opt-in mails and pages; empty for none')
     .option('--color <color>', 'of buttons and links, e.g. #1a73e8; empty for ours')
+    .option(
+      '--privacy-url <url>',
+      'your privacy policy, linked from opt-in mails, pages and footers; empty for none',
+    )
+    .option('--contact <email>', 'whom readers may write to about their data; empty for none')
     .addOption(
       new Option('--ai-segment-suggestions <switch>', 'the value that GET /project returns').choices([
         'on',
@@ -87,6 +96,8 @@ function changesOf(options: Options): ProjectChanges {
     timeZone,
     logoUrl: orNone(options.logoUrl),
     color: orNone(options.color),
+    privacyUrl: orNone(options.privacyUrl),
+    contactEmail: orNone(options.contact),
     aiSegmentSuggestionsEnabled:
       aiSegmentSuggestions === undefined ? undefined : aiSegmentSuggestions === 'on',
   };

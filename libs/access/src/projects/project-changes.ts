@@ -3,11 +3,11 @@ import {
   hostName,
   isTimeZone,
   LOCALE_FAULT,
-  matchLocale,
   parseColour,
   parseEmailAddress,
   parseLocale,
   SHIPPED_LOCALES,
+  shippedLocale,
   TIME_ZONE_FAULT,
 } from '#kernel';
 import { nameFault } from '../tenants/tenant.js';
@@ -25,6 +25,8 @@ export interface ProjectChanges {
   readonly logoUrl?: string | null | undefined;
   readonly color?: string | null | undefined;
   readonly trackingHost?: string | null | undefined;
+  readonly privacyUrl?: string | null | undefined;
+  readonly contactEmail?: string | null | undefined;
   /** The operator's alone. */
   readonly aiSegmentSuggestionsEnabled?: boolean | undefined;
 }
@@ -46,9 +48,11 @@ export function changeFaults(changes: ProjectChanges): Record<string, string> {
     ['replyTo', ifGiven(changes.replyTo, addressFault)],
     ['defaultLocale', ifGiven(changes.defaultLocale, defaultLocaleFault)],
     ['timeZone', ifGiven(changes.timeZone, timeZoneFault)],
-    ['brand.logoUrl', ifGiven(changes.logoUrl, logoUrlFault)],
+    ['brand.logoUrl', ifGiven(changes.logoUrl, webAddressFault)],
     ['brand.color', ifGiven(changes.color, colourFault)],
     ['trackingHost', ifGiven(changes.trackingHost, trackingHostFault)],
+    ['privacyUrl', ifGiven(changes.privacyUrl, webAddressFault)],
+    ['contactEmail', ifGiven(changes.contactEmail, addressFault)],
   ];
   return Object.fromEntries(faults.filter((entry): entry is [string, string] => entry[1] !== null));
 }
@@ -56,7 +60,7 @@ export function changeFaults(changes: ProjectChanges): Record<string, string> {
 /** Changes without faults as they are stored; only what is changed. */
 export function settingsOf(changes: ProjectChanges): ProjectChanges {
   const { name, senderName, postalAddress, defaultFromEmail, replyTo, defaultLocale, color } = changes;
-  const { trackingHost } = changes;
+  const { trackingHost, contactEmail } = changes;
   const read = {
     ...changes,
     name: name?.trim(),
@@ -64,6 +68,7 @@ export function settingsOf(changes: ProjectChanges): ProjectChanges {
     postalAddress: postalAddress?.trim(),
     defaultFromEmail: defaultFromEmail?.trim() ?? defaultFromEmail,
     replyTo: replyTo?.trim() ?? replyTo,
+    contactEmail: contactEmail?.trim() ?? contactEmail,
     defaultLocale: parseLocale(defaultLocale ?? '') ?? undefined,
     color: parseColour(color ?? '') ?? color,
     trackingHost: hostName(trackingHost?.trim() ?? '') ?? trackingHost,
@@ -75,7 +80,7 @@ export function settingsOf(changes: ProjectChanges): ProjectChanges {
 export function defaultLocaleFault(text: string): string | null {
   const locale = parseLocale(text);
   if (locale === null) return LOCALE_FAULT;
-  return matchLocale([locale], SHIPPED_LOCALES) === null
+  return shippedLocale([locale]) === null
     ? `must be one of the languages ${SHIPPED_LOCALES.join(', ')}`
     : null;
 }
@@ -84,7 +89,8 @@ export function timeZoneFault(text: string): string | null {
   return isTimeZone(text) ? null : TIME_ZONE_FAULT;
 }
 
-export function logoUrlFault(text: string): string | null {
+/** Of a logo or a privacy policy. */
+export function webAddressFault(text: string): string | null {
   const url = /^[^\s\p{Cc}\p{Cs}]+$/u.test(text) ? URL.parse(text) : null;
   if (url?.protocol !== 'https:') return 'must be an https URL';
   if (url.username !== '' || url.password !== '') return 'must not carry a user name or a password';

@@ -21,6 +21,8 @@ export const ProjectSchema = defineEntity({
     logoUrl: p.text().nullable(),
     color: p.text().nullable(),
     trackingHost: p.text().nullable(),
+    privacyUrl: p.text().nullable(),
+    contactEmail: p.text().nullable(),
     aiSegmentSuggestionsEnabled: p.boolean(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),

@@ -24,6 +24,10 @@ export interface ProjectProfile {
   readonly color: string | null;
   /** The customer's host for links, pixels and pages; null: PUBLIC_URL's. It may not be checked yet. */
   readonly trackingHost: string | null;
+  /** https address of the sender's privacy policy. */
+  readonly privacyUrl: string | null;
+  /** Whom readers write to about their data. */
+  readonly contactEmail: string | null;
   readonly aiSegmentSuggestionsEnabled: boolean;
   readonly environment: Environment;
   readonly createdAt: Date;
@@ -69,6 +73,8 @@ export class Project {
   logoUrl: string | null = null;
   color: string | null = null;
   trackingHost: string | null = null;
+  privacyUrl: string | null = null;
+  contactEmail: string | null = null;
   aiSegmentSuggestionsEnabled = false;
   readonly createdAt: Date;
   updatedAt: Date;

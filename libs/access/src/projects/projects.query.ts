@@ -10,7 +10,16 @@ const OF_SCOPE = new PreparedQuery((tables: Kysely<AccessTables>, projectId: num
   tables
     .selectFrom('access.projects')
     .select(['id', 'projectKey', 'name', 'description', 'senderName', 'postalAddress', 'defaultFromEmail'])
-    .select(['replyTo', 'defaultLocale', 'timeZone', 'logoUrl', 'color', 'trackingHost'])
+    .select([
+      'replyTo',
+      'defaultLocale',
+      'timeZone',
+      'logoUrl',
+      'color',
+      'trackingHost',
+      'privacyUrl',
+      'contactEmail',
+    ])
     .select(['aiSegmentSuggestionsEnabled', 'createdAt', 'updatedAt'])
     .where('id', '=', projectId),
 );

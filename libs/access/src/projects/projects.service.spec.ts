@@ -121,6 +121,8 @@ describe('Tenants and their projects', () => {
       logoUrl: null,
       color: null,
       trackingHost: null,
+      privacyUrl: null,
+      contactEmail: null,
       aiSegmentSuggestionsEnabled: false,
       environment: 'TEST',
       createdAt: NOW,

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ManualClock, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, projectRoot } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { Wording } from '#wording';
@@ -112,6 +114,23 @@ describe('The texts of a project', () => {
       errors: { 'texts.optIn.subject': expect.stringContaining('unknown placeholder') },
     });
     expect(await versions(live)).toEqual([]);
+  });
+
+  it('in Portuguese go on in both of its forms, by the versions that consents name', async () => {
+    const { live } = await createProject(test);
+    const migration = readFileSync(join(projectRoot(), 'migrations/20261126200000_privacy.sql'), 'utf8');
+    const own = { 'optIn.subject': 'Mais um clique para {project}' };
+    for (const [version, written] of [
+      [1, {}],
+      [2, own],
+    ] as const)
+      await test.query(
+        `insert into access.project_texts (project_id, locale, version, texts, created_at) values ($1, 'pt', $2, $3, now())`,
+        [live.projectId, version, JSON.stringify(written)],
+      );
+    await test.query(migration.slice(migration.indexOf('insert into')));
+    for (const locale of ['pt-BR', 'pt-PT'] as const)
+      expect(await texts.of(live, locale)).toMatchObject({ locale, version: 2, own });
   });
 
   it('are text and never markup: what ICU quotes is read as it is written', async () => {

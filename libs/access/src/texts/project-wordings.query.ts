@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
-import { matchLocale, type ProjectScope, SHIPPED_LOCALES } from '#kernel';
+import { type ProjectScope, shippedLocale } from '#kernel';
 import { Database, PreparedQuery } from '#platform';
 import { Wording } from '#wording';
 import type { AccessTables } from '../access-tables.js';
@@ -35,7 +35,7 @@ export class ProjectWordings {
   of(scope: ProjectScope, wanted: readonly (string | null)[]): Promise<ProjectWording> {
     return this.database.transaction(scope, async () => {
       const project = await this.projects.ofScope(scope);
-      const locale = matchLocale([...wanted, project?.defaultLocale ?? null], SHIPPED_LOCALES) ?? 'en';
+      const locale = shippedLocale([...wanted, project?.defaultLocale ?? null]) ?? 'en';
       const [last] = await LAST_TEXTS.run(this.database.tables(), scope.projectId, locale);
       return { wording: new Wording(locale, last?.texts), version: last?.version ?? null };
     });

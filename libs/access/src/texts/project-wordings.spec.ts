@@ -43,7 +43,8 @@ describe('The words of a project for a reader', () => {
 
   it.each([
     [['fr', 'de'], 'fr'],
-    [[null, 'pt-BR', 'fr'], 'pt'],
+    [[null, 'pt', 'fr'], 'pt-BR'],
+    [['zh-TW', 'fr'], 'zh-Hant'],
     [['sw', 'tlh'], 'sv'],
     [[], 'sv'],
   ])('are in the first language of %j that there is, else in its own: %s', async (wanted, locale) => {

@@ -21,15 +21,16 @@ export class PreferencesQuery {
         .leftJoin('audience.suppressions as s', (join) =>
           join.onRef('s.environmentId', '=', 'b.environmentId').onRef('s.emailKey', '=', 'b.emailKey'),
         )
-        .select(['b.email', 'b.locale', 'b.pausedUntil', 's.emailKey as suppressedKey'])
+        .select(['b.email', 'b.locale', 'b.timeZone', 'b.pausedUntil', 's.emailKey as suppressedKey'])
         .where('b.environmentId', '=', scope.environmentId)
         .where('b.id', '=', subscriberId)
         .executeTakeFirst();
       if (subscriber === undefined) return null;
-      const { email, locale, pausedUntil, suppressedKey } = subscriber;
+      const { email, locale, timeZone, pausedUntil, suppressedKey } = subscriber;
       return {
         email,
         locale,
+        timeZone,
         suppressed: suppressedKey !== null,
         pausedUntil: pausedUntil !== null && pausedUntil > this.clock.now() ? pausedUntil : null,
         topics: await this.#topics(scope, subscriberId),

@@ -18,6 +18,8 @@ export interface Preferences {
   readonly email: string;
   /** BCP 47; null where it is not known. */
   readonly locale: string | null;
+  /** IANA; null where it is not known. */
+  readonly timeZone: string | null;
   /** Whether the address is suppressed, which preferences cannot change. */
   readonly suppressed: boolean;
   /** When the pause of all mail ends; null when mail is not paused. */

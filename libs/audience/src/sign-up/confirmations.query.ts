@@ -18,6 +18,8 @@ export interface ConfirmationMail {
   readonly firstName: string | null;
   /** BCP 47; null where it is not known. */
   readonly locale: string | null;
+  /** IANA; null where it is not known. */
+  readonly timeZone: string | null;
   readonly topics: readonly TopicTexts[];
   readonly expiresAt: Date;
 }
@@ -30,6 +32,7 @@ export interface ConfirmationStanding {
     readonly emailKey: string;
     readonly firstName: string | null;
     readonly locale: string | null;
+    readonly timeZone: string | null;
   };
   readonly state: ConfirmationState;
   /** The consents that it covers. */
@@ -63,12 +66,13 @@ export class ConfirmationsQuery {
     return this.database.transaction(scope, async () => {
       const row = await this.#find(scope, confirmationId);
       if (row === null) return null;
-      const { email, emailKey, firstName, locale, suppressedKey, ...confirmation } = row;
+      const { email, emailKey, firstName, locale, timeZone, suppressedKey, ...confirmation } = row;
       const all = await this.consents.ofSubscriber(scope, confirmation.subscriberId);
       const consents = coveredBy(confirmation, all);
       const now = this.clock.now();
       const state = suppressedKey === null ? confirmationState(confirmation, consents, now) : 'gone';
-      return { confirmation, subscriber: { email, emailKey, firstName, locale }, state, consents };
+      const subscriber = { email, emailKey, firstName, locale, timeZone };
+      return { confirmation, subscriber, state, consents };
     });
   }
 
@@ -95,7 +99,14 @@ export class ConfirmationsQuery {
         join.onRef('s.environmentId', '=', 'b.environmentId').onRef('s.emailKey', '=', 'b.emailKey'),
       )
       .select(['f.id as confirmationId', 'f.subscriberId', 'f.topicIds', 'f.createdAt', 'f.expiresAt'])
-      .select(['b.email', 'b.emailKey', 'b.firstName', 'b.locale', 's.emailKey as suppressedKey'])
+      .select([
+        'b.email',
+        'b.emailKey',
+        'b.firstName',
+        'b.locale',
+        'b.timeZone',
+        's.emailKey as suppressedKey',
+      ])
       .where('f.environmentId', '=', environmentOf(scope))
       .where('f.id', '=', confirmationId)
       .executeTakeFirst();

@@ -54,6 +54,7 @@ describe('confirmations', () => {
       emailKey: 'ada@example.com',
       firstName: null,
       locale: null,
+      timeZone: null,
       topics: topicsNamed('Art', 'News'),
       expiresAt: new Date(audience.clock.now().getTime() + 48 * HOUR),
     });

@@ -11,6 +11,8 @@ const CHANGES = {
   timeZone: 'Europe/Berlin',
   brand: { color: '#1a73e8' },
   trackingHost: 'links.example.com',
+  privacyUrl: 'https://example.com/privacy',
+  contactEmail: 'privacy@example.com',
 } satisfies z.input<typeof updateProjectBody>;
 
 const HOST_RECORD = { type: 'CNAME', name: 'links.example.com', value: 'mailwright.example' } as const;
@@ -28,6 +30,8 @@ const CHANGED = {
   timeZone: 'Europe/Berlin',
   brand: { logoUrl: 'https://example.com/logo.png', color: '#1a73e8' },
   trackingHost: 'links.example.com',
+  privacyUrl: 'https://example.com/privacy',
+  contactEmail: 'privacy@example.com',
   trackingHostStatus: { status: 'PENDING', checkedAt: null, lastError: null, expectedRecord: HOST_RECORD },
   selected: true,
   aiSegmentSuggestionsEnabled: false,
@@ -47,17 +51,17 @@ const PROJECT = {
 } satisfies z.output<typeof projectView>;
 
 const TEXT_CHANGES = {
-  texts: { 'optIn.subject': 'One click, and you get mail from {project}' },
+  texts: { 'optIn.subject': 'One click, and you get emails from {project}' },
 } satisfies z.input<typeof updateProjectTextsBody>;
 
 const TEXTS = {
   locale: 'en',
   version: 1,
   texts: {
-    'optIn.subject': 'One click, and you get mail from {project}',
+    'optIn.subject': 'One click, and you get emails from {project}',
     'optIn.heading': 'Please confirm your subscription',
   },
-  overrides: { 'optIn.subject': 'One click, and you get mail from {project}' },
+  overrides: { 'optIn.subject': 'One click, and you get emails from {project}' },
   defaults: {
     'optIn.subject': 'Please confirm your subscription to {project}',
     'optIn.heading': 'Please confirm your subscription',

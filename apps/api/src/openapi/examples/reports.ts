@@ -107,8 +107,8 @@ const MESSAGE = {
 
 const OPENED_MESSAGE = {
   ...MESSAGE,
-  html: `<!doctype html>\n<html lang="en" dir="ltr">…<a href="${CONFIRM_URL}">Confirm subscription</a>…</html>`,
-  text: `Someone, most likely you, asked Acme News to send you mail about:\n\n- Product news\n\n…\n\nConfirm: ${CONFIRM_URL}\n`,
+  html: `<!doctype html>\n<html lang="en" dir="ltr">…<a href="${CONFIRM_URL}">Continue</a>…</html>`,
+  text: `Someone, most likely you, asked Acme to send you emails about:\n\n- Product news\n\n…\n\nContinue: ${CONFIRM_URL}\n`,
   headers: {
     From: 'Acme <news@example.com>',
     To: 'ada@example.com',

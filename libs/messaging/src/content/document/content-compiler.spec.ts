@@ -244,6 +244,19 @@ describe('compiled content', () => {
     }
   });
 
+  it('leads to the privacy policy and names the contact in its footer, unless the author does', async () => {
+    const told = { privacyUrl: 'https://shop.example/privacy?a=1&b=2', contactEmail: 'data@shop.example' };
+    const footer = footerOf({ senderName: 'Shop', postalAddress: 'Street 1', ...told }, ENGLISH);
+    const { html, text } = await compileContent(input([], { contentText: 'Hello', footer }));
+    expect(html).toMatch(/<a href="https:\/\/shop\.example\/privacy\?a=1&amp;b=2"[^>]*>Privacy policy<\/a>/);
+    expect(html).toContain('Contact: data@shop.example');
+    expect(text).toContain(`Privacy policy: ${told.privacyUrl}\nContact: data@shop.example`);
+    const own = `Privacy: ${told.privacyUrl}, data@shop.example`;
+    const written = await compileContent(input([], { contentText: own, footer }));
+    expect(written.text).not.toContain('Privacy policy:');
+    expect(written.text).not.toContain('Contact:');
+  });
+
   it('has a footer in the words of a language, in its direction', async () => {
     const texts = {
       'footer.unsubscribe': "إلغاء & '<'b>",

@@ -19,6 +19,19 @@ export interface FooterContent {
   readonly locale: string;
   readonly direction: 'ltr' | 'rtl';
   readonly words: Readonly<Record<FooterLink | `${FooterLink}Link`, string>>;
+  readonly privacy: FooterPrivacy;
+}
+
+/** Where the sender tells of its readers' data; each null where it does not say. */
+export interface FooterPrivacy {
+  /** https. */
+  readonly url: string | null;
+  /** What the link is called, and the line of it in a text. */
+  readonly words: string;
+  readonly line: string | null;
+  readonly email: string | null;
+  /** The line that names the address. */
+  readonly contact: string | null;
 }
 
 type FooterLink = 'unsubscribe' | 'preferences' | 'view';
@@ -164,7 +177,30 @@ function footerHtml(footer: FooterContent, template: string, mask: MergeTagMask)
   return [
     ...(showsAddress(template, footer.postalAddress) ? [] : [sender]),
     ...(missing.length === 0 ? [] : [links]),
+    privacyHtml(footer, template),
   ].join('');
+}
+
+function privacyHtml({ privacy, locale, direction }: FooterContent, template: string): string {
+  const { url, words, line, email, contact } = privacy;
+  const parts = [
+    ...(lacks(template, url, line)
+      ? [`<a href="${escapeHtml(inert(url ?? ''))}">${escapeHtml(inert(words))}</a>`]
+      : []),
+    ...(lacks(template, email, contact) ? [escapeHtml(inert(contact ?? ''))] : []),
+  ];
+  return parts.length === 0 ? '' : `<p lang="${locale}" dir="${direction}">${parts.join(' &middot; ')}</p>`;
+}
+
+/** Whether there is something that a template does not show by itself. */
+const lacks = (template: string, shown: string | null, line: string | null): boolean =>
+  shown !== null && line !== null && !template.includes(shown) && !template.includes(escapeHtml(shown));
+
+function privacyText({ privacy }: FooterContent, template: string): string[] {
+  const { url, line, email, contact } = privacy;
+  const lines = [lacks(template, url, line) ? line : null, lacks(template, email, contact) ? contact : null];
+  const said = lines.filter((each) => each !== null).map(inert);
+  return said.length === 0 ? [] : [said.join('\n')];
 }
 
 /** What the footer adds to a text template. */
@@ -176,5 +212,6 @@ function footerText(footer: FooterContent, template: string): string {
   return [
     ...(showsAddressInText(template, footer.postalAddress) ? [] : [sender]),
     ...(missing.length === 0 ? [] : [missing.map(link).join('\n')]),
+    ...privacyText(footer, template),
   ].join('\n\n');
 }

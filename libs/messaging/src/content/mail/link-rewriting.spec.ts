@@ -131,6 +131,16 @@ describe('a compiled campaign', () => {
   };
   const footer = footerOf({ senderName: 'Acme', postalAddress: '1 Main Street' }, new Wording('en'));
 
+  it('leaves alone the visit of a privacy policy', async () => {
+    const untracked = 'https://acme.example/privacy';
+    const sender = { senderName: 'Acme', postalAddress: '1 Main Street', privacyUrl: untracked };
+    const told = footerOf(sender, new Wording('en'));
+    const tracking = { baseUrl: 'https://m.example', shared, places: 1_000, untracked };
+    const { html, targets } = await compileMail(content, told, tracking);
+    expect(html).toContain(`href="${untracked}"`);
+    expect(targets).not.toContain(untracked);
+  });
+
   it('tracks the links of all blocks in HTML, and leaves the text part alone', async () => {
     const { html, text, targets } = await compileMail(content, footer, {
       baseUrl: 'https://m.example',

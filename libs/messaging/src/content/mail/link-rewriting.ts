@@ -18,6 +18,8 @@ export interface LinkTracking {
   readonly shared: SharedValues;
   /** How many places of a mail a token can name. */
   readonly places: number;
+  /** An address whose visits are nobody's business: the privacy policy. */
+  readonly untracked?: string | null;
 }
 
 const ANCHOR = /(<(?:a|area)\b(?:[^<>]*?[\s\uFDD1])?href\s*=\s*)(?:"([^"]*)"|'([^']*)')/gi;
@@ -32,10 +34,13 @@ export const placeName = (place: number): string => `place_${place}`;
 /**
  * Leads the web links of compiled HTML past `baseUrl` and puts the open pixel at the end of its body. Equal
  * addresses share a place. Left as they are: links that differ between recipients (a subscriber's merge tag in the
- * address, which includes the unsubscribe, preferences and view links), mailto and tel, and links whose text is an address: they
+ * address, which includes the unsubscribe, preferences and view links), mailto and tel, the sender's privacy policy, and links whose text is an address: they
  * would show one host and lead to another, as phishing does.
  */
-export function trackHtml(html: string, { baseUrl, shared, places: most }: LinkTracking): TrackedHtml {
+export function trackHtml(
+  html: string,
+  { baseUrl, shared, places: most, untracked = null }: LinkTracking,
+): TrackedHtml {
   const mask = new MergeTagMask();
   const masked = mask.hide(html);
   const places = new Map<string, number>();
@@ -49,7 +54,8 @@ export function trackHtml(html: string, { baseUrl, shared, places: most }: LinkT
       number,
     ];
     const target = targetOf(double ?? single ?? '', mask, shared);
-    if (target === null || showsHost(textOfLink(masked, at + whole.length))) return whole;
+    if (target === null || target === untracked || showsHost(textOfLink(masked, at + whole.length)))
+      return whole;
     const place = places.get(target) ?? places.size + 1;
     if (place >= most) return whole;
     places.set(target, place);

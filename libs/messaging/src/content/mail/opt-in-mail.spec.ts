@@ -1,33 +1,36 @@
 import { describe, expect, it } from '@jest/globals';
 import { linksOf } from '../document/content-links.js';
 import { optInMail } from './opt-in-mail.js';
-import { brandColours } from '#kernel';
+import { brandColours, SHIPPED_LOCALES } from '#kernel';
 import { Wording } from '#wording';
 
 const INPUT = {
   wording: new Wording('en'),
   logoUrl: null,
   color: null,
-  projectName: 'Shop',
   senderName: 'Shop Ltd',
   postalAddress: 'Street 1\n10115 Berlin',
   topicNames: ['News', 'Offers & more'],
   confirmUrl: 'https://mail.example/c/tok?a=1&b=2',
-  expiresInHours: 48,
+  expiresAt: new Date('2026-11-27T13:05:00.000Z'),
+  timeZone: 'Europe/Berlin',
+  now: new Date('2026-11-25T13:05:00.000Z'),
+  privacyUrl: null,
+  contactEmail: null,
 };
 
 describe('the opt-in mail', () => {
   it('says in plain words who asks, for which topics, how to confirm, until when and what if not', () => {
     const { subject, text } = optInMail(INPUT);
-    expect(subject).toBe('Please confirm your subscription to Shop');
-    expect(text).toBe(`Someone, most likely you, asked Shop to send you mail about:
+    expect(subject).toBe('Please confirm your subscription to Shop Ltd');
+    expect(text).toBe(`Someone, most likely you, asked Shop Ltd to send you emails about:
 
 - News
 - Offers & more
 
-To receive it, please confirm that this is your address. The link works for 48 hours.
+To receive them, please confirm that this is your address. The link works until 27 November 2026 at 14:05 CET.
 
-Confirm: https://mail.example/c/tok?a=1&b=2
+Continue: https://mail.example/c/tok?a=1&b=2
 
 If you did not ask for this, do nothing: you will not be subscribed.
 
@@ -50,7 +53,6 @@ Street 1
     const attack = '"><script>alert(1)</script>\r\nBcc: eve@evil.example';
     const { subject, html } = optInMail({
       ...INPUT,
-      projectName: attack,
       senderName: attack,
       postalAddress: attack,
       topicNames: [attack],
@@ -70,7 +72,7 @@ Street 1
       'optIn.subject': 'נא לאשר: {project}',
     });
     const { subject, html } = optInMail({ ...INPUT, wording });
-    expect(subject).toBe('נא לאשר: Shop');
+    expect(subject).toBe('נא לאשר: Shop Ltd');
     expect(html).toContain('<html lang="he" dir="rtl">');
     expect(html).toContain('text-align:right');
     expect(html).toContain('>אישור &amp; &lt;b&gt;</a>');
@@ -91,7 +93,38 @@ Street 1
     for (const part of [inJapanese.html, inJapanese.text]) expect(part).toContain('ください。リンクの');
   });
 
-  it('says hour for one hour', () => {
-    expect(optInMail({ ...INPUT, expiresInHours: 1 }).text).toContain('works for 1 hour.');
+  it("says until when its link works, by the reader's clock and in the reader's language", () => {
+    const timeZone = 'Asia/Tokyo';
+    const saying = (locale: 'en' | 'ja' | 'de') =>
+      optInMail({ ...INPUT, timeZone, wording: new Wording(locale) }).text;
+    expect(saying('en')).toContain('until 27 November 2026 at 22:05 GMT+9.');
+    expect(saying('ja')).toContain('2026年11月27日 22:05 JST');
+    expect(saying('de')).toContain('bis 27. November 2026 um 22:05');
+  });
+
+  it('goes on saying for how long, in the words of a project that has its own for that', () => {
+    const own = { 'optIn.expiry': 'Good for {hours, plural, one {# hour} other {# hours}}.' };
+    const saying = (overrides: object) => optInMail({ ...INPUT, wording: new Wording('en', overrides) }).text;
+    expect(saying(own)).toContain('Good for 48 hours.');
+    expect(saying({ ...own, 'optIn.until': 'Good until {date}.' })).toContain('Good until 27 November');
+    const inAnHour = { ...INPUT, now: new Date('2026-11-27T12:05:00.000Z'), wording: new Wording('en', own) };
+    expect(optInMail(inAnHour).text).toContain('Good for 1 hour.');
+  });
+
+  it('leads to the privacy policy and names whom to write to, where the sender says', () => {
+    const privacyUrl = 'https://shop.example/privacy?a=1&b=2';
+    const { html, text } = optInMail({ ...INPUT, privacyUrl, contactEmail: 'data@shop.example' });
+    expect(linksOf(html)).toEqual([INPUT.confirmUrl, privacyUrl]);
+    expect(html).toContain('Contact: data@shop.example');
+    expect(text).toContain(`10115 Berlin\nPrivacy policy: ${privacyUrl}\nContact: data@shop.example\n`);
+  });
+
+  it('has a button that leads on, and does not say that it confirms', () => {
+    for (const locale of SHIPPED_LOCALES) {
+      const wording = new Wording(locale);
+      const { html } = optInMail({ ...INPUT, wording });
+      expect(html).not.toContain(`>${wording.text('confirm.button')}</a>`);
+      expect(wording.text('confirm.heading')).not.toBe(wording.text('optIn.heading'));
+    }
   });
 });

@@ -4,7 +4,7 @@ import { escapeHtml } from '../merge/html-escape.js';
 
 export interface OptInMailInput {
   readonly wording: Wording;
-  readonly projectName: string;
+  /** Who asks, and whose mail it will be. */
   readonly senderName: string;
   readonly postalAddress: string;
   /** https; null where it has none. */
@@ -15,7 +15,15 @@ export interface OptInMailInput {
   readonly topicNames: readonly string[];
   /** http(s) address of the page that confirms. */
   readonly confirmUrl: string;
-  readonly expiresInHours: number;
+  /** When the link's time is over. */
+  readonly expiresAt: Date;
+  /** IANA, of the reader. */
+  readonly timeZone: string;
+  readonly now: Date;
+  /** https; null where it has none. */
+  readonly privacyUrl: string | null;
+  /** Whom to write to about one's data; null where nobody is named. */
+  readonly contactEmail: string | null;
 }
 
 /** A mail whose parts are final: they are no templates. */
@@ -31,27 +39,41 @@ export interface FinishedMail {
  */
 export function optInMail(input: OptInMailInput): FinishedMail {
   if (!/^https?:\/\//i.test(input.confirmUrl)) throw new TypeError('confirmUrl must be an http(s) URL');
-  const subject = oneLine(input.wording.text('optIn.subject', { project: input.projectName }));
+  const subject = oneLine(input.wording.text('optIn.subject', { project: input.senderName }));
   return { subject, html: htmlPart(input, subject), text: textPart(input) };
 }
 
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
 
-function sentences({ wording, projectName, expiresInHours }: OptInMailInput) {
+function sentences(input: OptInMailInput) {
+  const { wording, senderName, privacyUrl, contactEmail } = input;
   const confirm = wording.text('optIn.confirm');
   return {
-    asked: wording.text('optIn.asked', { project: oneLine(projectName) }),
+    asked: wording.text('optIn.asked', { project: oneLine(senderName) }),
     // Chinese and Japanese have no space after a full stop.
-    confirm: `${confirm}${confirm.endsWith('。') ? '' : ' '}${wording.text('optIn.expiry', { hours: expiresInHours })}`,
+    confirm: `${confirm}${confirm.endsWith('。') ? '' : ' '}${expiry(input)}`,
     ignore: wording.text('optIn.ignore'),
+    privacy: privacyUrl === null ? null : wording.text('footer.privacyLink', { url: privacyUrl }),
+    contact: contactEmail === null ? null : wording.text('footer.contact', { contact: contactEmail }),
   };
 }
 
+const HOUR_MS = 3_600_000;
+
+/** The day and hour, unless the project says only for how long in words of its own. */
+function expiry({ wording, expiresAt, timeZone, now }: OptInMailInput): string {
+  if (!wording.isOwn('optIn.expiry') || wording.isOwn('optIn.until'))
+    return wording.text('optIn.until', { date: wording.dayAndHour(expiresAt, timeZone) });
+  const hours = Math.max(1, Math.round((expiresAt.getTime() - now.getTime()) / HOUR_MS));
+  return wording.text('optIn.expiry', { hours });
+}
+
 function textPart(input: OptInMailInput): string {
-  const { asked, confirm, ignore } = sentences(input);
+  const { asked, confirm, ignore, privacy, contact } = sentences(input);
   const topics = input.topicNames.map((name) => `- ${oneLine(name)}`).join('\n');
   const link = input.wording.text('optIn.link', { url: input.confirmUrl });
-  const sender = `${oneLine(input.senderName)}\n${input.postalAddress.trim()}`;
+  const address = `${oneLine(input.senderName)}\n${input.postalAddress.trim()}`;
+  const sender = [address, privacy, contact].filter((line) => line !== null).join('\n');
   return `${asked}\n\n${topics}\n\n${confirm}\n\n${link}\n\n${ignore}\n\n--\n${sender}\n`;
 }
 
@@ -60,7 +82,7 @@ const FONT =
 
 function htmlPart(input: OptInMailInput, subject: string): string {
   const { wording } = input;
-  const { asked, confirm, ignore } = sentences(input);
+  const { asked, confirm, ignore, contact } = sentences(input);
   const { light, dark } = coloursOf(input.color === null ? null : parseColour(input.color));
   const [start, end] = wording.direction === 'rtl' ? ['right', 'left'] : ['left', 'right'];
   const topics = input.topicNames.map((name) => `<li dir="auto">${escapeHtml(oneLine(name))}</li>`).join('');
@@ -89,11 +111,22 @@ ${logo(input)}<h1 style="margin:0 0 16px;font-size:24px;line-height:1.25">${esca
 </td></tr></table>
 <p style="margin:24px 0 16px">${escapeHtml(ignore)}</p>
 <p dir="auto" style="margin:32px 0 0;text-align:${start}">${address.filter((line) => line !== '').join('<br>')}</p>
-</td></tr></table>
+${privacyPart(input, contact, start)}</td></tr></table>
 </td></tr></table>
 </body>
 </html>
 `;
+}
+
+function privacyPart({ wording, privacyUrl }: OptInMailInput, contact: string | null, start: string): string {
+  const link = (url: string) =>
+    `<a href="${escapeHtml(url)}" style="color:inherit">${escapeHtml(wording.text('footer.privacy'))}</a>`;
+  const parts = [
+    ...(privacyUrl === null ? [] : [link(privacyUrl)]),
+    ...(contact === null ? [] : [escapeHtml(contact)]),
+  ];
+  if (parts.length === 0) return '';
+  return `<p style="margin:8px 0 0;text-align:${start}">${parts.join('<br>')}</p>\n`;
 }
 
 function logo({ logoUrl, senderName }: OptInMailInput): string {

@@ -175,13 +175,15 @@ export class ContentProcesses implements OnApplicationShutdown {
   }
 }
 
+interface FooterSender
+  extends Pick<MailFooter, 'senderName' | 'postalAddress'>, Partial<Pick<MailFooter, 'color'>> {
+  readonly privacyUrl?: string | null;
+  readonly contactEmail?: string | null;
+}
+
 /** As much of a project, and in the words of a language, as its mails show; nothing else of it has to leave this process. */
 export function footerOf(
-  {
-    senderName,
-    postalAddress,
-    color = null,
-  }: Pick<MailFooter, 'senderName' | 'postalAddress'> & Partial<Pick<MailFooter, 'color'>>,
+  { senderName, postalAddress, color = null, privacyUrl = null, contactEmail = null }: FooterSender,
   wording: Wording,
 ): MailFooter {
   const { locale, direction } = wording;
@@ -195,7 +197,14 @@ export function footerOf(
     preferencesLink: wording.text('footer.preferencesLink', url),
     viewLink: wording.text('footer.viewLink', url),
   };
-  return { senderName, postalAddress, color, locale, direction, words };
+  const privacy = {
+    url: privacyUrl,
+    words: wording.text('footer.privacy'),
+    line: privacyUrl === null ? null : wording.text('footer.privacyLink', { url: privacyUrl }),
+    email: contactEmail,
+    contact: contactEmail === null ? null : wording.text('footer.contact', { contact: contactEmail }),
+  };
+  return { senderName, postalAddress, color, locale, direction, words, privacy };
 }
 
 function valueOf<Name extends TaskName>(done: Done<Name>): TaskValue<Name> {

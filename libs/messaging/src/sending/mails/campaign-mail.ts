@@ -31,7 +31,10 @@ export interface CampaignMail {
   readonly scope: ProjectScope;
   readonly kind: 'CAMPAIGN' | 'AUTOMATION';
   readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds'>;
-  readonly project: Pick<Project, 'projectKey' | 'name' | 'postalAddress' | 'defaultLocale' | 'timeZone'>;
+  readonly project: Pick<
+    Project,
+    'projectKey' | 'name' | 'senderName' | 'postalAddress' | 'privacyUrl' | 'defaultLocale' | 'timeZone'
+  >;
   readonly topics: readonly NamedTopic[];
   readonly sender: Sender;
   /** What its links begin with. */

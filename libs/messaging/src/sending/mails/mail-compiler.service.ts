@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { TopicsQuery } from '#audience';
-import { matchLocale, type ProjectScope, SHIPPED_LOCALES } from '#kernel';
+import { type ProjectScope, shippedLocale } from '#kernel';
 import type { ShippedLocale } from '#wording';
 import { type Config, CONFIG, MAX_TRACKED_PLACES } from '#platform';
 import { type OwnSender, Senders } from '../../campaigns/senders/senders.service.js';
@@ -28,7 +28,7 @@ export interface MailLanguage {
 
 /** The language of the footer for a reader with this language, of whose mail it is the translation. */
 export const footerLocaleOf = (locale: string | null, translation: string | null): ShippedLocale | null =>
-  matchLocale([locale, translation], SHIPPED_LOCALES);
+  shippedLocale([locale, translation]);
 
 /** What the mails of a campaign, or of a step of an automation, are made of. */
 export interface MailSource extends MailLanguage, Pick<CampaignMail, 'kind' | 'campaign'> {
@@ -108,7 +108,8 @@ export class MailCompiler {
   }: Pick<CampaignMail, 'campaign' | 'project' | 'linkBase'>): LinkTracking | null {
     const { name, campaignKey: key } = campaign;
     const shared = { campaign: { name, key }, project: projectValues(project) };
-    return this.config.TRACKING ? { baseUrl: linkBase, shared, places: MAX_TRACKED_PLACES } : null;
+    const { privacyUrl: untracked } = project;
+    return this.config.TRACKING ? { baseUrl: linkBase, shared, places: MAX_TRACKED_PLACES, untracked } : null;
   }
 }
 
@@ -121,7 +122,7 @@ function headersOf({
 }: Pick<CampaignMail, 'kind' | 'campaign' | 'project' | 'sender' | 'topics'>): Header[] {
   return listHeaders({
     listId: `${(topic?.topicKey ?? campaign.campaignKey).toLowerCase()}.${sender.domain}`,
-    listName: topic?.name ?? project.name,
+    listName: topic?.name ?? project.senderName,
     feedbackId: `${campaign.campaignKey}:${project.projectKey}:${kind.toLowerCase()}:${FEEDBACK_SENDER}`,
   });
 }

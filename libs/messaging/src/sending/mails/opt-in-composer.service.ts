@@ -10,8 +10,6 @@ import type { DeliveryWork } from '../delivery-source.js';
 import type { ComposedMail } from './composed-mail.js';
 import { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
 
-const HOUR_MS = 3_600_000;
-
 /** Writes confirmation mails. */
 @Injectable()
 export class OptInComposer {
@@ -30,14 +28,17 @@ export class OptInComposer {
     const links = this.links.confirm(linkBase, scope, confirmation.confirmationId, confirmation.expiresAt);
     const { subject, html, text } = optInMail({
       wording,
-      projectName: project.name,
       senderName: project.senderName,
       postalAddress: project.postalAddress,
       logoUrl: project.logoUrl,
       color: project.color,
       topicNames: topicNamesIn(confirmation.topics, confirmation.locale ?? wording.locale),
       confirmUrl: links.confirm,
-      expiresInHours: Math.max(1, Math.round((confirmation.expiresAt.getTime() - now.getTime()) / HOUR_MS)),
+      expiresAt: confirmation.expiresAt,
+      timeZone: confirmation.timeZone ?? project.timeZone,
+      now,
+      privacyUrl: project.privacyUrl,
+      contactEmail: project.contactEmail,
     });
     const to = wireAddress(confirmation.email);
     const raw = buildMimeMessage({
