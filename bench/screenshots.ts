@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { preferencesPage } from '../apps/api/src/public-pages/preferences-page.js';
 import { reportPage } from '../apps/api/src/public-pages/report-page.js';
 import { compileContent } from '../libs/messaging/src/content/document/content-compiler.js';
@@ -11,6 +12,7 @@ import { projectRoot } from '../libs/platform/src/project-root.js';
 import { PAUSE_DAYS } from '../libs/audience/src/index.js';
 import { Wording } from '../libs/wording/src/index.js';
 import { Browser, type Shot } from '#testing/browser';
+import { readerJourney } from '#testing/reader-journey';
 import { sampleContent } from './support/sample-mail.js';
 import { sampleReport } from './support/sample-report.js';
 
@@ -44,6 +46,17 @@ const TOPICS = {
     ['الفعاليات', 'PENDING_CONFIRMATION'],
   ],
 } as const;
+/** Languages whose journey is kept as a picture, with the zone of most of their readers. */
+const JOURNEYS = {
+  en: ['Europe/London', ['Product news', 'Offers', 'Events']],
+  de: ['Europe/Berlin', ['Neuheiten', 'Angebote für Geschäftskunden', 'Veranstaltungen']],
+  es: ['Europe/Madrid', ['Novedades', 'Ofertas', 'Eventos']],
+  ja: ['Asia/Tokyo', ['新製品', 'お得なキャンペーン情報', 'イベント']],
+  ar: ['Asia/Riyadh', ['المنتجات الجديدة', 'العروض', 'الفعاليات']],
+  'pt-BR': ['America/Sao_Paulo', ['Novidades', 'Ofertas', 'Eventos']],
+} as const;
+const JOURNEY_STEPS = ['mail', 'confirm', 'confirmed', 'preferences', 'unsubscribed', 'undone'];
+const JOURNEY_HEIGHT = 1_220;
 const SCHEMES = ['light', 'dark'] as const;
 
 // The pictures shall not hang on a network: an image of the mail is a plain box.
@@ -90,6 +103,18 @@ function samplePreferences(locale: 'de' | 'ar'): string {
   return preferencesPage(view, standing, PAUSE_DAYS).html.toString();
 }
 
+/** The steps side by side, each as on a phone of 375 px. */
+function journeyOf(locale: keyof typeof JOURNEYS): string {
+  const [timeZone, topics] = JOURNEYS[locale];
+  const privacy = { privacyUrl: 'https://alpine.example/privacy', contactEmail: 'data@alpine.example' };
+  const steps = readerJourney({ locale, sender: { ...SENDER, ...privacy }, timeZone, topics });
+  const frames = JOURNEY_STEPS.map((step) => {
+    const html = (steps[step] ?? '').replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+    return `<iframe srcdoc="${html}" width="375" height="${JOURNEY_HEIGHT}" style="border:0" scrolling="no"></iframe>`;
+  });
+  return `<!doctype html><body style="display:flex;gap:8px;margin:0;background:#888">${frames.join('')}</body>`;
+}
+
 async function keep(browser: Browser, name: string, html: string, shot: Shot): Promise<void> {
   await browser.show(html);
   const image = await browser.shoot(shot);
@@ -112,6 +137,15 @@ try {
     ] as const)
       await keep(browser, 'report', report, { width, scheme, most });
     for (const width of [375, 700]) await keep(browser, 'mail', mail, { width, scheme });
+  }
+  const sheet = JOURNEY_STEPS.length * 383 - 8;
+  for (const locale of Object.keys(JOURNEYS) as (keyof typeof JOURNEYS)[]) {
+    await browser.show(journeyOf(locale));
+    // Buttons to undo come a second after their page.
+    await setTimeout(1_500);
+    const file = join(IMAGES, `journey-${locale}.png`);
+    await writeFile(file, await browser.shoot({ width: sheet, scheme: 'light' }));
+    process.stdout.write(`${file}\n`);
   }
   const preferences = samplePreferences('de');
   await keep(browser, 'preferences-de', preferences, { width: 375, scheme: 'light' });

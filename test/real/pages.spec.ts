@@ -40,7 +40,8 @@ describeWith(['chromium'], 'what readers see in a browser', () => {
     client = await project.client('TEST');
     const brand = { color: '#b3261e' };
     const senderName = 'Vereinigte Dampfschifffahrtsgesellschaft der Donauanrainer mbH & Co. KG';
-    const settings = { brand, senderName, postalAddress: 'Marktgasse 12\n6300 Zug' };
+    const privacy = { privacyUrl: 'https://acme.example/privacy', contactEmail: 'data@acme.example' };
+    const settings = { brand, senderName, ...privacy, postalAddress: 'Marktgasse 12\n6300 Zug' };
     expect((await client.patch('/project', settings)).status).toBe(200);
     topics = [await topic(0, false), await topic(1, true)];
     for (const locale of LOCALES) await reader(locale, 'clicked');

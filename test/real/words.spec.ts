@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { SHIPPED_LOCALES } from '#kernel';
+import { Browser } from '#testing/browser';
+import { readerJourney } from '#testing/reader-journey';
+import { describeWith, executableOf } from './parts.js';
+
+const WIDTHS = [320, 375] as const;
+const RIGHT_TO_LEFT: readonly string[] = ['ar', 'he'];
+const SENDER = {
+  name: 'Vereinigte Dampfschifffahrtsgesellschaft der Donauanrainer mbH & Co. KG',
+  postalAddress: 'Marktgasse 12\n6300 Zug',
+  privacyUrl: 'https://acme.example/privacy',
+  contactEmail: 'privacy-and-other-questions@dampfschiff.example',
+  logoUrl: null,
+  color: '#b3261e',
+};
+const TOPICS = ['News', 'Sonderangebote für Geschäftskundinnen und -kunden', 'Events', 'Jobs', 'Press'];
+
+/** What is wider than the window, or than the button that it is written on. */
+const FAULTS = `(() => {
+  const width = document.documentElement.clientWidth;
+  const wide = document.scrollingElement.scrollWidth;
+  const faults = wide > width ? ['the page is ' + wide + ' px wide'] : [];
+  for (const element of document.querySelectorAll('a, button, summary, h1, h2')) {
+    if (!element.checkVisibility()) continue;
+    const { left, right } = element.getBoundingClientRect();
+    const cut = element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).display !== 'inline';
+    if (left < -1 || right > width + 1 || cut) faults.push(element.textContent.trim() + ' does not fit');
+  }
+  return { direction: getComputedStyle(document.documentElement).direction, lang: document.documentElement.lang, faults };
+})()`;
+
+describeWith(['chromium'], 'the words that readers see, on the smallest phones', () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await Browser.start(executableOf('chromium'));
+  });
+  afterAll(() => browser?.stop());
+
+  it.each(SHIPPED_LOCALES)('fit from the opt-in mail to the undone unsubscription: %s', async (locale) => {
+    const journey = readerJourney({ locale, sender: SENDER, timeZone: 'Pacific/Auckland', topics: TOPICS });
+    const direction = RIGHT_TO_LEFT.includes(locale) ? 'rtl' : 'ltr';
+    for (const [name, html] of Object.entries(journey)) {
+      await browser.show(html);
+      for (const width of WIDTHS) {
+        await browser.look({ width, scheme: 'light' });
+        const found = await browser.run<object>(FAULTS);
+        expect({ name, width, ...found }).toEqual({ name, width, direction, lang: locale, faults: [] });
+      }
+    }
+  });
+});
