@@ -10565,7 +10565,7 @@ export interface operations {
            *           "id": "019c1dd9-3888-7b92-9c3e-2f6b8a4d1e9e",
            *           "to": "ada@example.com",
            *           "from": "news@example.com",
-           *           "subject": "One click, and you get mail from Acme News",
+           *           "subject": "One click, and you get emails from Acme",
            *           "kind": "OPT_IN",
            *           "receivedAt": "2026-02-02T10:15:01.000Z",
            *           "links": {
@@ -10682,7 +10682,7 @@ export interface operations {
            *       "id": "019c1dd9-3888-7b92-9c3e-2f6b8a4d1e9e",
            *       "to": "ada@example.com",
            *       "from": "news@example.com",
-           *       "subject": "One click, and you get mail from Acme News",
+           *       "subject": "One click, and you get emails from Acme",
            *       "kind": "OPT_IN",
            *       "receivedAt": "2026-02-02T10:15:01.000Z",
            *       "links": {
@@ -10693,7 +10693,7 @@ export interface operations {
            *       "headers": {
            *         "From": "Acme <news@example.com>",
            *         "To": "ada@example.com",
-           *         "Subject": "One click, and you get mail from Acme News",
+           *         "Subject": "One click, and you get emails from Acme",
            *         "Message-ID": "<019c1dd9-3888-7b92-9c3e-2f6b8a4d1e9e@example.com>"
            *       }
            *     }

@@ -93,7 +93,7 @@ const REQUESTED_REPORT = {
 } satisfies z.input<typeof campaignReportView>;
 
 const CONFIRM_URL = 'https://mailwright.example/c/AQEAAAAAAgGiGHoldHZBhZPEwkX3Wf4ByLdCf9dtg5gg22QvAGIXMv3LGw';
-const SUBJECT = 'One click, and you get mail from Acme News';
+const SUBJECT = 'One click, and you get emails from Acme';
 
 const MESSAGE = {
   id: MESSAGE_ID,
