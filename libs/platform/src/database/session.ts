@@ -4,7 +4,6 @@ import { callbackify } from 'node:util';
 import pg from 'pg';
 import type { Outage } from '../lifecycle/outage.js';
 import { isServerOutage, NO_CONNECTION } from './database-failure.js';
-import { sqlStateOf } from './sql-state.js';
 
 /** What the programs work as; row-level security shows each its rows (docs/internals/database.md#row-level-security). */
 export type DatabaseRole = 'mailwright_app' | 'mailwright_system';
@@ -100,11 +99,8 @@ export async function cutSessions(): Promise<void> {
 function watch(client: pg.Client, outage: Outage | undefined): void {
   const connect = client.connect.bind(client) as Call;
   const query = client.query.bind(client) as Call;
-  const told = (cause: unknown, isConnecting: boolean): unknown => {
-    const isForeign = isPooled(client) && FOREIGN_STATEMENT.has(sqlStateOf(cause) ?? '');
-    const error = isForeign ? new UnsafeSessionError(POOLED, { cause }) : cause;
+  const told = (error: unknown, isConnecting: boolean): void => {
     if (isConnecting || error instanceof UnsafeSessionError || isServerOutage(error)) outage?.noticed(error);
-    return error;
   };
   keepSession(client);
   Object.assign(client, {
@@ -116,23 +112,19 @@ function watch(client: pg.Client, outage: Outage | undefined): void {
   });
 }
 
-/** A statement that another session prepared by the same name, or one that this session prepared elsewhere. */
-const FOREIGN_STATEMENT: ReadonlySet<string> = new Set(['42P05', '26000']);
-
-/** Calls what gives a promise or takes a callback, and fails with what `tell` makes of its error. A stream tells of its own. */
-function noticing(call: Call, parameters: readonly unknown[], tell: (error: unknown) => unknown): unknown {
+/** Calls what gives a promise or takes a callback, and tells of its error. A stream tells of its own. */
+function noticing(call: Call, parameters: readonly unknown[], tell: (error: unknown) => void): unknown {
   const callback = parameters.at(-1);
   if (typeof callback === 'function') {
     const telling: Callback = (error, ...results) => {
-      (callback as Callback)(error == null ? error : tell(error), ...results);
+      if (error != null) tell(error);
+      (callback as Callback)(error, ...results);
     };
     return call(...parameters.slice(0, -1), telling);
   }
   const result = call(...parameters);
-  if (!(result instanceof Promise)) return result;
-  return result.catch((error: unknown) => {
-    throw tell(error);
-  });
+  if (result instanceof Promise) result.catch(tell);
+  return result;
 }
 
 /** In a session that cannot change: without a pooler, at its beginning, and in a transaction that was found to be in it. */
