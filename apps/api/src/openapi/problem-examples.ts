@@ -80,7 +80,7 @@ interface Refused {
 }
 
 export interface ProblemExample {
-  /** Of the component; the same for all requests with the same example. */
+  /** Name of the component; the same for all requests with the same example. */
   readonly name: string;
   readonly summary: string;
   readonly value: Members;

@@ -15,7 +15,7 @@ const CHECK: Schema = {
   },
 };
 
-/** What uses the resource of a problem `in-use`. */
+/** Users of the resource of a problem `in-use`. */
 const USER: Schema = {
   type: 'object',
   required: ['kind', 'key', 'name'],

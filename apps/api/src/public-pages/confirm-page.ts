@@ -29,7 +29,7 @@ export function confirmPage(view: SenderView, { email, topicNames }: ConfirmPage
   });
 }
 
-/** What it says to who presses the button, with that consent can be withdrawn (GDPR Art. 7 (3)). */
+/** Words that the button is pressed under, with the right to withdraw the consent (GDPR Art. 7 (3)). */
 export function confirmText(view: SenderView, content: ConfirmPageContent): string {
   const { wording, sender } = view;
   const values = { sender: sender.name, email: maskedAddress(content.email) };

@@ -11,7 +11,7 @@ import { onePage, type WrittenExamples } from './written-example.js';
 
 export const MESSAGE_ID = '019c1dd9-3888-7b92-9c3e-2f6b8a4d1e9e';
 
-/** Of 1 250 recipients two were refused at once; a tenth of the others clicked. */
+/** Figures of 1 250 recipients: two were refused at once, a tenth of the others clicked. */
 const STATISTICS = {
   campaignId: CAMPAIGN_ID,
   status: 'COMPLETE',
