@@ -86,8 +86,8 @@ export class SampleWork {
 @ApiController('parcels', { tag: 'Parcels' })
 export class ParcelsController {
   constructor(
-    @Inject(SampleWork) private readonly work: SampleWork,
-    @Inject(Database) private readonly database: Database,
+    private readonly work: SampleWork,
+    private readonly database: Database,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 

@@ -22,8 +22,8 @@ export class ApiLifecycle
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(Notifications) private readonly notifications: Notifications,
-    @Inject(Operations) operations: Operations,
+    private readonly notifications: Notifications,
+    operations: Operations,
     @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost<FastifyAdapter>,
   ) {
     this.#operationsServer = new OperationsServer(operations);

@@ -1,7 +1,6 @@
 import {
   type DynamicModule,
   Global,
-  Inject,
   Module,
   type OnApplicationShutdown,
   type OnModuleInit,
@@ -50,10 +49,10 @@ export interface PlatformOptions {
 @Module({})
 export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
   constructor(
-    @Inject(Clock) private readonly clock: Clock,
-    @Inject(Database) private readonly database: Database,
-    @Inject(Notifications) private readonly notifications: Notifications,
-    @Inject(OutgoingHttp) private readonly outgoingHttp: OutgoingHttp,
+    private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly notifications: Notifications,
+    private readonly outgoingHttp: OutgoingHttp,
   ) {}
 
   static register({

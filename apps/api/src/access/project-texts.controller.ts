@@ -1,4 +1,4 @@
-import { Body, Get, Inject, Param, Put } from '@nestjs/common';
+import { Body, Get, Param, Put } from '@nestjs/common';
 import type { z } from 'zod';
 import { ProjectTextsService } from '#access';
 import type { ProjectScope } from '#kernel';
@@ -13,7 +13,7 @@ import {
 /** What opt-in mails, footers and pages say, in each language. */
 @ApiController('project/texts', { tag: 'Project' })
 export class ProjectTextsController {
-  constructor(@Inject(ProjectTextsService) private readonly texts: ProjectTextsService) {}
+  constructor(private readonly texts: ProjectTextsService) {}
 
   @Get(':locale')
   @Operation({

@@ -1,4 +1,4 @@
-import { Body, Get, Inject, Patch } from '@nestjs/common';
+import { Body, Get, Patch } from '@nestjs/common';
 import type { z } from 'zod';
 import { type Project, ProjectSettings, ProjectsQuery } from '#access';
 import { TrackingHostsQuery } from '#deliverability';
@@ -9,9 +9,9 @@ import { projectView, toProjectChanges, toProjectView, updateProjectBody } from 
 @ApiController('project', { tag: 'Project' })
 export class ProjectController {
   constructor(
-    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
-    @Inject(ProjectSettings) private readonly settings: ProjectSettings,
-    @Inject(TrackingHostsQuery) private readonly hosts: TrackingHostsQuery,
+    private readonly projects: ProjectsQuery,
+    private readonly settings: ProjectSettings,
+    private readonly hosts: TrackingHostsQuery,
   ) {}
 
   @Get()

@@ -1,4 +1,4 @@
-import { Body, Delete, Get, Inject, Param, Post } from '@nestjs/common';
+import { Body, Delete, Get, Param, Post } from '@nestjs/common';
 import type { z } from 'zod';
 import { consentProof, ConsentsQuery, ConsentsService } from '#audience';
 import type { EmailAddress, ProjectScope } from '#kernel';
@@ -21,8 +21,8 @@ import {
 @ApiController('subscribers/:email/consents', { tag: 'Consents' })
 export class ConsentsController {
   constructor(
-    @Inject(ConsentsService) private readonly consents: ConsentsService,
-    @Inject(ConsentsQuery) private readonly query: ConsentsQuery,
+    private readonly consents: ConsentsService,
+    private readonly query: ConsentsQuery,
   ) {}
 
   @Get()

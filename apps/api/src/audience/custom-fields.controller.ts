@@ -1,4 +1,4 @@
-import { Body, Delete, Get, Inject, Param, Patch, Post, Res } from '@nestjs/common';
+import { Body, Delete, Get, Param, Patch, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { CustomFieldRemovalService, CustomFieldsQuery, CustomFieldsService } from '#audience';
@@ -16,9 +16,9 @@ import {
 @ApiController('custom-fields', { tag: 'Custom fields' })
 export class CustomFieldsController {
   constructor(
-    @Inject(CustomFieldsService) private readonly fields: CustomFieldsService,
-    @Inject(CustomFieldRemovalService) private readonly removal: CustomFieldRemovalService,
-    @Inject(CustomFieldsQuery) private readonly query: CustomFieldsQuery,
+    private readonly fields: CustomFieldsService,
+    private readonly removal: CustomFieldRemovalService,
+    private readonly query: CustomFieldsQuery,
   ) {}
 
   @Get()

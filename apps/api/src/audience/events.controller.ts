@@ -1,4 +1,4 @@
-import { Body, Inject, Param, Post } from '@nestjs/common';
+import { Body, Param, Post } from '@nestjs/common';
 import type { z } from 'zod';
 import { SubscriberEventsService } from '#audience';
 import type { EmailAddress, ProjectScope } from '#kernel';
@@ -7,7 +7,7 @@ import { recordedEventView, recordEventBody } from './events.dto.js';
 
 @ApiController('subscribers/:email/events', { tag: 'Subscribers' })
 export class EventsController {
-  constructor(@Inject(SubscriberEventsService) private readonly events: SubscriberEventsService) {}
+  constructor(private readonly events: SubscriberEventsService) {}
 
   @Post()
   @Operation({

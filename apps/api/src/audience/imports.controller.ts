@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { Body, Get, Headers, Inject, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Get, Headers, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { type ImportContent, type ImportOptions, ImportsQuery, ImportsService, isCharset } from '#audience';
@@ -38,8 +38,8 @@ const errorListQuery = pageQuery({}, [PLACES.number]);
 @ApiController('subscriber-imports', { tag: 'Subscribers' })
 export class ImportsController {
   constructor(
-    @Inject(ImportsService) private readonly imports: ImportsService,
-    @Inject(ImportsQuery) private readonly query: ImportsQuery,
+    private readonly imports: ImportsService,
+    private readonly query: ImportsQuery,
   ) {}
 
   @Post()

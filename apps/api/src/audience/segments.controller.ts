@@ -1,4 +1,4 @@
-import { Body, Delete, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import {
@@ -38,11 +38,11 @@ const segmentListQuery = pageQuery({});
 @ApiController('segments', { tag: 'Segments' })
 export class SegmentsController {
   constructor(
-    @Inject(SegmentsService) private readonly segments: SegmentsService,
-    @Inject(SegmentDeletionService) private readonly deletion: SegmentDeletionService,
-    @Inject(SegmentsQuery) private readonly query: SegmentsQuery,
-    @Inject(SegmentMembersService) private readonly membership: SegmentMembersService,
-    @Inject(SegmentMembersQuery) private readonly members: SegmentMembersQuery,
+    private readonly segments: SegmentsService,
+    private readonly deletion: SegmentDeletionService,
+    private readonly query: SegmentsQuery,
+    private readonly membership: SegmentMembersService,
+    private readonly members: SegmentMembersQuery,
   ) {}
 
   @Get()

@@ -1,4 +1,4 @@
-import { Body, Delete, Get, Headers, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Delete, Get, Headers, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
@@ -27,10 +27,10 @@ import {
 @ApiController('subscribers', { tag: 'Subscribers' })
 export class SubscribersController {
   constructor(
-    @Inject(SignUpService) private readonly signUps: SignUpService,
-    @Inject(SubscribersService) private readonly subscribers: SubscribersService,
-    @Inject(SubscribersQuery) private readonly query: SubscribersQuery,
-    @Inject(ErasureService) private readonly erasure: ErasureService,
+    private readonly signUps: SignUpService,
+    private readonly subscribers: SubscribersService,
+    private readonly query: SubscribersQuery,
+    private readonly erasure: ErasureService,
   ) {}
 
   @Get()

@@ -1,4 +1,4 @@
-import { Body, Delete, Get, Headers, Inject, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Delete, Get, Headers, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
@@ -25,8 +25,8 @@ import {
 @ApiController('suppressions', { tag: 'Suppressions' })
 export class SuppressionsController {
   constructor(
-    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
-    @Inject(SuppressionsQuery) private readonly query: SuppressionsQuery,
+    private readonly suppressions: SuppressionsService,
+    private readonly query: SuppressionsQuery,
   ) {}
 
   @Get()

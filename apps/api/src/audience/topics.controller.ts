@@ -1,4 +1,4 @@
-import { Body, Delete, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { TopicDeletionService, TopicsQuery, TopicsService } from '#audience';
@@ -24,9 +24,9 @@ import {
 @ApiController('topics', { tag: 'Topics' })
 export class TopicsController {
   constructor(
-    @Inject(TopicsService) private readonly topics: TopicsService,
-    @Inject(TopicsQuery) private readonly query: TopicsQuery,
-    @Inject(TopicDeletionService) private readonly deletion: TopicDeletionService,
+    private readonly topics: TopicsService,
+    private readonly query: TopicsQuery,
+    private readonly deletion: TopicDeletionService,
   ) {}
 
   @Get()

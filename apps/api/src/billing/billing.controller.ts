@@ -1,4 +1,4 @@
-import { Get, Inject, Query } from '@nestjs/common';
+import { Get, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import {
   BASE_CURRENCY,
@@ -28,11 +28,11 @@ const invoiceListQuery = pageQuery({}, [PLACES.time, PLACES.number]);
 @ApiController('billing', { tag: 'Billing' })
 export class BillingController {
   constructor(
-    @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
-    @Inject(PlansQuery) private readonly planCatalogue: PlansQuery,
-    @Inject(InvoicesQuery) private readonly invoiceList: InvoicesQuery,
-    @Inject(UsageQuery) private readonly usages: UsageQuery,
-    @Inject(InvoiceLinks) private readonly links: InvoiceLinks,
+    private readonly subscriptions: SubscriptionsQuery,
+    private readonly planCatalogue: PlansQuery,
+    private readonly invoiceList: InvoicesQuery,
+    private readonly usages: UsageQuery,
+    private readonly links: InvoiceLinks,
   ) {}
 
   @Get('subscription')

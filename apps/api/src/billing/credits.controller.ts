@@ -1,4 +1,4 @@
-import { Get, Inject, Query } from '@nestjs/common';
+import { Get, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import { CreditsQuery } from '#billing';
 import type { ProjectScope } from '#kernel';
@@ -15,7 +15,7 @@ const transactionListQuery = pageQuery({}, [PLACES.number]);
 /** AI credits belong to the tenant: all its projects and both environments share them. */
 @ApiController('credits', { tag: 'AI credits' })
 export class CreditsController {
-  constructor(@Inject(CreditsQuery) private readonly credits: CreditsQuery) {}
+  constructor(private readonly credits: CreditsQuery) {}
 
   @Get('balance')
   @Operation({

@@ -1,4 +1,4 @@
-import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { StripeEvents } from '#billing';
@@ -12,7 +12,7 @@ const NO_SNAPSHOT =
 @ApiExcludeController()
 @Controller('stripe/webhooks')
 export class StripeWebhooksController {
-  constructor(@Inject(StripeEvents) private readonly events: StripeEvents) {}
+  constructor(private readonly events: StripeEvents) {}
 
   /** Answers 200 once the event is stored; a worker processes it. 404 while Stripe is not configured. */
   @Post()

@@ -1,4 +1,4 @@
-import { Controller, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
+import { Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
@@ -18,7 +18,7 @@ const PROBLEMS: Readonly<Record<FeedbackRefusal, () => ProblemError>> = {
 @Controller('feedback')
 @LimitClients('feedback')
 export class FeedbackController {
-  constructor(@Inject(RelayFeedback) private readonly feedback: RelayFeedback) {}
+  constructor(private readonly feedback: RelayFeedback) {}
 
   /** Answers 200 once the events are stored; a worker sees to what follows from them. */
   @Post(':kind/:token')

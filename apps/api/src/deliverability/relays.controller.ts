@@ -1,4 +1,4 @@
-import { Body, Delete, Get, HttpCode, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { FeedbackAddresses, type Relay, RelayChecks, RelayRepository, RelaysService } from '#deliverability';
@@ -19,10 +19,10 @@ const relayListQuery = pageQuery({}, [PLACES.number, PLACES.time, PLACES.id]);
 @ApiController('relays', { tag: 'Relays' })
 export class RelaysController {
   constructor(
-    @Inject(RelaysService) private readonly relays: RelaysService,
-    @Inject(RelayRepository) private readonly query: RelayRepository,
-    @Inject(RelayChecks) private readonly checks: RelayChecks,
-    @Inject(FeedbackAddresses) private readonly addresses: FeedbackAddresses,
+    private readonly relays: RelaysService,
+    private readonly query: RelayRepository,
+    private readonly checks: RelayChecks,
+    private readonly addresses: FeedbackAddresses,
   ) {}
 
   @Get()

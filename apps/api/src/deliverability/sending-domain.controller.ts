@@ -1,4 +1,4 @@
-import { Body, Delete, Get, Inject, Patch, Post, Res } from '@nestjs/common';
+import { Body, Delete, Get, Patch, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { DomainVerificationService, SendingDomainsQuery, SendingDomainsService } from '#deliverability';
@@ -19,9 +19,9 @@ import {
 @ApiController('sending-domain', { tag: 'Sending domain' })
 export class SendingDomainController {
   constructor(
-    @Inject(SendingDomainsService) private readonly domains: SendingDomainsService,
-    @Inject(SendingDomainsQuery) private readonly query: SendingDomainsQuery,
-    @Inject(DomainVerificationService) private readonly verification: DomainVerificationService,
+    private readonly domains: SendingDomainsService,
+    private readonly query: SendingDomainsQuery,
+    private readonly verification: DomainVerificationService,
   ) {}
 
   @Get()

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Controller, Get, Header, Inject, Param, Query, Redirect, Res } from '@nestjs/common';
+import { Controller, Get, Header, Param, Query, Redirect, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { NotFoundError } from '#kernel';
 import { projectRoot } from '#platform';
@@ -27,7 +27,7 @@ export class DocsController {
   #contents: DocsContents | undefined;
   #search: Promise<DocsSearch> | undefined;
 
-  constructor(@Inject(ApiDocument) private readonly document: ApiDocument) {}
+  constructor(private readonly document: ApiDocument) {}
 
   /** People open the address that `npm start` prints: show them the documentation. */
   @Get()

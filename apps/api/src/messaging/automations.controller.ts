@@ -1,4 +1,4 @@
-import { Body, Delete, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
@@ -25,9 +25,9 @@ const AUTOMATION = { status: 200, schema: automationView } as const;
 @ApiController('automations', { tag: 'Automations' })
 export class AutomationsController {
   constructor(
-    @Inject(AutomationEditor) private readonly editor: AutomationEditor,
-    @Inject(AutomationsService) private readonly automations: AutomationsService,
-    @Inject(AutomationsQuery) private readonly query: AutomationsQuery,
+    private readonly editor: AutomationEditor,
+    private readonly automations: AutomationsService,
+    private readonly query: AutomationsQuery,
   ) {}
 
   @Get()

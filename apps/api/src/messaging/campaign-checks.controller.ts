@@ -1,4 +1,4 @@
-import { Get, Inject, Param, Query } from '@nestjs/common';
+import { Get, Param, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import { CampaignPreviewService, PreSendAnalysisService } from '#messaging';
@@ -13,8 +13,8 @@ import {
 @ApiController('campaigns/:campaignKey', { tag: 'Campaigns' })
 export class CampaignChecksController {
   constructor(
-    @Inject(PreSendAnalysisService) private readonly analyses: PreSendAnalysisService,
-    @Inject(CampaignPreviewService) private readonly previews: CampaignPreviewService,
+    private readonly analyses: PreSendAnalysisService,
+    private readonly previews: CampaignPreviewService,
   ) {}
 
   @Get('pre-send-analysis')

@@ -1,4 +1,4 @@
-import { Body, Inject, Param, Post } from '@nestjs/common';
+import { Body, Param, Post } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import {
@@ -16,10 +16,10 @@ const CAMPAIGN = { status: 200, schema: campaignView } as const;
 @ApiController('campaigns/:campaignKey', { tag: 'Campaigns' })
 export class CampaignSendingController {
   constructor(
-    @Inject(CampaignSendingService) private readonly sending: CampaignSendingService,
-    @Inject(CampaignControlService) private readonly control: CampaignControlService,
-    @Inject(CampaignRetryService) private readonly retries: CampaignRetryService,
-    @Inject(TestMailsService) private readonly testMails: TestMailsService,
+    private readonly sending: CampaignSendingService,
+    private readonly control: CampaignControlService,
+    private readonly retries: CampaignRetryService,
+    private readonly testMails: TestMailsService,
   ) {}
 
   @Post('schedule')

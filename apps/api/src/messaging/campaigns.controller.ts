@@ -1,4 +1,4 @@
-import { Body, Delete, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
@@ -20,8 +20,8 @@ import {
 @ApiController('campaigns', { tag: 'Campaigns' })
 export class CampaignsController {
   constructor(
-    @Inject(CampaignsService) private readonly campaigns: CampaignsService,
-    @Inject(CampaignsQuery) private readonly query: CampaignsQuery,
+    private readonly campaigns: CampaignsService,
+    private readonly query: CampaignsQuery,
   ) {}
 
   @Get()

@@ -1,4 +1,4 @@
-import { Get, Inject, Param, Query } from '@nestjs/common';
+import { Get, Param, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import { DeliveriesQuery } from '#messaging';
@@ -7,7 +7,7 @@ import { deliveryListQuery, deliveryPage, toDeliveryView } from './delivery.dto.
 
 @ApiController('campaigns/:campaignKey/deliveries', { tag: 'Campaign reports' })
 export class DeliveriesController {
-  constructor(@Inject(DeliveriesQuery) private readonly deliveries: DeliveriesQuery) {}
+  constructor(private readonly deliveries: DeliveriesQuery) {}
 
   @Get()
   @Operation({

@@ -1,4 +1,4 @@
-import { Body, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import { Body, Get, Param, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import { AutomationEntries, ExecutionsQuery } from '#messaging';
@@ -10,8 +10,8 @@ const executionListQuery = pageQuery({}, [PLACES.id]);
 @ApiController('automations/:automationId/executions', { tag: 'Automations' })
 export class ExecutionsController {
   constructor(
-    @Inject(AutomationEntries) private readonly entries: AutomationEntries,
-    @Inject(ExecutionsQuery) private readonly executions: ExecutionsQuery,
+    private readonly entries: AutomationEntries,
+    private readonly executions: ExecutionsQuery,
   ) {}
 
   @Get()

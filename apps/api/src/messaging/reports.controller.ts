@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { Get, Inject, Param, Post, Query, Res } from '@nestjs/common';
+import { Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
@@ -29,11 +29,11 @@ const CSV = 'text/csv; charset=utf-8';
 @ApiController('campaigns/:campaignKey/report', { tag: 'Campaign reports' })
 export class ReportsController {
   constructor(
-    @Inject(CampaignReportsService) private readonly reports: CampaignReportsService,
-    @Inject(CampaignStatisticsQuery) private readonly statisticsQuery: CampaignStatisticsQuery,
-    @Inject(CampaignLanguagesQuery) private readonly languages: CampaignLanguagesQuery,
-    @Inject(TimelineQuery) private readonly timelines: TimelineQuery,
-    @Inject(ReportExportsService) private readonly exports: ReportExportsService,
+    private readonly reports: CampaignReportsService,
+    private readonly statisticsQuery: CampaignStatisticsQuery,
+    private readonly languages: CampaignLanguagesQuery,
+    private readonly timelines: TimelineQuery,
+    private readonly exports: ReportExportsService,
   ) {}
 
   @Get()

@@ -1,4 +1,4 @@
-import { Delete, Get, Inject, Param, Query, Res } from '@nestjs/common';
+import { Delete, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
@@ -16,7 +16,7 @@ const RAW = 'message/rfc822';
 
 @ApiController('test-inbox/messages', { tag: 'Test inbox' })
 export class TestInboxController {
-  constructor(@Inject(TestInboxQuery) private readonly inbox: TestInboxQuery) {}
+  constructor(private readonly inbox: TestInboxQuery) {}
 
   @Get()
   @Operation({

@@ -1,4 +1,4 @@
-import { Controller, Get, Header, Headers, Inject, Param, Res } from '@nestjs/common';
+import { Controller, Get, Header, Headers, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { NotFoundError } from '#kernel';
 import { isProblemSlug, PROBLEM_TYPES } from '#platform/http';
@@ -13,7 +13,7 @@ import { loadRenderer, type Renderer } from './renderer.js';
 export class ReferenceController {
   #renderer: Promise<Renderer> | undefined;
 
-  constructor(@Inject(ApiDocument) private readonly document: ApiDocument) {}
+  constructor(private readonly document: ApiDocument) {}
 
   @Get('openapi.json')
   @Header('content-type', 'application/json')

@@ -1,11 +1,11 @@
-import { Controller, Get, Inject, Res } from '@nestjs/common';
+import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Operations, type OperationsPath } from '#platform';
 
 /** Health on the api's own port. */
 @Controller()
 export class HealthController {
-  constructor(@Inject(Operations) private readonly operations: Operations) {}
+  constructor(private readonly operations: Operations) {}
 
   @Get('health/live')
   live(@Res() reply: FastifyReply): Promise<void> {
@@ -21,7 +21,7 @@ export class HealthController {
 /** Metrics on the api's own port. */
 @Controller()
 export class MetricsController {
-  constructor(@Inject(Operations) private readonly operations: Operations) {}
+  constructor(private readonly operations: Operations) {}
 
   @Get('metrics')
   metrics(@Res() reply: FastifyReply): Promise<void> {

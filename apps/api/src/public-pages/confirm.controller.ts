@@ -1,4 +1,4 @@
-import { Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ConfirmationDescription, ConfirmationsService, topicNamesIn } from '#audience';
 import { MailPagesService } from '#messaging';
@@ -53,10 +53,10 @@ interface OpenedConfirmation {
 @PublicPage('c')
 export class ConfirmController {
   constructor(
-    @Inject(PageLinks) private readonly links: PageLinks,
-    @Inject(PageViews) private readonly views: PageViews,
-    @Inject(ConfirmationsService) private readonly confirmations: ConfirmationsService,
-    @Inject(MailPagesService) private readonly mails: MailPagesService,
+    private readonly links: PageLinks,
+    private readonly views: PageViews,
+    private readonly confirmations: ConfirmationsService,
+    private readonly mails: MailPagesService,
   ) {}
 
   /** Confirms nothing: mail scanners follow links. */

@@ -23,10 +23,10 @@ export class InvoiceController {
   readonly #pdfs: InvoicePdfMaker;
 
   constructor(
-    @Inject(PageLinks) private readonly links: PageLinks,
-    @Inject(PageViews) private readonly views: PageViews,
-    @Inject(InvoicesQuery) private readonly invoices: InvoicesQuery,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly links: PageLinks,
+    private readonly views: PageViews,
+    private readonly invoices: InvoicesQuery,
+    private readonly clock: Clock,
     @Inject(LOGGER) logger: Logger,
     @Inject(CONFIG) config: Config,
   ) {

@@ -1,4 +1,4 @@
-import { Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
+import { Get, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MailViewService } from '#messaging';
 import { html } from './html.js';
@@ -12,8 +12,8 @@ import { PublicPage } from './public-page.decorator.js';
 @PublicPage('v')
 export class MailViewController {
   constructor(
-    @Inject(PageLinks) private readonly links: PageLinks,
-    @Inject(MailViewService) private readonly mails: MailViewService,
+    private readonly links: PageLinks,
+    private readonly mails: MailViewService,
   ) {}
 
   @Get(':token')

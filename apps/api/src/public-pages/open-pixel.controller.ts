@@ -1,4 +1,4 @@
-import { Get, Inject, Param, Req, Res } from '@nestjs/common';
+import { Get, Param, Req, Res } from '@nestjs/common';
 import { SkipThrottle } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TrackedLinks } from '#messaging';
@@ -13,7 +13,7 @@ import { trackedRequestOf } from './tracked-request.js';
 @PublicPage('o')
 @SkipThrottle()
 export class OpenPixelController {
-  constructor(@Inject(TrackedLinks) private readonly links: TrackedLinks) {}
+  constructor(private readonly links: TrackedLinks) {}
 
   @Get(':token')
   open(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): void {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { EnvironmentsQuery, ProjectsQuery } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
 import { type LinkedMail, type LinkKind, LinkTokens } from '#platform';
@@ -18,10 +18,10 @@ export interface PageLink {
 @Injectable()
 export class PageLinks {
   constructor(
-    @Inject(LinkTokens) private readonly tokens: LinkTokens,
-    @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
-    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly tokens: LinkTokens,
+    private readonly environments: EnvironmentsQuery,
+    private readonly projects: ProjectsQuery,
+    private readonly clock: Clock,
   ) {}
 
   /** null when the token is not ours, of another kind, or its project is gone. Verifies the MAC before any look-up. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ProjectWordings } from '#access';
 import type { PageLink } from './page-links.service.js';
@@ -7,7 +7,7 @@ import { nameOf, type SenderView, wantedLocales } from './page-view.js';
 /** Finds the words for the readers of pages. */
 @Injectable()
 export class PageViews {
-  constructor(@Inject(ProjectWordings) private readonly wordings: ProjectWordings) {}
+  constructor(private readonly wordings: ProjectWordings) {}
 
   /**
    * The language is, in this order: the one chosen on the page, the first of `known` (the subscriber's, the mail's), the

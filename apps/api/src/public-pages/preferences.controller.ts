@@ -1,4 +1,4 @@
-import { Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   consentProof,
@@ -33,11 +33,11 @@ import { visitorOf } from './visitor.js';
 @PublicPage('p')
 export class PreferencesController {
   constructor(
-    @Inject(PageLinks) private readonly links: PageLinks,
-    @Inject(PageViews) private readonly views: PageViews,
-    @Inject(PreferencesQuery) private readonly query: PreferencesQuery,
-    @Inject(PreferencesService) private readonly preferences: PreferencesService,
-    @Inject(UnsubscribeService) private readonly leaving: UnsubscribeService,
+    private readonly links: PageLinks,
+    private readonly views: PageViews,
+    private readonly query: PreferencesQuery,
+    private readonly preferences: PreferencesService,
+    private readonly leaving: UnsubscribeService,
   ) {}
 
   @Get(':token')

@@ -1,4 +1,4 @@
-import { Get, Inject, Param, Req, Res } from '@nestjs/common';
+import { Get, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CampaignOverviewQuery } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
@@ -13,9 +13,9 @@ import { expiredReportPage, reportPage } from './report-page.js';
 @PublicPage('r')
 export class ReportController {
   constructor(
-    @Inject(PageLinks) private readonly links: PageLinks,
-    @Inject(PageViews) private readonly views: PageViews,
-    @Inject(CampaignOverviewQuery) private readonly overviews: CampaignOverviewQuery,
+    private readonly links: PageLinks,
+    private readonly views: PageViews,
+    private readonly overviews: CampaignOverviewQuery,
   ) {}
 
   @Get(':token')

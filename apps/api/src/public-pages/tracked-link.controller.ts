@@ -1,4 +1,4 @@
-import { Get, Inject, Param, Req, Res } from '@nestjs/common';
+import { Get, Param, Req, Res } from '@nestjs/common';
 import { SkipThrottle } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TrackedLinks } from '#messaging';
@@ -12,7 +12,7 @@ import { trackedRequestOf } from './tracked-request.js';
 @PublicPage('l')
 @SkipThrottle()
 export class TrackedLinkController {
-  constructor(@Inject(TrackedLinks) private readonly links: TrackedLinks) {}
+  constructor(private readonly links: TrackedLinks) {}
 
   @Get(':token')
   async follow(

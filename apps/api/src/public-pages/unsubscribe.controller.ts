@@ -1,4 +1,4 @@
-import { Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { Get, Param, Post, Req, Res } from '@nestjs/common';
 import { SkipThrottle } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type PageReader, PreferencesQuery, topicNamesIn, UnsubscribeService } from '#audience';
@@ -34,11 +34,11 @@ const GONE_STATUS = { nobody: 200, unknown: 404 } as const;
 @PublicPage('u')
 export class UnsubscribeController {
   constructor(
-    @Inject(PageLinks) private readonly links: PageLinks,
-    @Inject(PageViews) private readonly views: PageViews,
-    @Inject(MailPagesService) private readonly mails: MailPagesService,
-    @Inject(PreferencesQuery) private readonly preferences: PreferencesQuery,
-    @Inject(UnsubscribeService) private readonly leaving: UnsubscribeService,
+    private readonly links: PageLinks,
+    private readonly views: PageViews,
+    private readonly mails: MailPagesService,
+    private readonly preferences: PreferencesQuery,
+    private readonly leaving: UnsubscribeService,
   ) {}
 
   /** Unsubscribes from nothing: mail scanners follow links. */

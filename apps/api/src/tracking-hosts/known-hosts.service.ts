@@ -24,8 +24,8 @@ export class KnownHosts {
   readonly #ownHost: string;
 
   constructor(
-    @Inject(TrackingHostsQuery) private readonly hosts: TrackingHostsQuery,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly hosts: TrackingHostsQuery,
+    private readonly clock: Clock,
     @Inject(CONFIG) config: Pick<Config, 'PUBLIC_URL'>,
   ) {
     this.#ownAuthority = new URL(config.PUBLIC_URL).host;

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { NotFoundError } from '#kernel';
@@ -8,7 +8,7 @@ import { KnownHosts } from './known-hosts.service.js';
 @Controller('internal')
 @ApiExcludeController()
 export class TlsCheckController {
-  constructor(@Inject(KnownHosts) private readonly hosts: KnownHosts) {}
+  constructor(private readonly hosts: KnownHosts) {}
 
   @Get('tls-check')
   async check(

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { MailErasureService } from '#messaging';
 import { type Erasure, ErasureJob } from './erasure.job.js';
@@ -9,8 +9,8 @@ export class EraseMail extends ErasureJob {
   override readonly name = 'erase-mail';
 
   constructor(
-    @Inject(MailErasureService) private readonly erasure: MailErasureService,
-    @Inject(Clock) clock: Clock,
+    private readonly erasure: MailErasureService,
+    clock: Clock,
   ) {
     super(clock);
   }

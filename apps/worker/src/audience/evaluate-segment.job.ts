@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { SEGMENT_JOB, SegmentDue, SegmentEvaluations } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { done, type JobResult, snooze, TransactionalJob } from '#platform';
@@ -13,8 +13,8 @@ export class EvaluateSegment extends TransactionalJob<{ segmentId: string }> {
   override readonly on = SegmentDue;
 
   constructor(
-    @Inject(SegmentEvaluations) private readonly evaluations: SegmentEvaluations,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly evaluations: SegmentEvaluations,
+    private readonly clock: Clock,
   ) {
     super();
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ImportQueued, ImportRuns } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { cancel, doneUnlessAborted, type JobContext, type JobResult, ResumableJob } from '#platform';
@@ -13,7 +13,7 @@ export class ImportSubscribers extends ResumableJob<{ importId: string }> {
   override readonly queue = 'imports';
   override readonly on = ImportQueued;
 
-  constructor(@Inject(ImportRuns) private readonly runs: ImportRuns) {
+  constructor(private readonly runs: ImportRuns) {
     super();
   }
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TopicDeleted, TopicDeletionService } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { doneUnlessAborted, type JobContext, type JobResult, ResumableJob } from '#platform';
@@ -15,7 +15,7 @@ export class RemoveTopicConsents extends ResumableJob<Deletion> {
   override readonly queue = 'erasures';
   override readonly on = TopicDeleted;
 
-  constructor(@Inject(TopicDeletionService) private readonly topics: TopicDeletionService) {
+  constructor(private readonly topics: TopicDeletionService) {
     super();
   }
 

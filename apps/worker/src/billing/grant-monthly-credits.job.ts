@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { MonthlyCreditsService, SubscriptionPeriodStarted } from '#billing';
 import type { ProjectScope } from '#kernel';
 import { done, type JobResult, TransactionalJob } from '#platform';
@@ -16,7 +16,7 @@ export class GrantMonthlyCredits extends TransactionalJob<StartedMonth> {
   override readonly queue = 'billing';
   override readonly on = SubscriptionPeriodStarted;
 
-  constructor(@Inject(MonthlyCreditsService) private readonly credits: MonthlyCreditsService) {
+  constructor(private readonly credits: MonthlyCreditsService) {
     super();
   }
 

@@ -13,7 +13,7 @@ export class WarnOfDepletedCredits extends TransactionalJob<{ tenantId: number }
 
   constructor(
     @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(Publisher) private readonly publisher: Publisher,
+    private readonly publisher: Publisher,
   ) {
     super();
   }

@@ -40,8 +40,8 @@ export class BounceServer implements WorkerPart {
   #standBy: NodeJS.Timeout | undefined;
 
   constructor(
-    @Inject(ReturnedMail) private readonly returned: ReturnedMail,
-    @Inject(Clock) clock: Clock,
+    private readonly returned: ReturnedMail,
+    clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {

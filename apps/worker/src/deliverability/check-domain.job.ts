@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DomainChecksService, DomainVerificationRequested } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { doneUnlessAborted, type JobContext, type JobResult, ResumableJob } from '#platform';
@@ -10,7 +10,7 @@ export class CheckDomain extends ResumableJob<{ checkId: string }> {
   override readonly queue = 'dns';
   override readonly on = DomainVerificationRequested;
 
-  constructor(@Inject(DomainChecksService) private readonly checks: DomainChecksService) {
+  constructor(private readonly checks: DomainChecksService) {
     super();
   }
 

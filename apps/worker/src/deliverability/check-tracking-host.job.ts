@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TrackingHostCheckRequested } from '#access';
 import { TrackingHostChecks } from '#deliverability';
 import type { ProjectScope } from '#kernel';
@@ -11,7 +11,7 @@ export class CheckTrackingHost extends ResumableJob<{ host: string }> {
   override readonly queue = 'dns';
   override readonly on = TrackingHostCheckRequested;
 
-  constructor(@Inject(TrackingHostChecks) private readonly checks: TrackingHostChecks) {
+  constructor(private readonly checks: TrackingHostChecks) {
     super();
   }
 

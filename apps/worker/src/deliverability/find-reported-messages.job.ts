@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { addressMark, FeedbackEvents, MessagesReported } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
 import { RelayedDeliveries } from '#messaging';
@@ -19,10 +19,10 @@ export class FindReportedMessages extends TransactionalJob<Reported> {
   override readonly on = MessagesReported;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(RelayedDeliveries) private readonly deliveries: RelayedDeliveries,
-    @Inject(FeedbackEvents) private readonly feedback: FeedbackEvents,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly deliveries: RelayedDeliveries,
+    private readonly feedback: FeedbackEvents,
+    private readonly clock: Clock,
   ) {
     super();
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { BouncesReported, type ReportedBounce } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
 import { DeliveryFeedback, ReportedDistrust } from '#messaging';
@@ -19,10 +19,10 @@ export class RecordBounces extends TransactionalJob<Reported> {
   override readonly on = BouncesReported;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback,
-    @Inject(ReportedDistrust) private readonly distrust: ReportedDistrust,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly feedback: DeliveryFeedback,
+    private readonly distrust: ReportedDistrust,
+    private readonly clock: Clock,
   ) {
     super();
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ComplaintReported } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { DeliveryFeedback } from '#messaging';
@@ -11,7 +11,7 @@ export class RecordComplaint extends TransactionalJob<{ deliveryId: string }> {
   override readonly queue = 'bounces';
   override readonly on = ComplaintReported;
 
-  constructor(@Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback) {
+  constructor(private readonly feedback: DeliveryFeedback) {
     super();
   }
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { UnsubscribeMailed } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { MailPagesService } from '#messaging';
@@ -11,7 +11,7 @@ export class UnsubscribeByMail extends TransactionalJob<{ deliveryId: string }> 
   override readonly queue = 'bounces';
   override readonly on = UnsubscribeMailed;
 
-  constructor(@Inject(MailPagesService) private readonly mails: MailPagesService) {
+  constructor(private readonly mails: MailPagesService) {
     super();
   }
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { CampaignClosingService, CampaignStopped } from '#messaging';
 import { done, type JobContext, type JobResult, ResumableJob, snooze } from '#platform';
@@ -13,8 +13,8 @@ export class CloseCampaign extends ResumableJob<{ campaignId: string }> {
   override readonly on = CampaignStopped;
 
   constructor(
-    @Inject(CampaignClosingService) private readonly closing: CampaignClosingService,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly closing: CampaignClosingService,
+    private readonly clock: Clock,
   ) {
     super();
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { CampaignBreakdownDue, CampaignBreakdowns } from '#messaging';
 import { cancel, done, type JobContext, type JobResult, ResumableJob } from '#platform';
@@ -13,7 +13,7 @@ export class CountBreakdown extends ResumableJob<{ campaignId: string }> {
   override readonly queue = 'reports';
   override readonly on = CampaignBreakdownDue;
 
-  constructor(@Inject(CampaignBreakdowns) private readonly breakdowns: CampaignBreakdowns) {
+  constructor(private readonly breakdowns: CampaignBreakdowns) {
     super();
   }
 

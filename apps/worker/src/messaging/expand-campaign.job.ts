@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { CampaignDispatchService, CampaignQueued } from '#messaging';
 import { cancel, doneUnlessAborted, type JobContext, type JobResult, ResumableJob } from '#platform';
@@ -10,7 +10,7 @@ export class ExpandCampaign extends ResumableJob<{ campaignId: string }> {
   override readonly queue = 'campaigns';
   override readonly on = CampaignQueued;
 
-  constructor(@Inject(CampaignDispatchService) private readonly campaigns: CampaignDispatchService) {
+  constructor(private readonly campaigns: CampaignDispatchService) {
     super();
   }
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { DeliveriesExportMaker, DeliveriesExportRequested } from '#messaging';
 import { doneUnlessAborted, type JobContext, type JobResult, ResumableJob } from '#platform';
@@ -10,7 +10,7 @@ export class ExportDeliveries extends ResumableJob<{ exportId: string }> {
   override readonly queue = 'exports';
   override readonly on = DeliveriesExportRequested;
 
-  constructor(@Inject(DeliveriesExportMaker) private readonly maker: DeliveriesExportMaker) {
+  constructor(private readonly maker: DeliveriesExportMaker) {
     super();
   }
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { ReportExportMaker, ReportExportRequested } from '#messaging';
 import { done, type JobResult, TransactionalJob } from '#platform';
@@ -10,7 +10,7 @@ export class ExportReport extends TransactionalJob<{ exportId: string }> {
   override readonly queue = 'exports';
   override readonly on = ReportExportRequested;
 
-  constructor(@Inject(ReportExportMaker) private readonly maker: ReportExportMaker) {
+  constructor(private readonly maker: ReportExportMaker) {
     super();
   }
 

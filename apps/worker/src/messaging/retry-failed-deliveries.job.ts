@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { CampaignRetried, CampaignRetryDeliveriesService } from '#messaging';
 import { doneUnlessAborted, type JobContext, type JobResult, ResumableJob } from '#platform';
@@ -10,9 +10,7 @@ export class RetryFailedDeliveries extends ResumableJob<{ campaignId: string }> 
   override readonly queue = 'campaigns';
   override readonly on = CampaignRetried;
 
-  constructor(
-    @Inject(CampaignRetryDeliveriesService) private readonly deliveries: CampaignRetryDeliveriesService,
-  ) {
+  constructor(private readonly deliveries: CampaignRetryDeliveriesService) {
     super();
   }
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ConfirmationRequested } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { OptInDeliveriesService } from '#messaging';
@@ -11,7 +11,7 @@ export class SendConfirmationMail extends TransactionalJob<{ confirmationId: str
   override readonly queue = 'mail';
   override readonly on = ConfirmationRequested;
 
-  constructor(@Inject(OptInDeliveriesService) private readonly deliveries: OptInDeliveriesService) {
+  constructor(private readonly deliveries: OptInDeliveriesService) {
     super();
   }
 

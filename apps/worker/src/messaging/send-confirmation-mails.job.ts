@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ConfirmationsRequested } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { OptInDeliveriesService } from '#messaging';
@@ -15,7 +15,7 @@ export class SendConfirmationMails extends TransactionalJob<Requests> {
   override readonly queue = 'imports';
   override readonly on = ConfirmationsRequested;
 
-  constructor(@Inject(OptInDeliveriesService) private readonly deliveries: OptInDeliveriesService) {
+  constructor(private readonly deliveries: OptInDeliveriesService) {
     super();
   }
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { CampaignReportRequested, ReportWritingService } from '#messaging';
 import { cancel, done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
@@ -13,7 +13,7 @@ export class WriteCampaignReport extends ResumableJob<{ reportId: string }> {
   override readonly queue = 'reports';
   override readonly on = CampaignReportRequested;
 
-  constructor(@Inject(ReportWritingService) private readonly reports: ReportWritingService) {
+  constructor(private readonly reports: ReportWritingService) {
     super();
   }
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { WebhookPersonalData } from '#webhooks';
 import { type Erasure, ErasureJob } from '../audience/erasure.job.js';
@@ -9,8 +9,8 @@ export class EraseWebhookEvents extends ErasureJob {
   override readonly name = 'erase-webhook-events';
 
   constructor(
-    @Inject(WebhookPersonalData) private readonly events: WebhookPersonalData,
-    @Inject(Clock) clock: Clock,
+    private readonly events: WebhookPersonalData,
+    clock: Clock,
   ) {
     super(clock);
   }

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { isUuid, NotFoundError } from '#kernel';
 import { Database } from '#platform';
 import { ApiKey } from './api-key.js';
@@ -7,7 +7,7 @@ import { ApiKey } from './api-key.js';
 /** Reads and writes API keys in the open transaction of the system. */
 @Injectable()
 export class ApiKeyRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   add(key: ApiKey): void {
     this.database.em.persist(key);

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type Environment } from '#kernel';
 import { Database } from '#platform';
 import type { AccessTables } from '../access-tables.js';
@@ -26,8 +26,8 @@ export interface ApiKeySummary {
 @Injectable()
 export class ApiKeysQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /** Every project's keys, or one project's; newest first. */

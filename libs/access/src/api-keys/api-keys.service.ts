@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { ApiKey, type NewApiKey } from './api-key.js';
@@ -17,9 +17,9 @@ export interface CreatedApiKey {
 @Injectable()
 export class ApiKeysService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ApiKeyRepository) private readonly keys: ApiKeyRepository,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly keys: ApiKeyRepository,
+    private readonly clock: Clock,
   ) {}
 
   /** Makes a key for the environment of `scope`, or throws `DomainValidationError`. */

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { API_SCOPES, type ApiScope, Clock } from '#kernel';
 import { Database, Notifications } from '#platform';
 import type { ApiKeyAuthenticator, AuthenticatedCaller } from '#platform/http';
@@ -32,9 +32,9 @@ export class KeyAuthenticator implements ApiKeyAuthenticator, OnModuleInit, OnMo
   #stopListening: (() => void) | undefined;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
-    @Inject(Notifications) private readonly notifications: Notifications,
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly notifications: Notifications,
   ) {}
 
   onModuleInit(): void {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -20,7 +20,7 @@ export class EnvironmentsQuery {
   /** Known environments; they never change and are never removed. */
   readonly #known = new Map<number, ProjectScope>();
 
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The scope of an environment, or null when there is no such one. */
   async find(environmentId: number): Promise<ProjectScope | null> {

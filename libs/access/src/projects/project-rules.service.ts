@@ -10,7 +10,7 @@ type OwnHosts = Pick<Config, 'PUBLIC_URL' | 'BOUNCE_HOST'>;
 @Injectable()
 export class ProjectRules {
   constructor(
-    @Inject(OutgoingHttp) private readonly http: OutgoingHttp,
+    private readonly http: OutgoingHttp,
     @Inject(CONFIG) private readonly config: OwnHosts,
   ) {}
 

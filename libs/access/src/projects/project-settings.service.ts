@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
 import type { ProjectChanges } from './project-changes.js';
@@ -12,11 +12,11 @@ import { ProjectsQuery } from './projects.query.js';
 @Injectable()
 export class ProjectSettings {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ProjectsQuery) private readonly query: ProjectsQuery,
-    @Inject(ProjectRepository) private readonly projects: ProjectRepository,
-    @Inject(ProjectRules) private readonly rules: ProjectRules,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly query: ProjectsQuery,
+    private readonly projects: ProjectRepository,
+    private readonly rules: ProjectRules,
+    private readonly clock: Clock,
   ) {}
 
   /** Has a tracking host that is named looked at, also where it stays the same. Throws `DomainValidationError`. */

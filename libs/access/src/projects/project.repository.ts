@@ -1,5 +1,5 @@
 import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DomainValidationError, type Environment, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AccessTables } from '../access-tables.js';
@@ -9,7 +9,7 @@ import { Project } from './project.js';
 /** Reads and writes projects in the open transaction. */
 @Injectable()
 export class ProjectRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Throws `ProjectAlreadyExistsError`; the transaction is lost then. */
   async add(project: Project): Promise<void> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, PreparedQuery } from '#platform';
@@ -27,7 +27,7 @@ const OF_SCOPE = new PreparedQuery((tables: Kysely<AccessTables>, projectId: num
 /** Reads projects. */
 @Injectable()
 export class ProjectsQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The project of `scope`, or null when it is gone. */
   ofScope(scope: ProjectScope): Promise<ProjectProfile | null> {

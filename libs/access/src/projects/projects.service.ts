@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { TenantRepository } from '../tenants/tenant.repository.js';
@@ -19,11 +19,11 @@ export interface CreatedProject {
 @Injectable()
 export class ProjectsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TenantRepository) private readonly tenants: TenantRepository,
-    @Inject(ProjectRepository) private readonly projects: ProjectRepository,
-    @Inject(ProjectRules) private readonly rules: ProjectRules,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly tenants: TenantRepository,
+    private readonly projects: ProjectRepository,
+    private readonly rules: ProjectRules,
+    private readonly clock: Clock,
   ) {}
 
   /**

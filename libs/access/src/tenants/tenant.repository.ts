@@ -1,5 +1,5 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/postgresql';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database } from '#platform';
 import { TenantAlreadyExistsError } from './tenant.errors.js';
 import { Tenant } from './tenant.js';
@@ -7,7 +7,7 @@ import { Tenant } from './tenant.js';
 /** Reads and writes tenants in the open transaction of the system. */
 @Injectable()
 export class TenantRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Throws `TenantAlreadyExistsError`; the transaction is lost then. */
   async add(tenant: Tenant): Promise<void> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AccessTables } from '../access-tables.js';
@@ -9,8 +9,8 @@ import type { Tenant } from './tenant.js';
 @Injectable()
 export class TenantsQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TenantRepository) private readonly tenants: TenantRepository,
+    private readonly database: Database,
+    private readonly tenants: TenantRepository,
   ) {}
 
   find(tenantId: number): Promise<Tenant | null> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { Database } from '#platform';
 import { TenantRepository } from './tenant.repository.js';
@@ -8,9 +8,9 @@ import { type NewTenant, Tenant } from './tenant.js';
 @Injectable()
 export class TenantsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TenantRepository) private readonly tenants: TenantRepository,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly tenants: TenantRepository,
+    private readonly clock: Clock,
   ) {}
 
   /** Makes a tenant, or throws `DomainValidationError` or `TenantAlreadyExistsError`. */

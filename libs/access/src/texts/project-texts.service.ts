@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import {
@@ -32,9 +32,9 @@ export type TextChanges = Readonly<Partial<Record<WordingKey, string | null>>>;
 @Injectable()
 export class ProjectTextsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ProjectRepository) private readonly projects: ProjectRepository,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly projects: ProjectRepository,
+    private readonly clock: Clock,
   ) {}
 
   of(scope: ProjectScope, locale: ShippedLocale): Promise<ProjectTexts> {

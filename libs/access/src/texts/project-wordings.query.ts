@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
 import { type ProjectScope, shippedLocale } from '#kernel';
 import { Database, PreparedQuery } from '#platform';
@@ -27,8 +27,8 @@ const LAST_TEXTS = new PreparedQuery((tables: Kysely<AccessTables>, projectId: n
 @Injectable()
 export class ProjectWordings {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
+    private readonly database: Database,
+    private readonly projects: ProjectsQuery,
   ) {}
 
   /** In the first of `wanted` that we speak, best first, else in the project's language. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { before, Database, environmentOf, type OldRows, RemoveOldRows } from '#platform';
@@ -23,9 +23,9 @@ const LEFT_BEFORE = 'unsubscribed-before-erasure';
 @Injectable()
 export class ErasedAddresses {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(AddressDigests) private readonly digests: AddressDigests,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly digests: AddressDigests,
+    private readonly clock: Clock,
   ) {}
 
   /** Keeps an address that is being erased with its revoked consents, in the open transaction. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { PublishedEventType, ProjectScope } from '#kernel';
 import { Publisher, Database } from '#platform';
@@ -14,8 +14,8 @@ const UNPUBLISHED: ReadonlySet<ConsentActor> = new Set(['IMPORT', 'AUTOMATION'])
 @Injectable()
 export class ConsentPublisher {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Publisher) private readonly publisher: Publisher,
+    private readonly database: Database,
+    private readonly publisher: Publisher,
   ) {}
 
   async publish(

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, prepared, publish } from '#platform';
@@ -43,9 +43,9 @@ type Decision = SubscriberOutcome & { readonly stored: StoredConsent | null };
 @Injectable()
 export class ConsentWriter {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ConsentPublisher) private readonly publisher: ConsentPublisher,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly publisher: ConsentPublisher,
+    private readonly clock: Clock,
   ) {}
 
   /** All consents that the subscriber ever gave. */

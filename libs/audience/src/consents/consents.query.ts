@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
@@ -26,7 +26,7 @@ export interface ConsentPreferences {
 /** Reads the consents of a subscriber. */
 @Injectable()
 export class ConsentsQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** All consents ever given, topics newest first. Throws NotFoundError. */
   preferences(scope: ProjectScope, address: EmailAddress): Promise<ConsentPreferences> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, isUuid, newId, type ProjectScope } from '#kernel';
 import { before, Database, type OldRows, prepared, RemoveOldRows } from '#platform';
@@ -24,8 +24,8 @@ export interface Unsubscription {
 @Injectable()
 export class Unsubscriptions {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /** Keeps what an unsubscription took, in the open transaction; returns its id, or null when it took nothing. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '#platform';
 import { STATUS_WITHOUT_CONSENT } from '../consents/subscriber-status.js';
@@ -42,7 +42,7 @@ export interface CounterCheck {
 /** Compares the counters with their rows, for the operator. Exact under concurrent writes: each check reads one snapshot. */
 @Injectable()
 export class CounterCheckService {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Reads all subscribers, consents and suppressions of all projects: seconds per million. */
   check(): Promise<CounterCheck> {

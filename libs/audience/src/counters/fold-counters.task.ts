@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, drainEnvironments, PeriodicTask } from '#platform';
 
@@ -10,7 +10,7 @@ export class FoldCounters extends PeriodicTask {
   override readonly name = 'fold-counters';
   override readonly everyMs = 5_000;
 
-  constructor(@Inject(Database) private readonly database: Database) {
+  constructor(private readonly database: Database) {
     super();
   }
 

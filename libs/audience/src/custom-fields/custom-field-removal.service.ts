@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
@@ -11,11 +11,11 @@ import { CustomFieldsQuery } from './custom-fields.query.js';
 @Injectable()
 export class CustomFieldRemovalService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CustomFieldRepository) private readonly fields: CustomFieldRepository,
-    @Inject(CustomFieldsQuery) private readonly query: CustomFieldsQuery,
-    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly fields: CustomFieldRepository,
+    private readonly query: CustomFieldsQuery,
+    private readonly usage: UsageCatalogue,
+    private readonly clock: Clock,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { InvalidStateError, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -13,7 +13,7 @@ import { systemFieldOf } from './system-fields.js';
  */
 @Injectable()
 export class CustomFieldRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Until the transaction ends, nobody else creates or changes fields or writes values. */
   async lockDefinitions(scope: ProjectScope): Promise<void> {

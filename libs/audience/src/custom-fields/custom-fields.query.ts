@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { PreparedQuery, Database, prepared } from '#platform';
@@ -27,8 +27,8 @@ const ACTIVE = new PreparedQuery((tables: Kysely<AudienceTables>, environmentId:
 @Injectable()
 export class CustomFieldsQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CustomFieldRepository) private readonly fields: CustomFieldRepository,
+    private readonly database: Database,
+    private readonly fields: CustomFieldRepository,
   ) {}
 
   /** The system's fields, then the project's active ones, oldest first. */

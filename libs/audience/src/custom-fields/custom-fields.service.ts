@@ -20,10 +20,10 @@ export type NewCustomField = Pick<CustomField, 'key' | 'type' | 'displayName'> &
 @Injectable()
 export class CustomFieldsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CustomFieldRepository) private readonly fields: CustomFieldRepository,
-    @Inject(CustomFieldsQuery) private readonly query: CustomFieldsQuery,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly fields: CustomFieldRepository,
+    private readonly query: CustomFieldsQuery,
+    private readonly clock: Clock,
     @Optional() @Inject(AudienceFeatures) private readonly features: AudienceFeatures | undefined,
   ) {}
 

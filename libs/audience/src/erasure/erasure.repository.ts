@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Publisher, Database, environmentOf, publish } from '#platform';
@@ -18,10 +18,10 @@ interface PersonToErase {
 @Injectable()
 export class ErasureRepository {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(AddressDigests) private readonly digests: AddressDigests,
-    @Inject(ErasedAddresses) private readonly addresses: ErasedAddresses,
-    @Inject(Publisher) private readonly publisher: Publisher,
+    private readonly database: Database,
+    private readonly digests: AddressDigests,
+    private readonly addresses: ErasedAddresses,
+    private readonly publisher: Publisher,
   ) {}
 
   /**

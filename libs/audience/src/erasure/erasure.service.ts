@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import type { ConsentProof } from '../consents/consent-proof.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
@@ -10,11 +10,11 @@ import { ErasureRepository } from './erasure.repository.js';
 @Injectable()
 export class ErasureService {
   constructor(
-    @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
-    @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
-    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
-    @Inject(ErasureRepository) private readonly erasures: ErasureRepository,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly subscribers: SubscriberRepository,
+    private readonly suppressions: SuppressionRepository,
+    private readonly consents: ConsentWriter,
+    private readonly erasures: ErasureRepository,
+    private readonly clock: Clock,
   ) {}
 
   /**

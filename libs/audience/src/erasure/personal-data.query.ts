@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
@@ -25,8 +25,8 @@ export interface AudiencePersonalData {
 @Injectable()
 export class PersonalDataQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SuppressionsQuery) private readonly suppressions: SuppressionsQuery,
+    private readonly database: Database,
+    private readonly suppressions: SuppressionsQuery,
   ) {}
 
   /** The address need not be a subscriber's: it may be suppressed, or be in the errors of an import. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import {
   Clock,
@@ -16,8 +16,8 @@ import { occurrenceFault, type ReportedEvent } from './subscriber-event.js';
 @Injectable()
 export class SubscriberEventsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /** Resolves to the event's id. Throws NotFoundError, DomainValidationError. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -15,11 +15,11 @@ const NONE: ImportProgress = { created: 0, updated: 0, skipped: 0, failed: 0 };
 @Injectable()
 export class ImportChunks {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ImportRepository) private readonly imports: ImportRepository,
-    @Inject(ImportTermsService) private readonly terms: ImportTermsService,
-    @Inject(ImportedSubscribers) private readonly subscribers: ImportedSubscribers,
-    @Inject(ImportedRows) private readonly others: ImportedRows,
+    private readonly database: Database,
+    private readonly imports: ImportRepository,
+    private readonly terms: ImportTermsService,
+    private readonly subscribers: ImportedSubscribers,
+    private readonly others: ImportedRows,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { ImportChunks } from './import-chunks.service.js';
 import type { Import } from './import.js';
@@ -14,9 +14,9 @@ const CHUNKS_AT_ONCE = 2;
 @Injectable()
 export class ImportRuns {
   constructor(
-    @Inject(ImportRepository) private readonly imports: ImportRepository,
-    @Inject(ImportChunks) private readonly chunks: ImportChunks,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly imports: ImportRepository,
+    private readonly chunks: ImportChunks,
+    private readonly clock: Clock,
   ) {}
 
   /** Applies the remaining rows, until the end or until `signal` is aborted. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import type { ConsentOccasion } from '../consents/consent-proof.js';
 import { type FirstConsents, firstConsents } from '../consents/written-consents.query.js';
@@ -27,10 +27,10 @@ export interface ImportTerms {
 @Injectable()
 export class ImportTermsService {
   constructor(
-    @Inject(TopicRepository) private readonly topics: TopicRepository,
-    @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
-    @Inject(SubscriberLimitService) private readonly limit: SubscriberLimitService,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly topics: TopicRepository,
+    private readonly customFields: CustomFieldsQuery,
+    private readonly limit: SubscriberLimitService,
+    private readonly clock: Clock,
   ) {}
 
   /** For `rows` rows, whose addresses are locked; or why the import cannot go on. */

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Publisher, Database, publish } from '#platform';
@@ -17,9 +17,9 @@ const WHOLE_IMPORT = { row: 0, line: null, email: null, emailKey: null };
 @Injectable()
 export class ImportRepository {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(StagedRows) private readonly staged: StagedRows,
-    @Inject(Publisher) private readonly publisher: Publisher,
+    private readonly database: Database,
+    private readonly staged: StagedRows,
+    private readonly publisher: Publisher,
   ) {}
 
   add(scope: ProjectScope, added: Import, notes: ImportError['errors']): Promise<void> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
@@ -13,8 +13,8 @@ import type { KnownPerson } from './import-decisions.js';
 @Injectable()
 export class ImportedPeople {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
+    private readonly database: Database,
+    private readonly suppressions: SuppressionRepository,
   ) {}
 
   /** The subscribers with these addresses, by key, locked until the transaction ends. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { ErasedAddresses } from '../addresses/erased-addresses.repository.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
@@ -24,10 +24,10 @@ type SortedFor = Pick<Import, 'onConflict' | 'resubscribe'> & Pick<ImportTerms, 
 @Injectable()
 export class ImportedRows {
   constructor(
-    @Inject(StagedRows) private readonly staged: StagedRows,
-    @Inject(ImportedPeople) private readonly people: ImportedPeople,
-    @Inject(ErasedAddresses) private readonly erased: ErasedAddresses,
-    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
+    private readonly staged: StagedRows,
+    private readonly people: ImportedPeople,
+    private readonly erased: ErasedAddresses,
+    private readonly consents: ConsentWriter,
   ) {}
 
   /** Removes the remaining rows of a range, in the open transaction, and applies them. `made`: subscribers already created from it. */

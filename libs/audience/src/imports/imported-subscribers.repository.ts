@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
@@ -13,9 +13,9 @@ import type { RowRange } from './row-ranges.js';
 @Injectable()
 export class ImportedSubscribers {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
-    @Inject(ErasedAddresses) private readonly erased: ErasedAddresses,
+    private readonly database: Database,
+    private readonly suppressions: SuppressionRepository,
+    private readonly erased: ErasedAddresses,
   ) {}
 
   /**

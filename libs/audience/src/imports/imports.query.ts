@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { isUuid, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database, limitOf, ListOrder, totalOf } from '#platform';
@@ -11,7 +11,7 @@ const ROWS_IN_ORDER = new ListOrder([['row_number', 'bigint']], 'asc');
 /** Reads imports. */
 @Injectable()
 export class ImportsQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Throws NotFoundError. */
   byId(scope: ProjectScope, importId: string): Promise<ImportView> {

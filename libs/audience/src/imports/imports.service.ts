@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, newId, type ProjectScope, UnavailableError } from '#kernel';
 import { type ConsentDetails, consentProof } from '../consents/consent-proof.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
@@ -38,11 +38,11 @@ interface OpenedImport {
 @Injectable()
 export class ImportsService {
   constructor(
-    @Inject(TopicRepository) private readonly topics: TopicRepository,
-    @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
-    @Inject(ImportRepository) private readonly imports: ImportRepository,
-    @Inject(StagedRows) private readonly staged: StagedRows,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly topics: TopicRepository,
+    private readonly customFields: CustomFieldsQuery,
+    private readonly imports: ImportRepository,
+    private readonly staged: StagedRows,
+    private readonly clock: Clock,
   ) {}
 
   /**

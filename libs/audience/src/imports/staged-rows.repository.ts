@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -14,7 +14,7 @@ const COPY = `copy audience.import_rows_staged (${STAGED_COLUMNS}) from stdin`;
  */
 @Injectable()
 export class StagedRows {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * Takes the rows of an import as they come. Each batch is committed on its own, so that no connection waits for a

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -6,7 +6,7 @@ import { Database } from '#platform';
 /** How many subscribers count for a tenant's plan. */
 @Injectable()
 export class LiveSubscribersQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** In the live environments of all the tenant's projects. Reads the counters instead of counting rows. */
   ofTenant(scope: ProjectScope): Promise<number> {

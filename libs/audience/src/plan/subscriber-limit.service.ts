@@ -16,7 +16,7 @@ interface Reservation {
 @Injectable()
 export class SubscriberLimitService {
   constructor(
-    @Inject(Database) private readonly database: Database,
+    private readonly database: Database,
     @Optional() @Inject(SubscriberLimit) private readonly limit: SubscriberLimit | undefined,
   ) {}
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
@@ -8,8 +8,8 @@ import type { PageReader, Preferences, TopicPreference } from './preferences.js'
 @Injectable()
 export class PreferencesQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /** null when there is no such subscriber. */

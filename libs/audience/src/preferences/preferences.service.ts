@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import type { ConsentProof } from '../consents/consent-proof.js';
 import { ConsentWriter, type SubscriberOutcome } from '../consents/consent-writer.repository.js';
@@ -12,11 +12,11 @@ import { type PauseDays, pauseEnd } from './preferences.js';
 @Injectable()
 export class PreferencesService {
   constructor(
-    @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
-    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
-    @Inject(TopicRepository) private readonly topics: TopicRepository,
-    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly subscribers: SubscriberRepository,
+    private readonly suppressions: SuppressionsService,
+    private readonly topics: TopicRepository,
+    private readonly consents: ConsentWriter,
+    private readonly clock: Clock,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import type { ConsentProof } from '../consents/consent-proof.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
@@ -15,11 +15,11 @@ import { TopicRepository } from '../topics/topic.repository.js';
 @Injectable()
 export class UnsubscribeService {
   constructor(
-    @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
-    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
-    @Inject(TopicRepository) private readonly topics: TopicRepository,
-    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
-    @Inject(Unsubscriptions) private readonly unsubscriptions: Unsubscriptions,
+    private readonly subscribers: SubscriberRepository,
+    private readonly suppressions: SuppressionsService,
+    private readonly topics: TopicRepository,
+    private readonly consents: ConsentWriter,
+    private readonly unsubscriptions: Unsubscriptions,
   ) {}
 
   /** Revokes the consent to a topic. Throws NotFoundError for an unknown topic. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, neverJoined } from '#platform';
@@ -21,9 +21,9 @@ import { activeValues } from '../subscribers/subscriber-columns.query.js';
 @Injectable()
 export class RecipientsQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CustomFieldsQuery) private readonly fields: CustomFieldsQuery,
-    @Inject(SegmentPredicates) private readonly segments: SegmentPredicates,
+    private readonly database: Database,
+    private readonly fields: CustomFieldsQuery,
+    private readonly segments: SegmentPredicates,
   ) {}
 
   /**

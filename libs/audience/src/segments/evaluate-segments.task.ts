@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { environmentScopes } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
@@ -25,9 +25,9 @@ export class EvaluateSegments extends PeriodicTask {
   override readonly everyMs = EVERY_MS;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly usage: UsageCatalogue,
+    private readonly clock: Clock,
   ) {
     super();
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -28,8 +28,8 @@ interface RulesInProject {
 @Injectable()
 export class RuleCatalogueQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ActivityCatalogue) private readonly activity: ActivityCatalogue,
+    private readonly database: Database,
+    private readonly activity: ActivityCatalogue,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { nextKey } from '../next-key.query.js';
@@ -18,11 +18,11 @@ export interface WrittenSegment {
 @Injectable()
 export class SegmentChanges {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SegmentRepository) private readonly segments: SegmentRepository,
-    @Inject(SegmentPredicates) private readonly predicates: SegmentPredicates,
-    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly segments: SegmentRepository,
+    private readonly predicates: SegmentPredicates,
+    private readonly usage: UsageCatalogue,
+    private readonly clock: Clock,
   ) {}
 
   /** Throws DomainValidationError. */

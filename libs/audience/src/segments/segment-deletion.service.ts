@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
@@ -8,9 +8,9 @@ import { SegmentRepository } from './segment.repository.js';
 @Injectable()
 export class SegmentDeletionService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SegmentRepository) private readonly segments: SegmentRepository,
-    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
+    private readonly database: Database,
+    private readonly segments: SegmentRepository,
+    private readonly usage: UsageCatalogue,
   ) {}
 
   /** Throws NotFoundError, InUseError. */

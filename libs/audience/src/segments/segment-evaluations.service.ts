@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
@@ -24,10 +24,10 @@ const CANCELED = '57014';
 @Injectable()
 export class SegmentEvaluations {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SegmentRepository) private readonly segments: SegmentRepository,
-    @Inject(SegmentPredicates) private readonly predicates: SegmentPredicates,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly segments: SegmentRepository,
+    private readonly predicates: SegmentPredicates,
+    private readonly clock: Clock,
   ) {}
 
   /** Evaluates the segment now. A static one has nothing to evaluate. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database, environmentOf, limitOf, ListOrder, neverJoined, totalOf } from '#platform';
@@ -35,11 +35,11 @@ const PREVIEW_MS = '25000';
 @Injectable()
 export class SegmentMembersQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
-    @Inject(SegmentEvaluations) private readonly evaluations: SegmentEvaluations,
-    @Inject(SegmentPredicates) private readonly predicates: SegmentPredicates,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly segments: SegmentsQuery,
+    private readonly evaluations: SegmentEvaluations,
+    private readonly predicates: SegmentPredicates,
+    private readonly clock: Clock,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -18,10 +18,10 @@ type Change = 'ENTERED' | 'LEFT';
 @Injectable()
 export class SegmentMembersService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SegmentsQuery) private readonly query: SegmentsQuery,
-    @Inject(SegmentRepository) private readonly segments: SegmentRepository,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly query: SegmentsQuery,
+    private readonly segments: SegmentRepository,
+    private readonly clock: Clock,
   ) {}
 
   /** Existing members do not change. Throws NotFoundError, DomainValidationError. */

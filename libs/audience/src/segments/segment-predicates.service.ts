@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -27,9 +27,9 @@ export interface SegmentFault {
 @Injectable()
 export class SegmentPredicates {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(RuleCatalogueQuery) private readonly catalogue: RuleCatalogueQuery,
-    @Inject(ActivityCatalogue) private readonly activity: ActivityCatalogue,
+    private readonly database: Database,
+    private readonly catalogue: RuleCatalogueQuery,
+    private readonly activity: ActivityCatalogue,
   ) {}
 
   /** Reads the rules of the segment `self`, null for a new one. Throws DomainValidationError with every error. */

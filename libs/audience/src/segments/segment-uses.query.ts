@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
@@ -19,8 +19,8 @@ export class SegmentUsesQuery implements UserSource, OnModuleInit {
   readonly users: UserKind = 'segment';
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
+    private readonly database: Database,
+    private readonly usage: UsageCatalogue,
   ) {}
 
   onModuleInit(): void {

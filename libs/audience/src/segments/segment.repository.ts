@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { isUuid, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -25,7 +25,7 @@ export function segmentOf(tables: Kysely<AudienceTables>, scope: ProjectScope, i
 /** Reads and writes the segments of a project in the open transaction. */
 @Injectable()
 export class SegmentRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Serialises transactions that change which segments name which: two at once could form a cycle. */
   async lockLinks({ environmentId }: ProjectScope): Promise<void> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database, limitOf, NEWEST_FIRST, totalOf } from '#platform';
@@ -26,7 +26,7 @@ const COLUMNS = [
 /** Reads segments. */
 @Injectable()
 export class SegmentsQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Newest first. */
   page(scope: ProjectScope, request: PageRequest): Promise<Page<SegmentView>> {

@@ -10,9 +10,9 @@ import { SegmentsQuery, type SegmentView } from './segments.query.js';
 @Injectable()
 export class SegmentsService {
   constructor(
-    @Inject(SegmentChanges) private readonly changes: SegmentChanges,
-    @Inject(SegmentEvaluations) private readonly evaluations: SegmentEvaluations,
-    @Inject(SegmentsQuery) private readonly query: SegmentsQuery,
+    private readonly changes: SegmentChanges,
+    private readonly evaluations: SegmentEvaluations,
+    private readonly query: SegmentsQuery,
     @Optional() @Inject(AudienceFeatures) private readonly features: AudienceFeatures | undefined,
   ) {}
 

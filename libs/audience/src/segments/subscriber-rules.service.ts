@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -21,9 +21,9 @@ export class OutdatedRulesError extends Error {
 @Injectable()
 export class SubscriberRules {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(RuleCatalogueQuery) private readonly catalogue: RuleCatalogueQuery,
-    @Inject(SegmentPredicates) private readonly predicates: SegmentPredicates,
+    private readonly database: Database,
+    private readonly catalogue: RuleCatalogueQuery,
+    private readonly predicates: SegmentPredicates,
   ) {}
 
   /** Checks rules. Every error has its path, which begins with `root`. */

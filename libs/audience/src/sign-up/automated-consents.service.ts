@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -23,10 +23,10 @@ interface LockedPerson {
 @Injectable()
 export class AutomatedConsents {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
-    @Inject(TopicRepository) private readonly topics: TopicRepository,
-    @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
+    private readonly database: Database,
+    private readonly consents: ConsentWriter,
+    private readonly topics: TopicRepository,
+    private readonly suppressions: SuppressionRepository,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -12,9 +12,9 @@ import { ResendTooSoonError } from './sign-up.errors.js';
 @Injectable()
 export class ConfirmationRepeats {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly consents: ConsentWriter,
+    private readonly clock: Clock,
   ) {}
 
   /** Throws NotFoundError for a consent that was never given, InvalidStateError for one that is not pending. */

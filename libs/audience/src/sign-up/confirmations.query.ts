@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, isUuid, type ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
@@ -45,10 +45,10 @@ type Row = Confirmation & ConfirmationStanding['subscriber'] & { readonly suppre
 @Injectable()
 export class ConfirmationsQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
-    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly consents: ConsentWriter,
+    private readonly topics: TopicsQuery,
+    private readonly clock: Clock,
   ) {}
 
   /** The mail of a request; null when it was used, has expired, covers nothing pending, or the address is suppressed. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { isUnconfirmed } from '../consents/consent.js';
 import { consentProof, type ConsentWording } from '../consents/consent-proof.js';
@@ -33,10 +33,10 @@ export interface ConfirmingPerson {
 @Injectable()
 export class ConfirmationsService {
   constructor(
-    @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
-    @Inject(ConfirmationsQuery) private readonly query: ConfirmationsQuery,
-    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
-    @Inject(ConfirmationRepeats) private readonly repeats: ConfirmationRepeats,
+    private readonly subscribers: SubscriberRepository,
+    private readonly query: ConfirmationsQuery,
+    private readonly consents: ConsentWriter,
+    private readonly repeats: ConfirmationRepeats,
   ) {}
 
   /** Reads what the link's page shows. Changes nothing. */

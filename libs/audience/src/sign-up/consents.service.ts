@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import type { ConsentStatus } from '../consents/consent.js';
 import type { ConsentProof } from '../consents/consent-proof.js';
@@ -24,11 +24,11 @@ export interface GrantedConsent {
 @Injectable()
 export class ConsentsService {
   constructor(
-    @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
-    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
-    @Inject(TopicRepository) private readonly topics: TopicRepository,
-    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
-    @Inject(ConfirmationRepeats) private readonly repeats: ConfirmationRepeats,
+    private readonly subscribers: SubscriberRepository,
+    private readonly suppressions: SuppressionsService,
+    private readonly topics: TopicRepository,
+    private readonly consents: ConsentWriter,
+    private readonly repeats: ConfirmationRepeats,
   ) {}
 
   /** Throws NotFoundError, DomainValidationError, SuppressedError, ConsentExistsError. */

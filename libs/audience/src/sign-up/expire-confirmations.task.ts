@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock } from '#kernel';
 import { Database, drainEnvironments, PeriodicTask, environmentOf } from '#platform';
@@ -13,9 +13,9 @@ export class ExpireConfirmations extends PeriodicTask {
   override readonly everyMs = 60_000;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly consents: ConsentWriter,
+    private readonly clock: Clock,
   ) {
     super();
   }

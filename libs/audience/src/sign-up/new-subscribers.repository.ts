@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, prepared } from '#platform';
@@ -46,9 +46,9 @@ export interface SignUpTerms {
 @Injectable()
 export class NewSubscribers {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
-    @Inject(ErasedAddresses) private readonly erased: ErasedAddresses,
+    private readonly database: Database,
+    private readonly suppressions: SuppressionRepository,
+    private readonly erased: ErasedAddresses,
   ) {}
 
   /** Runs `work` in a transaction that alone decides about the address. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, type EmailAddress, newId, type ProjectScope } from '#kernel';
 import { Publisher } from '#platform';
 import { ConsentPublisher } from '../consents/consent-publisher.service.js';
@@ -24,11 +24,11 @@ export type NewSubscriberInput = SubscriberPatch & {
 @Injectable()
 export class SignUpService {
   constructor(
-    @Inject(NewSubscribers) private readonly newSubscribers: NewSubscribers,
-    @Inject(SubscriberLimitService) private readonly limit: SubscriberLimitService,
-    @Inject(ConsentPublisher) private readonly consents: ConsentPublisher,
-    @Inject(Publisher) private readonly publisher: Publisher,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly newSubscribers: NewSubscribers,
+    private readonly limit: SubscriberLimitService,
+    private readonly consents: ConsentPublisher,
+    private readonly publisher: Publisher,
+    private readonly clock: Clock,
   ) {}
 
   /** Throws DomainValidationError, SuppressedError, SubscriberExistsError. */

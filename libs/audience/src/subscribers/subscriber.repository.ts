@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, environmentOf, prepared } from '#platform';
@@ -32,7 +32,7 @@ const COLUMNS = [
  */
 @Injectable()
 export class SubscriberRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Runs `work` in a transaction with the subscriber locked, and writes its changes. Throws NotFoundError. */
   edit<T>(scope: ProjectScope, emailKey: string, work: (subscriber: Subscriber) => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database, environmentOf, neverJoined, NEWEST_FIRST } from '#platform';
@@ -15,7 +15,7 @@ const NOBODY: Page<SubscriberView> = { items: [], totalElements: 0, next: null }
 /** Reads subscribers. */
 @Injectable()
 export class SubscribersQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Newest first. */
   async page(

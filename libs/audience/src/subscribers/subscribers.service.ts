@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, type EmailAddress, type ProjectScope } from '#kernel';
 import { Publisher } from '#platform';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
@@ -11,10 +11,10 @@ import { SubscriberRepository } from './subscriber.repository.js';
 @Injectable()
 export class SubscribersService {
   constructor(
-    @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
-    @Inject(CustomFieldsQuery) private readonly definitions: CustomFieldsQuery,
-    @Inject(Publisher) private readonly publisher: Publisher,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly subscribers: SubscriberRepository,
+    private readonly definitions: CustomFieldsQuery,
+    private readonly publisher: Publisher,
+    private readonly clock: Clock,
   ) {}
 
   /** Throws NotFoundError, DomainValidationError. */

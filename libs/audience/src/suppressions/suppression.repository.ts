@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database, environmentOf, prepared } from '#platform';
@@ -12,8 +12,8 @@ import { type StandingSuppression, Suppression, type SuppressionDetails } from '
 @Injectable()
 export class SuppressionRepository {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(AddressDigests) private readonly digests: AddressDigests,
+    private readonly database: Database,
+    private readonly digests: AddressDigests,
   ) {}
 
   find(scope: ProjectScope, emailKey: string): Promise<StandingSuppression | null> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { EmailAddress, Page, PageRequest, ProjectScope } from '#kernel';
 import { Database, limitOf, ListOrder, totalOf } from '#platform';
@@ -28,8 +28,8 @@ const LATEST_FIRST = new ListOrder([
 @Injectable()
 export class SuppressionsQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
+    private readonly database: Database,
+    private readonly suppressions: SuppressionRepository,
   ) {}
 
   /** Whether an address is suppressed, including erased addresses. */

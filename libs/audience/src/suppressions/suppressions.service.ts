@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type EmailAddress, type ProjectScope } from '#kernel';
 import { Publisher } from '#platform';
 import type { ConsentProof } from '../consents/consent-proof.js';
@@ -13,11 +13,11 @@ import { SuppressionRepository } from './suppression.repository.js';
 @Injectable()
 export class SuppressionsService {
   constructor(
-    @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
-    @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
-    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
-    @Inject(Publisher) private readonly publisher: Publisher,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly suppressions: SuppressionRepository,
+    private readonly subscribers: SubscriberRepository,
+    private readonly consents: ConsentWriter,
+    private readonly publisher: Publisher,
+    private readonly clock: Clock,
   ) {}
 
   /**

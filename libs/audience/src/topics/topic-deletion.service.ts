@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
@@ -17,11 +17,11 @@ const CHUNK = 1_000;
 @Injectable()
 export class TopicDeletionService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TopicRepository) private readonly topics: TopicRepository,
-    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
-    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly topics: TopicRepository,
+    private readonly usage: UsageCatalogue,
+    private readonly consents: ConsentWriter,
+    private readonly clock: Clock,
   ) {}
 
   /** Throws NotFoundError, InUseError. */

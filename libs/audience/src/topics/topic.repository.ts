@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
 import { PreparedQuery, Database } from '#platform';
@@ -22,7 +22,7 @@ const NAMED = new PreparedQuery(
 /** The topics of a project, for changing them or granting consent. Does not find deleted ones. */
 @Injectable()
 export class TopicRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   add(scope: ProjectScope, wanted: NewTopic, now: Date): Promise<Topic> {
     return this.database.transaction(scope, async () => {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { NotFoundError, type Page, type PageRequest, type Place, type ProjectScope } from '#kernel';
 import { Database, limitOf, NEWEST_FIRST, totalOf } from '#platform';
@@ -24,7 +24,7 @@ export type NamedTopic = Pick<Topic, 'id' | 'topicKey' | 'name' | 'status'> & To
 /** Reads topics with their counts. Does not find deleted ones. */
 @Injectable()
 export class TopicsQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Newest first. */
   page(scope: ProjectScope, { status }: TopicFilter, request: PageRequest): Promise<Page<TopicView>> {

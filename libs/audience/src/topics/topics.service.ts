@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
@@ -10,11 +10,11 @@ import { TopicsQuery, type TopicView } from './topics.query.js';
 @Injectable()
 export class TopicsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TopicRepository) private readonly topics: TopicRepository,
-    @Inject(TopicsQuery) private readonly query: TopicsQuery,
-    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly topics: TopicRepository,
+    private readonly query: TopicsQuery,
+    private readonly usage: UsageCatalogue,
+    private readonly clock: Clock,
   ) {}
 
   create(scope: ProjectScope, input: NewTopic): Promise<TopicView> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, neverJoined } from '#platform';
@@ -14,7 +14,7 @@ export const TRIGGERS_CHANNEL = 'mailwright_automation_triggers';
  */
 @Injectable()
 export class Triggers {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Records these triggers, and no others, from the commit of the open transaction. Recorded ones stay. */
   watch(

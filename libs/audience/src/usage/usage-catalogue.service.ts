@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { InUseError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -12,7 +12,7 @@ import { type Use, type UsedThings, type UserSource, USES } from './uses.js';
 export class UsageCatalogue {
   readonly #sources: UserSource[] = [];
 
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   register(source: UserSource): void {
     this.#sources.push(source);

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '#platform';
 
@@ -19,7 +19,7 @@ const AT_MOST = 1_000;
 /** Adds up the credit ledger anew. */
 @Injectable()
 export class CreditCheckQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The first 1 000 discrepancies over all tenants; none when all is well. Reads the whole ledger, in one snapshot. */
   async discrepancies(): Promise<CreditDiscrepancy[]> {

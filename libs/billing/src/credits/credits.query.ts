@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { offsetOf, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
@@ -17,7 +17,7 @@ export const TRANSACTION_COLUMNS = [
 /** Reads a tenant's AI credits. */
 @Injectable()
 export class CreditsQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   balance(scope: ProjectScope): Promise<CreditBalance> {
     return this.database.transaction(scope, async () => {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
@@ -30,9 +30,9 @@ interface Allowance {
 @Injectable()
 export class CreditsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
-    @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly subscriptions: SubscriptionsQuery,
   ) {}
 
   /**

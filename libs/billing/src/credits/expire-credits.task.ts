@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { Database, drain, PeriodicTask } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
@@ -12,8 +12,8 @@ export class ExpireCredits extends PeriodicTask {
   override readonly everyMs = 60_000;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {
     super();
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -9,9 +9,9 @@ import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 @Injectable()
 export class MonthlyCreditsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
-    @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly subscriptions: SubscriptionsQuery,
   ) {}
 
   /**

@@ -20,7 +20,7 @@ export class InvoiceIssuing {
   readonly #settings: InvoiceSettings;
 
   constructor(
-    @Inject(InvoiceRepository) private readonly invoices: InvoiceRepository,
+    private readonly invoices: InvoiceRepository,
     @Inject(CONFIG) config: Config,
   ) {
     this.#settings = invoiceSettings(config);

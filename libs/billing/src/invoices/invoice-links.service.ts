@@ -10,9 +10,9 @@ const GOOD_FOR_DAYS = 30;
 @Injectable()
 export class InvoiceLinks {
   constructor(
-    @Inject(LinkTokens) private readonly tokens: LinkTokens,
+    private readonly tokens: LinkTokens,
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly clock: Clock,
   ) {}
 
   /** Good for 30 days at least, and the same all day long. Null for a draft: it has no page. */

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import { Invoice, type InvoiceLine, type InvoiceStatus } from './invoice.js';
@@ -7,7 +7,7 @@ import { Invoice, type InvoiceLine, type InvoiceStatus } from './invoice.js';
 /** Reads and writes invoices in the open transaction of the system. */
 @Injectable()
 export class InvoiceRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The next number of a tenant's year. Until the transaction ends, the tenant's next invoice waits. */
   async nextNumber(tenantId: number, year: number): Promise<number> {

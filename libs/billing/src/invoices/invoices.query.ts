@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Page, PageRequest, ProjectScope } from '#kernel';
 import { Database, ListOrder } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
@@ -26,7 +26,7 @@ const LATEST_FIRST = new ListOrder([
 /** Reads invoices. */
 @Injectable()
 export class InvoicesQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Those of the scope's tenant, newest first. */
   page(scope: ProjectScope, request: PageRequest): Promise<Page<InvoiceSummary>> {

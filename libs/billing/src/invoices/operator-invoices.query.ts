@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TenantsQuery } from '#access';
 import { Database } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
@@ -16,9 +16,9 @@ export interface ListedInvoice extends Omit<InvoiceSummary, 'publicId'> {
 @Injectable()
 export class OperatorInvoicesQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TenantsQuery) private readonly tenants: TenantsQuery,
-    @Inject(InvoiceLinks) private readonly links: InvoiceLinks,
+    private readonly database: Database,
+    private readonly tenants: TenantsQuery,
+    private readonly links: InvoiceLinks,
   ) {}
 
   /** Those of one tenant, newest first. */

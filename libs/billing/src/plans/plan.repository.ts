@@ -1,11 +1,11 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database } from '#platform';
 import { Plan, PLAN_TIERS, type PlanTier } from './plan.js';
 
 /** Reads the versions of plans in the open transaction. */
 @Injectable()
 export class PlanRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The plans that can be subscribed to, smallest first. */
   async onOffer(): Promise<Plan[]> {

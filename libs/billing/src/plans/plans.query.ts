@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { PlanRepository } from './plan.repository.js';
@@ -8,8 +8,8 @@ import type { Plan } from './plan.js';
 @Injectable()
 export class PlansQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(PlanRepository) private readonly plans: PlanRepository,
+    private readonly database: Database,
+    private readonly plans: PlanRepository,
   ) {}
 
   /** The plans that can be subscribed to, smallest first: for a project, or without one for the operator. */

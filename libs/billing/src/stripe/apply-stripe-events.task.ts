@@ -32,9 +32,9 @@ export class ApplyStripeEvents extends PeriodicTask {
   override readonly everyMs = 2_000;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(StripeSync) private readonly sync: StripeSync,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly sync: StripeSync,
+    private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     super();

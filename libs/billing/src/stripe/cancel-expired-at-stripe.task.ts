@@ -18,9 +18,9 @@ export class CancelExpiredAtStripe extends PeriodicTask {
 
   constructor(
     @Inject(STRIPE) private readonly stripe: Stripe | null,
-    @Inject(StripeCancellations) private readonly cancellations: StripeCancellations,
-    @Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly cancellations: StripeCancellations,
+    private readonly accounts: SubscriptionAccounts,
+    private readonly clock: Clock,
   ) {
     super();
   }

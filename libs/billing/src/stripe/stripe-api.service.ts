@@ -14,9 +14,9 @@ import { STRIPE } from './stripe-client.provider.js';
 export class StripeApi {
   constructor(
     @Inject(STRIPE) private readonly client: Stripe | null,
-    @Inject(InvoiceIssuing) private readonly issuing: InvoiceIssuing,
-    @Inject(TenantsQuery) private readonly tenants: TenantsQuery,
-    @Inject(StripeCancellations) private readonly cancellations: StripeCancellations,
+    private readonly issuing: InvoiceIssuing,
+    private readonly tenants: TenantsQuery,
+    private readonly cancellations: StripeCancellations,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import { StripeApi } from './stripe-api.service.js';
@@ -16,8 +16,8 @@ export interface StripeStray {
 @Injectable()
 export class StripeCheckQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(StripeApi) private readonly stripe: StripeApi,
+    private readonly database: Database,
+    private readonly stripe: StripeApi,
   ) {}
 
   /** Asks Stripe once for each tenant that is a customer; without a key only events are looked at. Throws Stripe's errors. */

@@ -17,7 +17,7 @@ export class StripeEvents {
   constructor(
     @Inject(STRIPE) private readonly stripe: Stripe | null,
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
+    private readonly database: Database,
   ) {}
 
   /** Whether Stripe is configured. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TenantsQuery } from '#access';
 import { newId, NotFoundError } from '#kernel';
 import type { InvoiceAmounts } from '../invoices/invoice-amounts.js';
@@ -36,9 +36,9 @@ export interface OutsideInvoice {
 @Injectable()
 export class StripeInvoices {
   constructor(
-    @Inject(InvoiceRepository) private readonly invoices: InvoiceRepository,
-    @Inject(InvoiceIssuing) private readonly issuing: InvoiceIssuing,
-    @Inject(TenantsQuery) private readonly tenants: TenantsQuery,
+    private readonly invoices: InvoiceRepository,
+    private readonly issuing: InvoiceIssuing,
+    private readonly tenants: TenantsQuery,
   ) {}
 
   /** Makes our copy what the invoice is; once it is no longer a draft, it gets its number, its dates and its lines. */

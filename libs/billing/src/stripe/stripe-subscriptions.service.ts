@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Stripe } from 'stripe';
 import { InvalidStateError, NotFoundError } from '#kernel';
 import { SubscriptionAccounts } from '../subscriptions/subscription-accounts.service.js';
@@ -17,10 +17,10 @@ import { StripeSync } from './stripe-sync.service.js';
 @Injectable()
 export class StripeSubscriptions {
   constructor(
-    @Inject(StripeApi) private readonly stripe: StripeApi,
-    @Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts,
-    @Inject(SubscriptionChanges) private readonly changes: SubscriptionChanges,
-    @Inject(StripeSync) private readonly sync: StripeSync,
+    private readonly stripe: StripeApi,
+    private readonly accounts: SubscriptionAccounts,
+    private readonly changes: SubscriptionChanges,
+    private readonly sync: StripeSync,
   ) {}
 
   /**

@@ -28,9 +28,9 @@ export type SyncOutcome = 'done' | 'unknown' | { readonly strayOf: number };
 export class StripeSync {
   constructor(
     @Inject(STRIPE) private readonly stripe: Stripe | null,
-    @Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts,
-    @Inject(InvoiceRepository) private readonly invoices: InvoiceRepository,
-    @Inject(StripeInvoices) private readonly copies: StripeInvoices,
+    private readonly accounts: SubscriptionAccounts,
+    private readonly invoices: InvoiceRepository,
+    private readonly copies: StripeInvoices,
   ) {}
 
   /** By the id of a subscription or an invoice of Stripe’s. */

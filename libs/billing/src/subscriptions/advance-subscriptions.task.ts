@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { forEachApart, PeriodicTask } from '#platform';
 import { SubscriptionAccounts } from './subscription-accounts.service.js';
 
@@ -8,7 +8,7 @@ export class AdvanceSubscriptions extends PeriodicTask {
   override readonly name = 'advance-subscriptions';
   override readonly everyMs = 10_000;
 
-  constructor(@Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts) {
+  constructor(private readonly accounts: SubscriptionAccounts) {
     super();
   }
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { NotFoundError } from '#kernel';
 import { Database } from '#platform';
 import { InvoiceRepository } from '../invoices/invoice.repository.js';
@@ -10,9 +10,9 @@ import type { OpenSubscription } from './subscription-effects.service.js';
 @Injectable()
 export class InvoicePayments {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts,
-    @Inject(InvoiceRepository) private readonly invoices: InvoiceRepository,
+    private readonly database: Database,
+    private readonly accounts: SubscriptionAccounts,
+    private readonly invoices: InvoiceRepository,
   ) {}
 
   /** The money has come: the subscription goes on. Throws `NotFoundError` or `InvalidStateError`. */

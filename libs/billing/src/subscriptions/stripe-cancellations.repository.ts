@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { doublingBackoff } from '#kernel';
 import { Database, leaseDue, present } from '#platform';
@@ -21,7 +21,7 @@ export interface StripeCancellation {
 /** Which subscriptions are to be cancelled at Stripe: an outbox, since Stripe may not answer when one expires. */
 @Injectable()
 export class StripeCancellations {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** In the transaction in which it expires. */
   async request({ externalId, tenantId }: Omit<StripeCancellation, 'attempts'>, now: Date): Promise<void> {

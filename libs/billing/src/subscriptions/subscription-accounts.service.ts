@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, NotFoundError } from '#kernel';
 import { Database } from '#platform';
 import { InvoiceRepository } from '../invoices/invoice.repository.js';
@@ -19,11 +19,11 @@ const NO_PROJECT_MS = 600_000;
 @Injectable()
 export class SubscriptionAccounts {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SubscriptionRepository) private readonly subscriptions: SubscriptionRepository,
-    @Inject(InvoiceRepository) private readonly invoices: InvoiceRepository,
-    @Inject(SubscriptionEffects) private readonly effects: SubscriptionEffects,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly subscriptions: SubscriptionRepository,
+    private readonly invoices: InvoiceRepository,
+    private readonly effects: SubscriptionEffects,
+    private readonly clock: Clock,
   ) {}
 
   /** Runs `work` on the tenant's subscription. Throws `NotFoundError` when it has none. */

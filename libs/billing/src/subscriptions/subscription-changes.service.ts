@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DomainValidationError } from '#kernel';
 import { Database } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
@@ -31,10 +31,10 @@ export type ChangeOutcome = ReturnType<SubscriptionAccount['change']>;
 @Injectable()
 export class SubscriptionChanges {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts,
-    @Inject(SubscriptionRepository) private readonly subscriptions: SubscriptionRepository,
-    @Inject(PlanRepository) private readonly plans: PlanRepository,
+    private readonly database: Database,
+    private readonly accounts: SubscriptionAccounts,
+    private readonly subscriptions: SubscriptionRepository,
+    private readonly plans: PlanRepository,
   ) {}
 
   /** Puts a tenant on other terms, or on its first. Throws `DomainValidationError` or `InvalidStateError`. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TenantsQuery } from '#access';
 import { NotFoundError } from '#kernel';
 import { Database, publish } from '#platform';
@@ -22,11 +22,11 @@ export interface OpenSubscription {
 @Injectable()
 export class SubscriptionEffects {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(InvoiceRepository) private readonly invoices: InvoiceRepository,
-    @Inject(InvoiceIssuing) private readonly issuing: InvoiceIssuing,
-    @Inject(StripeCancellations) private readonly cancellations: StripeCancellations,
-    @Inject(TenantsQuery) private readonly tenants: TenantsQuery,
+    private readonly database: Database,
+    private readonly invoices: InvoiceRepository,
+    private readonly issuing: InvoiceIssuing,
+    private readonly cancellations: StripeCancellations,
+    private readonly tenants: TenantsQuery,
   ) {}
 
   /** Does what the account has collected since it was asked last. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database } from '#platform';
 import type { PlanTier } from '../plans/plan.js';
 import type { AccountState } from './account-state.js';
@@ -30,7 +30,7 @@ export interface SubscriptionReport extends Omit<
 /** Reads a subscription for the operator. */
 @Injectable()
 export class SubscriptionReportQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Null when the tenant has none. */
   ofTenant(tenantId: number): Promise<SubscriptionReport | null> {

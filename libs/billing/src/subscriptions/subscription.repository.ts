@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
@@ -15,8 +15,8 @@ const DUE_AT_ONCE = 500;
 @Injectable()
 export class SubscriptionRepository {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(PlanRepository) private readonly plans: PlanRepository,
+    private readonly database: Database,
+    private readonly plans: PlanRepository,
   ) {}
 
   /** The tenant's subscription, kept from others until the transaction ends; null when it has none. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
 import type { AccessTables } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
@@ -28,8 +28,8 @@ const OF_TENANT = new PreparedQuery((tables: Kysely<AccessTables & BillingTables
 @Injectable()
 export class SubscriptionsQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /** The subscription of the scope's tenant, or null when it has none. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { Database } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
@@ -7,8 +7,8 @@ import type { BillingTables } from '../billing-tables.js';
 @Injectable()
 export class SubscriptionsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /** Puts a tenant on the free plan from now on; a tenant that has a subscription keeps it. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
@@ -14,8 +14,8 @@ import { PlanLimitReachedError } from './plan-limit.errors.js';
 @Injectable()
 export class CampaignAllowance {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
+    private readonly database: Database,
+    private readonly subscriptions: SubscriptionsQuery,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -30,8 +30,8 @@ interface Allowance {
 @Injectable()
 export class EmailQuota {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
+    private readonly database: Database,
+    private readonly subscriptions: SubscriptionsQuery,
   ) {}
 
   /** E-mails that could still be reserved in the period of `now`; `Infinity` when the plan has no limit. */

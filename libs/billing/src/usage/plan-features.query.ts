@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import type { PlanLimits } from '../plans/plan.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
@@ -11,7 +11,7 @@ export type PlanFeature = {
 /** What a tenant's plan includes. */
 @Injectable()
 export class PlanFeaturesQuery {
-  constructor(@Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery) {}
+  constructor(private readonly subscriptions: SubscriptionsQuery) {}
 
   /** A tenant without a subscription has nothing. */
   async allows(scope: ProjectScope, feature: PlanFeature): Promise<boolean> {

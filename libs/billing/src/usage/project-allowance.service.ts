@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TenantsQuery } from '#access';
 import { UNLIMITED } from '../plans/plan.js';
 import { PlanRepository } from '../plans/plan.repository.js';
@@ -9,9 +9,9 @@ import { PlanLimitReachedError } from './plan-limit.errors.js';
 @Injectable()
 export class ProjectAllowance {
   constructor(
-    @Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts,
-    @Inject(PlanRepository) private readonly plans: PlanRepository,
-    @Inject(TenantsQuery) private readonly tenants: TenantsQuery,
+    private readonly accounts: SubscriptionAccounts,
+    private readonly plans: PlanRepository,
+    private readonly tenants: TenantsQuery,
   ) {}
 
   /**

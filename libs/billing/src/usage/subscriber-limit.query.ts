@@ -1,11 +1,11 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 
 /** How many subscribers a tenant may have: in the live environments of all its projects together. */
 @Injectable()
 export class SubscriberLimitQuery {
-  constructor(@Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery) {}
+  constructor(private readonly subscriptions: SubscriptionsQuery) {}
 
   /** −1 is unlimited (`UNLIMITED`). A tenant without a subscription may have none. */
   async max(scope: ProjectScope): Promise<number> {

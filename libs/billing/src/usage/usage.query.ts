@@ -12,11 +12,11 @@ import { SubscriberCount } from './usage-sources.js';
 @Injectable()
 export class UsageQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
-    @Inject(EmailQuota) private readonly emails: EmailQuota,
+    private readonly database: Database,
+    private readonly subscriptions: SubscriptionsQuery,
+    private readonly emails: EmailQuota,
     @Optional() @Inject(SubscriberCount) private readonly subscribers: SubscriberCount | undefined,
-    @Inject(CreditsQuery) private readonly credits: CreditsQuery,
+    private readonly credits: CreditsQuery,
   ) {}
 
   /** Throws `NotFoundError` when the tenant has no subscription. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
 import { Clock, type DomainEvent, type ProjectScope } from '#kernel';
@@ -16,9 +16,9 @@ export type DeliveryReport = ReportFacts & Pick<ReturnPathClaims, 'deliveryId'>;
 @Injectable()
 export class ReportsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly environments: EnvironmentsQuery,
+    private readonly clock: Clock,
   ) {}
 
   /** Tells that a mail's reader wants no more of the kind. */

@@ -26,9 +26,9 @@ export class ReturnedMail {
   readonly #feedbackAddress: string;
 
   constructor(
-    @Inject(ReturnPaths) private readonly paths: ReturnPaths,
-    @Inject(UnsubscribeAddresses) private readonly unsubscribes: UnsubscribeAddresses,
-    @Inject(ReportsService) private readonly reports: ReportsService,
+    private readonly paths: ReturnPaths,
+    private readonly unsubscribes: UnsubscribeAddresses,
+    private readonly reports: ReportsService,
     @Inject(CONFIG) { BOUNCE_HOST }: Config,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {

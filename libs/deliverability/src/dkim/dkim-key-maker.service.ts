@@ -18,7 +18,7 @@ const ED25519_BYTES = 32;
 @Injectable()
 export class DkimKeyMaker {
   constructor(
-    @Inject(SecretBox) private readonly secrets: SecretBox,
+    private readonly secrets: SecretBox,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

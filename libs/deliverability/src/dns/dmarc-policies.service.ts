@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { getDomain } from 'tldts';
 import { Clock } from '#kernel';
 import { AnswersInTime } from './answers-in-time.js';
@@ -12,8 +12,8 @@ export class DmarcPolicies {
   readonly #answers: AnswersInTime<DmarcPolicy | null>;
 
   constructor(
-    @Inject(DnsReader) private readonly dns: DnsReader,
-    @Inject(Clock) clock: Clock,
+    private readonly dns: DnsReader,
+    clock: Clock,
   ) {
     this.#answers = new AnswersInTime(clock, (host) => this.#look(host), null);
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { AnswersInTime } from './answers-in-time.js';
 import { DnsReader } from './dns-reader.service.js';
@@ -9,8 +9,8 @@ export class ReceivingDomains {
   readonly #answers: AnswersInTime<boolean | null>;
 
   constructor(
-    @Inject(DnsReader) private readonly dns: DnsReader,
-    @Inject(Clock) clock: Clock,
+    private readonly dns: DnsReader,
+    clock: Clock,
   ) {
     this.#answers = new AnswersInTime(clock, (domain) => this.#look(domain), null);
   }

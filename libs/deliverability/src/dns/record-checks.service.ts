@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { getDomain } from 'tldts';
 import type { NewDnsRecord } from './dns-record.js';
 import { checkDkim } from './dkim-check.js';
@@ -23,8 +23,8 @@ const DMARC_LABEL = '_dmarc.';
 @Injectable()
 export class RecordChecks {
   constructor(
-    @Inject(DnsReader) private readonly dns: DnsReader,
-    @Inject(SpfCheck) private readonly spf: SpfCheck,
+    private readonly dns: DnsReader,
+    private readonly spf: SpfCheck,
   ) {}
 
   /** Never throws: what cannot be found out is a `DNS_ERROR`. Takes 10 s at most. */

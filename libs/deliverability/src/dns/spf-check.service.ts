@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { DnsAnswer } from './dns-answer.js';
 import { DnsReader } from './dns-reader.service.js';
 import { failed, type FailureCode, type RecordVerdict, verified } from './record-verdict.js';
@@ -25,7 +25,7 @@ interface Evaluation {
 /** Checks SPF records, and what they include as a receiver would. */
 @Injectable()
 export class SpfCheck {
-  constructor(@Inject(DnsReader) private readonly dns: DnsReader) {}
+  constructor(private readonly dns: DnsReader) {}
 
   /** `found` are the TXT records of `host`; `ourHost` is what one of them must include. */
   async check(host: string, found: readonly string[], ourHost: string): Promise<RecordVerdict> {

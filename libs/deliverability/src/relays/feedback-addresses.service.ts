@@ -7,7 +7,7 @@ import type { RelayKind } from './kinds/kinds.js';
 @Injectable()
 export class FeedbackAddresses {
   constructor(
-    @Inject(LinkTokens) private readonly tokens: LinkTokens,
+    private readonly tokens: LinkTokens,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

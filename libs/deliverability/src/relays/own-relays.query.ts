@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '#platform';
 import type { DeliverabilityTables } from '../deliverability-tables.js';
@@ -35,7 +35,7 @@ export type OwnRelay = Pick<
 /** The relays that projects have of their own, as senders need them. */
 @Injectable()
 export class OwnRelaysQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Of these environments, in the order in which they are tried. The password is sealed. */
   of(environmentIds: readonly number[]): Promise<OwnRelay[]> {

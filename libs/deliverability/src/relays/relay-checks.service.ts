@@ -11,8 +11,8 @@ const LIMIT_MS = 5_000;
 @Injectable()
 export class RelayChecks {
   constructor(
-    @Inject(RelayRepository) private readonly relays: RelayRepository,
-    @Inject(RelayRoutes) private readonly routes: RelayRoutes,
+    private readonly relays: RelayRepository,
+    private readonly routes: RelayRoutes,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, present, presentAnd, redact } from '#platform';
 import type { DeliverabilityTables } from '../deliverability-tables.js';
@@ -23,8 +23,8 @@ type RelayId = Pick<Relay, 'id' | 'environmentId'>;
 @Injectable()
 export class RelayHealth {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(RelayChecks) private readonly checks: RelayChecks,
+    private readonly database: Database,
+    private readonly checks: RelayChecks,
   ) {}
 
   /** It could not be brought to take mail. Several mails that fail together count once. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, present } from '#platform';
 import type { OwnRelay } from './own-relays.query.js';
@@ -6,7 +6,7 @@ import type { OwnRelay } from './own-relays.query.js';
 /** Workers share a relay's rate: each takes places of it, of the coming second at most. */
 @Injectable()
 export class RelayRates {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** How many of `wanted` mails may go in the second that begins; at least one each time that one is due. */
   async take({ environmentId, id }: Pick<OwnRelay, 'environmentId' | 'id'>, wanted: number): Promise<number> {

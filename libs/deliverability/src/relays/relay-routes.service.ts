@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { OutgoingHttp, RouteUnavailable, SecretBox, type SmtpRoute } from '#platform';
 import type { Relay } from './relay.js';
 import { relaySecret } from './relay-secret.js';
@@ -13,8 +13,8 @@ export type RelayEndpoint = Pick<
 @Injectable()
 export class RelayRoutes {
   constructor(
-    @Inject(SecretBox) private readonly box: SecretBox,
-    @Inject(OutgoingHttp) private readonly outgoing: OutgoingHttp,
+    private readonly box: SecretBox,
+    private readonly outgoing: OutgoingHttp,
   ) {}
 
   /** Looks the host up anew. Rejects with RouteUnavailable where it leads to no address that may be spoken to. */

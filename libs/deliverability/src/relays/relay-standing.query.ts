@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DeliverabilityTables } from '../deliverability-tables.js';
@@ -20,7 +20,7 @@ export interface RelayStanding {
 
 @Injectable()
 export class RelayStandingQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Those that take a stream, in the order in which they are tried; none where the installation's does. */
   async ofStream(scope: ProjectScope, stream: RelayStream): Promise<RelayStanding[]> {

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import {
   newId,
@@ -19,7 +19,7 @@ const RELAY_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
 /** The relays of an environment. What is changed about one is written when the transaction ends. */
 @Injectable()
 export class RelayRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   async add(scope: ProjectScope, kind: RelayKind, settings: RelaySettings, now: Date): Promise<Relay> {
     const { rows } = await sql<{ key: string }>`select access.next_key('relay') as key`.execute(

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
 import { Database, OutgoingHttp, SecretBox } from '#platform';
 import { RelayRepository } from './relay.repository.js';
@@ -13,11 +13,11 @@ const MOST_RELAYS = 20;
 @Injectable()
 export class RelaysService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(RelayRepository) private readonly relays: RelayRepository,
-    @Inject(SecretBox) private readonly box: SecretBox,
-    @Inject(OutgoingHttp) private readonly outgoing: OutgoingHttp,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly relays: RelayRepository,
+    private readonly box: SecretBox,
+    private readonly outgoing: OutgoingHttp,
+    private readonly clock: Clock,
   ) {}
 
   /** Throws DomainValidationError. */

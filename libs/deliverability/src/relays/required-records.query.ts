@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DeliverabilityTables } from '../deliverability-tables.js';
@@ -8,7 +8,7 @@ import { requiredRecords } from './required-records.js';
 /** Which records an environment's relays need, as they are now. */
 @Injectable()
 export class RequiredRecordsQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   ofScope(scope: ProjectScope): Promise<ReadonlySet<RecordPurpose>> {
     return this.database.transaction(scope, async () => {

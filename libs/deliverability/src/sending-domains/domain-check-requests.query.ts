@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { newId, type ProjectScope } from '#kernel';
 import { Database, present, publish } from '#platform';
 import type { DeliverabilityTables } from '../deliverability-tables.js';
@@ -10,7 +10,7 @@ export const DOMAIN_CHECKS_CHANNEL = 'mailwright_domain_checks';
 /** The checks that were asked for, and whether they are done. */
 @Injectable()
 export class DomainCheckRequests {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * One that a client asked for since `since`, and nobody has done yet, is waited for again rather than made twice. Null

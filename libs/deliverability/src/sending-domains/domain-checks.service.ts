@@ -13,13 +13,13 @@ import { SendingDomainRepository } from './sending-domain.repository.js';
 @Injectable()
 export class DomainChecksService {
   constructor(
-    @Inject(SendingDomainRepository) private readonly domains: SendingDomainRepository,
-    @Inject(DomainCheckRequests) private readonly requests: DomainCheckRequests,
-    @Inject(RecordChecks) private readonly checks: RecordChecks,
-    @Inject(DomainVerdicts) private readonly verdicts: DomainVerdicts,
+    private readonly domains: SendingDomainRepository,
+    private readonly requests: DomainCheckRequests,
+    private readonly checks: RecordChecks,
+    private readonly verdicts: DomainVerdicts,
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { DkimKeyMaker } from '../dkim/dkim-key-maker.service.js';
@@ -9,10 +9,10 @@ import { SendingDomainRepository } from './sending-domain.repository.js';
 @Injectable()
 export class DomainControlService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SendingDomainRepository) private readonly domains: SendingDomainRepository,
-    @Inject(DkimKeyMaker) private readonly keyMaker: DkimKeyMaker,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly domains: SendingDomainRepository,
+    private readonly keyMaker: DkimKeyMaker,
+    private readonly clock: Clock,
   ) {}
 
   /** Stops its mail at once; `reason` is shown to the customer. Throws `NotFoundError`, `InvalidStateError`. */

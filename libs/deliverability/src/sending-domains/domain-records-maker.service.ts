@@ -22,7 +22,7 @@ interface PublishedByOwner {
 export class DomainRecordsMaker {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(DkimKeyMaker) private readonly keys: DkimKeyMaker,
+    private readonly keys: DkimKeyMaker,
   ) {}
 
   async make(scope: ProjectScope, domainName: string): Promise<PublishedByOwner> {

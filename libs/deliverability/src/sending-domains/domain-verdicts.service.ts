@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, Publisher } from '#platform';
 import type { RecordVerdict } from '../dns/record-verdict.js';
@@ -25,11 +25,11 @@ export interface DomainLook {
 @Injectable()
 export class DomainVerdicts {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SendingDomainRepository) private readonly domains: SendingDomainRepository,
-    @Inject(DomainCheckRequests) private readonly requests: DomainCheckRequests,
-    @Inject(Publisher) private readonly publisher: Publisher,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly domains: SendingDomainRepository,
+    private readonly requests: DomainCheckRequests,
+    private readonly publisher: Publisher,
+    private readonly clock: Clock,
   ) {}
 
   /** False when the domain is another one by now, has another name, or needs a record that was not looked at. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope, UnavailableError } from '#kernel';
 import { Notifications, waitForWorker } from '#platform';
 import { DOMAIN_CHECKS_CHANNEL, DomainCheckRequests } from './domain-check-requests.query.js';
@@ -12,11 +12,11 @@ const SHARED_MS = 60_000;
 @Injectable()
 export class DomainVerificationService {
   constructor(
-    @Inject(SendingDomainRepository) private readonly domains: SendingDomainRepository,
-    @Inject(DomainCheckRequests) private readonly requests: DomainCheckRequests,
-    @Inject(SendingDomainsQuery) private readonly query: SendingDomainsQuery,
-    @Inject(Notifications) private readonly notifications: Notifications,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly domains: SendingDomainRepository,
+    private readonly requests: DomainCheckRequests,
+    private readonly query: SendingDomainsQuery,
+    private readonly notifications: Notifications,
+    private readonly clock: Clock,
   ) {}
 
   /** What was found. Throws `NotFoundError` without a domain, `UnavailableError` when no worker looked within 15 s. */

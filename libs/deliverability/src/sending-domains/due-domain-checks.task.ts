@@ -17,9 +17,9 @@ export class DueDomainChecks extends PeriodicTask {
   #hasSeenSettings = false;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
-    @Inject(DomainCheckRequests) private readonly requests: DomainCheckRequests,
+    private readonly database: Database,
+    private readonly environments: EnvironmentsQuery,
+    private readonly requests: DomainCheckRequests,
     @Inject(CONFIG) private readonly config: Config,
   ) {
     super();

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import { DomainPlan } from './domain-plan.js';
 import { DomainUsage } from './domain-usage.js';
@@ -9,9 +9,9 @@ import { SendingDomainRepository } from './sending-domain.repository.js';
 @Injectable()
 export class SendingDomainRules {
   constructor(
-    @Inject(DomainPlan) private readonly plan: DomainPlan,
-    @Inject(DomainUsage) private readonly usage: DomainUsage,
-    @Inject(SendingDomainRepository) private readonly domains: SendingDomainRepository,
+    private readonly plan: DomainPlan,
+    private readonly usage: DomainUsage,
+    private readonly domains: SendingDomainRepository,
   ) {}
 
   /** Throws `DomainValidationError`. */

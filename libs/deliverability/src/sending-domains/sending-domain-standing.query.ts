@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DeliverabilityTables } from '../deliverability-tables.js';
@@ -31,7 +31,7 @@ export interface DmarcStanding {
 
 @Injectable()
 export class SendingDomainStandingQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Null when no domain is set up. */
   async ofScope(scope: ProjectScope): Promise<SendingDomainStanding | null> {

@@ -1,5 +1,5 @@
 import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -12,8 +12,8 @@ import { SendingDomain } from './sending-domain.js';
 @Injectable()
 export class SendingDomainRepository {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(RequiredRecordsQuery) private readonly required: RequiredRecordsQuery,
+    private readonly database: Database,
+    private readonly required: RequiredRecordsQuery,
   ) {}
 
   find(scope: ProjectScope): Promise<SendingDomain | null> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DnsRecord } from '../dns/dns-record.js';
@@ -20,9 +20,9 @@ export interface DnsInstructions {
 @Injectable()
 export class SendingDomainsQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SendingDomainRepository) private readonly domains: SendingDomainRepository,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly domains: SendingDomainRepository,
+    private readonly clock: Clock,
   ) {}
 
   /** Throws `NotFoundError` when none is set up. */

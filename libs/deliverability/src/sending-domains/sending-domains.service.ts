@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { DomainRecordsMaker } from './domain-records-maker.service.js';
@@ -12,11 +12,11 @@ import { SendingDomainRepository } from './sending-domain.repository.js';
 @Injectable()
 export class SendingDomainsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SendingDomainRepository) private readonly domains: SendingDomainRepository,
-    @Inject(DomainRecordsMaker) private readonly maker: DomainRecordsMaker,
-    @Inject(SendingDomainRules) private readonly rules: SendingDomainRules,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly domains: SendingDomainRepository,
+    private readonly maker: DomainRecordsMaker,
+    private readonly rules: SendingDomainRules,
+    private readonly clock: Clock,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { PreparedQuery, Database, SecretBox } from '#platform';
@@ -53,8 +53,8 @@ const IDENTITY = new PreparedQuery((tables: Kysely<DeliverabilityTables>, enviro
 @Injectable()
 export class SendingIdentityQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SecretBox) private readonly secrets: SecretBox,
+    private readonly database: Database,
+    private readonly secrets: SecretBox,
   ) {}
 
   /** Null when no domain is set up. Throws `UnreadableSecretError` when a key cannot be decrypted. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -31,7 +31,7 @@ export const SLOW_DOWNS_CHANNEL = 'mailwright_slow_downs';
 /** The budgets of destinations that all workers share: SQL functions count them, since a project's rows show none. */
 @Injectable()
 export class DestinationBudgets {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * Takes the mails of a batch that may go now, in one statement. Of a destination without a limit there is no grant: all of

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -14,7 +14,7 @@ export interface DomainWarmUp {
 /** Counts the mails that new domains begin on the days of their warm-up: exact, whoever counts at once. */
 @Injectable()
 export class WarmUpPlaces {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Takes up to `wanted` of the day's mails; resolves to how many were left. */
   take(scope: ProjectScope, { domainId, day }: DomainWarmUp, wanted: number): Promise<number> {

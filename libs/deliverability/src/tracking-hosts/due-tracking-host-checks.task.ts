@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { EnvironmentsQuery, TrackingHostCheckRequested } from '#access';
 import { Database, drain, PeriodicTask, present, presentAnd, publish } from '#platform';
 import type { DeliverabilityTables } from '../deliverability-tables.js';
@@ -14,8 +14,8 @@ export class DueTrackingHostChecks extends PeriodicTask {
   override readonly everyMs = 10_000;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
+    private readonly database: Database,
+    private readonly environments: EnvironmentsQuery,
   ) {
     super();
   }

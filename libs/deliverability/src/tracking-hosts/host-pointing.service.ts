@@ -12,7 +12,7 @@ export class HostPointing {
   readonly #target: string;
 
   constructor(
-    @Inject(DnsReader) private readonly dns: DnsReader,
+    private readonly dns: DnsReader,
     @Inject(CONFIG) config: Pick<Config, 'PUBLIC_URL'>,
   ) {
     this.#target = publicHostOf(config);

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ProjectsQuery } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -11,10 +11,10 @@ import { afterLook, newTrackingHost, type TrackingHost } from './tracking-host.j
 @Injectable()
 export class TrackingHostChecks {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
-    @Inject(HostPointing) private readonly pointing: HostPointing,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly projects: ProjectsQuery,
+    private readonly pointing: HostPointing,
+    private readonly clock: Clock,
   ) {}
 
   /** Once more does no harm. A host that the project names no more is forgotten when it points here no more. */

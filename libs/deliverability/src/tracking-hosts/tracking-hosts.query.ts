@@ -32,7 +32,7 @@ type HostOfProject = Pick<Project, 'trackingHost'>;
 @Injectable()
 export class TrackingHostsQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
+    private readonly database: Database,
     @Inject(CONFIG) private readonly config: Pick<Config, 'PUBLIC_URL'>,
   ) {}
 

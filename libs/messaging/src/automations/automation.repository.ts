@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { Clock, isUuid, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -24,8 +24,8 @@ export function automationOf(tables: Kysely<MessagingTables>, scope: ProjectScop
 @Injectable()
 export class AutomationRepository {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /** Adds a DRAFT. */

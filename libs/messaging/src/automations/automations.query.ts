@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { TopicsQuery } from '#audience';
 import {
@@ -41,8 +41,8 @@ type Row = Omit<AutomationView, 'triggerTopicName' | 'warnings'> & { readonly pl
 @Injectable()
 export class AutomationsQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    private readonly database: Database,
+    private readonly topics: TopicsQuery,
   ) {}
 
   /** Newest first. */

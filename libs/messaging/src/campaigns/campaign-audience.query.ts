@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { SegmentsQuery, SubscriberRules, TopicsQuery, UsageCatalogue } from '#audience';
 import type { CampaignFacts } from '#deliverability';
 import type { ProjectScope } from '#kernel';
@@ -11,11 +11,11 @@ type Faults = Readonly<Record<string, string>>;
 @Injectable()
 export class CampaignAudienceQuery {
   constructor(
-    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
-    @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
-    @Inject(SubscriberRules) private readonly rules: SubscriberRules,
-    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
-    @Inject(Database) private readonly database: Database,
+    private readonly topics: TopicsQuery,
+    private readonly segments: SegmentsQuery,
+    private readonly rules: SubscriberRules,
+    private readonly usage: UsageCatalogue,
+    private readonly database: Database,
   ) {}
 
   /** Until the caller's transaction ends, nothing that the campaign names is taken away. */

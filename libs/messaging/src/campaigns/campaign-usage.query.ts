@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Use, UsageCatalogue, type UsedThings, type UserSource } from '#audience';
 import type { ProjectScope, UserKind } from '#kernel';
@@ -18,9 +18,9 @@ export class CampaignUsageQuery implements UserSource, OnModuleInit {
   readonly users: UserKind = 'campaign';
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
-    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
+    private readonly database: Database,
+    private readonly usage: UsageCatalogue,
+    private readonly processes: ContentProcesses,
   ) {}
 
   onModuleInit(): void {

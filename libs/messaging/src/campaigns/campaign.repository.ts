@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type FindOneOptions, LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { Clock, InvalidStateError, newId, NotFoundError, type ProjectScope } from '#kernel';
@@ -10,8 +10,8 @@ import { Campaign, type CampaignDraft, isCampaignKey } from './campaign.js';
 @Injectable()
 export class CampaignRepository {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   async add({ environmentId }: ProjectScope, draft: CampaignDraft, now: Date): Promise<Campaign> {

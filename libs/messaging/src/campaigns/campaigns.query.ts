@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { TopicsQuery } from '#audience';
 import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
@@ -70,8 +70,8 @@ export function sentCampaign(tables: Kysely<MessagingTables>, scope: ProjectScop
 @Injectable()
 export class CampaignsQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    private readonly database: Database,
+    private readonly topics: TopicsQuery,
   ) {}
 
   /** Newest first. Those of a topic that there is not are none. */

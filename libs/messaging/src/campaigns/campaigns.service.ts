@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
 import { CampaignAllowance } from '#billing';
 import { Database } from '#platform';
@@ -14,11 +14,11 @@ import { CampaignRepository } from './campaign.repository.js';
 @Injectable()
 export class CampaignsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
-    @Inject(CampaignAudienceQuery) private readonly audience: CampaignAudienceQuery,
-    @Inject(CampaignAllowance) private readonly allowance: CampaignAllowance,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly campaigns: CampaignRepository,
+    private readonly audience: CampaignAudienceQuery,
+    private readonly allowance: CampaignAllowance,
+    private readonly clock: Clock,
   ) {}
 
   /** The campaign, or `NotFoundError`. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ErasedAddresses, type PageReader, PreferencesQuery } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, type LinkedMail } from '#platform';
@@ -28,10 +28,10 @@ interface MailAndReader extends Pick<MailOfLink, 'locale' | 'topicIds'> {
 @Injectable()
 export class LinkedMails {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(PreferencesQuery) private readonly people: PreferencesQuery,
-    @Inject(ErasedAddresses) private readonly erased: ErasedAddresses,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly people: PreferencesQuery,
+    private readonly erased: ErasedAddresses,
+    private readonly clock: Clock,
   ) {}
 
   /** Of a mail that is no longer kept, what the token and its subscriber say; null without such a mail. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { AddressDigests } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
@@ -24,9 +24,9 @@ export interface ErasedPerson {
 @Injectable()
 export class MailErasureService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(AddressDigests) private readonly digests: AddressDigests,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly digests: AddressDigests,
+    private readonly clock: Clock,
   ) {}
 
   /** In the open transaction. Does no harm when it is done again. */

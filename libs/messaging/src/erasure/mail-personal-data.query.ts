@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -25,7 +25,7 @@ export interface MailPerson {
 /** Reads what mail holds about one person. */
 @Injectable()
 export class MailPersonalDataQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   of(scope: ProjectScope, { address, subscriberId }: MailPerson): Promise<MailPersonalData> {
     const { environmentId } = scope;

@@ -22,10 +22,10 @@ export class MailboxSimulator {
   #soon: NodeJS.Timeout | undefined;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Notifications) private readonly notifications: Notifications,
-    @Inject(SimulatedReader) private readonly reader: SimulatedReader,
-    @Inject(SimulatedAnswers) private readonly answers: SimulatedAnswers,
+    private readonly database: Database,
+    private readonly notifications: Notifications,
+    private readonly reader: SimulatedReader,
+    private readonly answers: SimulatedAnswers,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#loop = new Loop(

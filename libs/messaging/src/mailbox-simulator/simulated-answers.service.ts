@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { EnvironmentsQuery } from '#access';
 import { Database } from '#platform';
 import { DeliveryFeedback } from '../engagement/feedback/delivery-feedback.service.js';
@@ -16,10 +16,10 @@ const READER = {
 @Injectable()
 export class SimulatedAnswers {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
-    @Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback,
-    @Inject(MailPagesService) private readonly pages: MailPagesService,
+    private readonly database: Database,
+    private readonly environments: EnvironmentsQuery,
+    private readonly feedback: DeliveryFeedback,
+    private readonly pages: MailPagesService,
   ) {}
 
   async answer(

@@ -13,9 +13,9 @@ type Links = Pick<LinkSet, 'translation' | 'urls'>;
 @Injectable()
 export class SimulatedReader {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TrackedEvents) private readonly events: TrackedEvents,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly events: TrackedEvents,
+    private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

@@ -31,8 +31,8 @@ const UNFINISHED: Readonly<Record<'mails' | 'runs', (horizon: Horizon) => RawBui
 @Injectable()
 export class HorizonRaising {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Settlement) private readonly settlement: Settlement,
+    private readonly database: Database,
+    private readonly settlement: Settlement,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 

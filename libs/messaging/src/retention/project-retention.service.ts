@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, drain, isOf, keptDay } from '#platform';
 import { PARTITION } from '../deliveries/partition.query.js';
@@ -22,7 +22,7 @@ const BATCH = 5_000;
 /** Projects whose rows are kept for a shorter time than the installation's. They are removed from the month that they are in. */
 @Injectable()
 export class ProjectRetention {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   of(projectId: number): Promise<KeptDays> {
     return this.database.system(async () => {

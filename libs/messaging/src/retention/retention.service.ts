@@ -22,11 +22,11 @@ export class LetOldRowsGo extends PeriodicTask {
   readonly #stopping = new AbortController();
 
   constructor(
-    @Inject(HorizonRaising) private readonly horizons: HorizonRaising,
-    @Inject(ProjectRetention) private readonly projects: ProjectRetention,
-    @Inject(RetiredTables) private readonly retired: RetiredTables,
+    private readonly horizons: HorizonRaising,
+    private readonly projects: ProjectRetention,
+    private readonly retired: RetiredTables,
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly clock: Clock,
   ) {
     super();
   }
@@ -71,9 +71,9 @@ export class RetentionKeeper {
   readonly #tasks: PeriodicTasks;
 
   constructor(
-    @Inject(Database) database: Database,
-    @Inject(LetOldRowsGo) private readonly task: LetOldRowsGo,
-    @Inject(Clock) clock: Clock,
+    database: Database,
+    private readonly task: LetOldRowsGo,
+    clock: Clock,
     @Inject(LOGGER) logger: Logger,
   ) {
     this.#tasks = new PeriodicTasks(database, [task], clock, logger);

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { environmentScopes } from '#access';
 import type { ProjectScope } from '#kernel';
@@ -25,7 +25,7 @@ const BATCH = 500;
 /** Keeps what else would be lost with deliveries and events: figures of campaigns that are counted from them. */
 @Injectable()
 export class Settlement {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Of all campaigns that were queued from one day to the other. Safe to repeat: what was counted later replaces it. */
   async settle(horizon: Horizon, from: string): Promise<void> {

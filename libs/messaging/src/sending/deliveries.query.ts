@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import {
   NotFoundError,
@@ -54,7 +54,7 @@ interface ListedCampaign {
 /** Lists the deliveries of a campaign. */
 @Injectable()
 export class DeliveriesQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * All of a campaign's deliveries were made at one moment: newest first is by subscriber, the youngest first, behind those of

@@ -1,4 +1,4 @@
-import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Global, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { APP_GUARD, Reflector } from '@nestjs/core';
 import { ThrottlerModule } from '@nestjs/throttler';
 import type { Logger } from 'pino';
@@ -105,7 +105,7 @@ const throttler = ThrottlerModule.forRootAsync({
 @Global()
 @Module({ imports: [throttler], providers: [...providers, ...guards], exports: providers })
 export class HttpKitModule implements OnApplicationShutdown {
-  constructor(@Inject(RateLimitStorage) private readonly storage: RateLimitStorage) {}
+  constructor(private readonly storage: RateLimitStorage) {}
 
   async onApplicationShutdown(): Promise<void> {
     await this.storage.close();

@@ -25,8 +25,8 @@ export class CreatePartitions extends PeriodicTask {
   override readonly everyMs = 60 * 60_000;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     super();

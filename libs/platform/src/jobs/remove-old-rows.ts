@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock } from '#kernel';
 import { Database } from '../database/database.js';
@@ -21,8 +21,8 @@ const BATCH = 10_000;
 @Injectable()
 export abstract class RemoveOldRows extends PeriodicTask {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {
     super();
   }

@@ -33,7 +33,7 @@ interface RetiredTable {
 @Injectable()
 export class RetiredTables {
   constructor(
-    @Inject(Database) private readonly database: Database,
+    private readonly database: Database,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}

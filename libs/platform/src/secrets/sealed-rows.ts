@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { RawBuilder } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '../database/database.js';
@@ -17,8 +17,8 @@ export interface SealedRow<Key> {
 @Injectable()
 export abstract class SealedRows<Key extends number | string> extends SealedSecrets {
   constructor(
-    @Inject(Database) protected readonly database: Database,
-    @Inject(SecretBox) private readonly box: SecretBox,
+    protected readonly database: Database,
+    private readonly box: SecretBox,
   ) {
     super();
   }

@@ -20,9 +20,9 @@ interface Attempt {
 @Injectable()
 export class WebhookClient {
   constructor(
-    @Inject(WebhookEndpoints) private readonly endpoints: WebhookEndpoints,
-    @Inject(OutgoingHttp) private readonly http: OutgoingHttp,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly endpoints: WebhookEndpoints,
+    private readonly http: OutgoingHttp,
+    private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 

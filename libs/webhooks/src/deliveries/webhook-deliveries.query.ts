@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, present, presentAnd } from '#platform';
 
@@ -47,7 +47,7 @@ const LEASE_MS = 30_000;
 /** What is due, and how it went: across projects, for the worker. */
 @Injectable()
 export class WebhookDeliveriesQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * Takes what is due, first for the endpoints with the fewest posts under way: some that do not answer, with much that is

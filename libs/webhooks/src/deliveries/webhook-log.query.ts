@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { WEBHOOKS_CHANNEL } from '../events/webhook-publisher.service.js';
@@ -28,8 +28,8 @@ export type Replay =
 @Injectable()
 export class WebhookLog {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /** The newest `limit` of an endpoint. */

@@ -25,10 +25,10 @@ export class WebhookSender {
   #isStopping = false;
 
   constructor(
-    @Inject(WebhookDeliveriesQuery) private readonly deliveries: WebhookDeliveriesQuery,
-    @Inject(WebhookEndpoints) private readonly endpoints: WebhookEndpoints,
-    @Inject(WebhookClient) private readonly client: WebhookClient,
-    @Inject(Notifications) private readonly notifications: Notifications,
+    private readonly deliveries: WebhookDeliveriesQuery,
+    private readonly endpoints: WebhookEndpoints,
+    private readonly client: WebhookClient,
+    private readonly notifications: Notifications,
     @Inject(LOGGER) logger: Logger,
   ) {
     this.#loop = new Loop(

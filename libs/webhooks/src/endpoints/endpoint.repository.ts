@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -10,7 +10,7 @@ type Environment = Pick<ProjectScope, 'environmentId'>;
 /** Reads and writes endpoints in the open transaction. */
 @Injectable()
 export class EndpointRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   add(endpoint: Endpoint): void {
     this.database.em.persist(endpoint);

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
 import { Database, OutgoingHttp, SecretBox } from '#platform';
 import { EndpointRepository } from './endpoint.repository.js';
@@ -23,11 +23,11 @@ interface SealedEndpointSecrets {
 @Injectable()
 export class WebhookEndpoints {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(EndpointRepository) private readonly endpoints: EndpointRepository,
-    @Inject(SecretBox) private readonly secrets: SecretBox,
-    @Inject(OutgoingHttp) private readonly http: OutgoingHttp,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly endpoints: EndpointRepository,
+    private readonly secrets: SecretBox,
+    private readonly http: OutgoingHttp,
+    private readonly clock: Clock,
   ) {}
 
   /** The id, and the secret, which is shown this once. Throws DomainValidationError. */

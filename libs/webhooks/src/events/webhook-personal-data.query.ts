@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -14,7 +14,7 @@ export interface ToldEvent {
 /** What was told of a person, to show it or to erase it. */
 @Injectable()
 export class WebhookPersonalData {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Oldest first. */
   async of(scope: ProjectScope, subscriberId: string): Promise<ToldEvent[]> {

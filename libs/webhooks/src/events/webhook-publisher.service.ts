@@ -20,8 +20,8 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
   #failures = 0;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
     @Inject(LOGGER) logger: Logger,
   ) {
     super();

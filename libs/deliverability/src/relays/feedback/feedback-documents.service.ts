@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, UnavailableError } from '#kernel';
 import { OutgoingHttp, postOutcome } from '#platform';
 
@@ -18,8 +18,8 @@ export class FeedbackDocuments {
   readonly #kept = new Map<string, KeptText>();
 
   constructor(
-    @Inject(OutgoingHttp) private readonly http: OutgoingHttp,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly http: OutgoingHttp,
+    private readonly clock: Clock,
   ) {}
 
   /** Throws `UnavailableError` when there is no such document, so that the provider posts again. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
@@ -33,10 +33,10 @@ const MESSAGES_AN_EVENT = 500;
 @Injectable()
 export class FeedbackEvents {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ReportsService) private readonly reports: ReportsService,
-    @Inject(ReturnPaths) private readonly paths: ReturnPaths,
-    @Inject(FeedbackMetrics) private readonly metrics: FeedbackMetrics,
+    private readonly database: Database,
+    private readonly reports: ReportsService,
+    private readonly paths: ReturnPaths,
+    private readonly metrics: FeedbackMetrics,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
 import type { RelayKind } from '../kinds/kinds.js';
 
@@ -11,7 +11,7 @@ export class FeedbackMetrics {
   readonly #events: Counter<'kind' | 'result'>;
   readonly #refused: Counter<'kind'>;
 
-  constructor(@Inject(Registry) registry: Registry) {
+  constructor(registry: Registry) {
     const registers = [registry];
     this.#events = new Counter({
       name: 'mailwright_feedback_events_total',

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
 import type { ProjectScope } from '#kernel';
@@ -28,10 +28,10 @@ const SHOWN_EVERY_MS = 10_000;
 @Injectable()
 export class FeedbackRelays {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
-    @Inject(FeedbackAddresses) private readonly addresses: FeedbackAddresses,
-    @Inject(SecretBox) private readonly box: SecretBox,
+    private readonly database: Database,
+    private readonly environments: EnvironmentsQuery,
+    private readonly addresses: FeedbackAddresses,
+    private readonly box: SecretBox,
   ) {}
 
   /** Null when the address is none of ours, was rotated away, or is of another kind or a relay that is gone. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import {
   type FeedbackFormat,
@@ -27,11 +27,11 @@ export type FeedbackRefusal = 'no-address' | 'no-proof' | 'unreadable';
 @Injectable()
 export class RelayFeedback {
   constructor(
-    @Inject(FeedbackRelays) private readonly relays: FeedbackRelays,
-    @Inject(FeedbackDocuments) private readonly documents: FeedbackDocuments,
-    @Inject(FeedbackEvents) private readonly events: FeedbackEvents,
-    @Inject(FeedbackMetrics) private readonly metrics: FeedbackMetrics,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly relays: FeedbackRelays,
+    private readonly documents: FeedbackDocuments,
+    private readonly events: FeedbackEvents,
+    private readonly metrics: FeedbackMetrics,
+    private readonly clock: Clock,
   ) {}
 
   /** Resolves once all of it is written down, and to why when nothing is. Throws `UnavailableError`. */

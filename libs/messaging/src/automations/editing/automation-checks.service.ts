@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type NamedTopic, SegmentsQuery, type SegmentView, SubscriberRules, TopicsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
 import type { Automation } from '../automation.js';
@@ -38,11 +38,11 @@ const NOT_ACTIVE = 'is not an active topic';
 @Injectable()
 export class AutomationChecks {
   constructor(
-    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
-    @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
-    @Inject(SubscriberRules) private readonly rules: SubscriberRules,
-    @Inject(MailChecks) private readonly mails: MailChecks,
-    @Inject(WebhookHosts) private readonly hosts: WebhookHosts,
+    private readonly topics: TopicsQuery,
+    private readonly segments: SegmentsQuery,
+    private readonly rules: SubscriberRules,
+    private readonly mails: MailChecks,
+    private readonly hosts: WebhookHosts,
   ) {}
 
   /** In the transaction that activates it, which holds all that it refers to. */

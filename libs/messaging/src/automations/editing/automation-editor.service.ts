@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TopicsQuery } from '#audience';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import type { AutomationFields } from '../automation.js';
@@ -19,11 +19,11 @@ export interface ContentPatch {
 @Injectable()
 export class AutomationEditor {
   constructor(
-    @Inject(AutomationRepository) private readonly automations: AutomationRepository,
-    @Inject(AutomationsQuery) private readonly query: AutomationsQuery,
-    @Inject(AutomationPlan) private readonly plan: AutomationPlan,
-    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
-    @Inject(MailChecks) private readonly mails: MailChecks,
+    private readonly automations: AutomationRepository,
+    private readonly query: AutomationsQuery,
+    private readonly plan: AutomationPlan,
+    private readonly topics: TopicsQuery,
+    private readonly mails: MailChecks,
   ) {}
 
   /** Creates a DRAFT. Throws DomainValidationError. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type AwaitedTrigger, Triggers, UsageCatalogue } from '#audience';
 import { InvalidStateError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -14,11 +14,11 @@ import { wakeRunners } from '../runs/runs.channel.js';
 @Injectable()
 export class AutomationLifecycle {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(AutomationChecks) private readonly checks: AutomationChecks,
-    @Inject(AutomationPlan) private readonly plan: AutomationPlan,
-    @Inject(Triggers) private readonly triggers: Triggers,
-    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
+    private readonly database: Database,
+    private readonly checks: AutomationChecks,
+    private readonly plan: AutomationPlan,
+    private readonly triggers: Triggers,
+    private readonly usage: UsageCatalogue,
   ) {}
 
   /** Throws DomainValidationError, InvalidStateError, IncompleteAutomationError. Does nothing when it has that status. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { SegmentEvaluations, SegmentsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
 import type { AutomationFields } from '../automation.js';
@@ -14,10 +14,10 @@ import { MailChecks } from './mail-checks.service.js';
 @Injectable()
 export class AutomationPreparation {
   constructor(
-    @Inject(AutomationsQuery) private readonly automations: AutomationsQuery,
-    @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
-    @Inject(SegmentEvaluations) private readonly evaluations: SegmentEvaluations,
-    @Inject(MailChecks) private readonly mails: MailChecks,
+    private readonly automations: AutomationsQuery,
+    private readonly segments: SegmentsQuery,
+    private readonly evaluations: SegmentEvaluations,
+    private readonly mails: MailChecks,
   ) {}
 
   /**

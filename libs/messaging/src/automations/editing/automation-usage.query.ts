@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import { namedInRules, type Use, UsageCatalogue, type UsedThings, type UserSource } from '#audience';
 import type { ProjectScope, UserKind } from '#kernel';
@@ -22,9 +22,9 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
   readonly users: UserKind = 'automation';
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
-    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
+    private readonly database: Database,
+    private readonly usage: UsageCatalogue,
+    private readonly processes: ContentProcesses,
   ) {}
 
   onModuleInit(): void {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TopicsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
 import type { Automation, AutomationFields, AutomationStatus } from '../automation.js';
@@ -16,11 +16,11 @@ export interface AutomationPatch extends Partial<AutomationFields> {
 @Injectable()
 export class AutomationsService {
   constructor(
-    @Inject(AutomationRepository) private readonly automations: AutomationRepository,
-    @Inject(AutomationsQuery) private readonly query: AutomationsQuery,
-    @Inject(AutomationLifecycle) private readonly lifecycle: AutomationLifecycle,
-    @Inject(AutomationPreparation) private readonly preparation: AutomationPreparation,
-    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    private readonly automations: AutomationRepository,
+    private readonly query: AutomationsQuery,
+    private readonly lifecycle: AutomationLifecycle,
+    private readonly preparation: AutomationPreparation,
+    private readonly topics: TopicsQuery,
   ) {}
 
   /** Throws NotFoundError, DomainValidationError, InvalidStateError, IncompleteAutomationError. */

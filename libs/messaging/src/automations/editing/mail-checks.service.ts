@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Project, ProjectsQuery, ProjectWordings } from '#access';
 import { CustomFieldsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
@@ -23,10 +23,10 @@ export interface MailRules {
 @Injectable()
 export class MailChecks {
   constructor(
-    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
-    @Inject(ProjectWordings) private readonly wordings: ProjectWordings,
-    @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
-    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
+    private readonly projects: ProjectsQuery,
+    private readonly wordings: ProjectWordings,
+    private readonly customFields: CustomFieldsQuery,
+    private readonly processes: ContentProcesses,
   ) {}
 
   async rules(scope: ProjectScope): Promise<MailRules> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { OutgoingHttp } from '#platform';
 import { type AutomationGraph, isOf } from '../graph/automation-graph.js';
 import { GraphFaults } from '../graph/graph-faults.js';
@@ -10,7 +10,7 @@ const LOOKING_MS = 5_000;
 /** Checks that the webhooks of an automation lead to public addresses. */
 @Injectable()
 export class WebhookHosts {
-  constructor(@Inject(OutgoingHttp) private readonly http: OutgoingHttp) {}
+  constructor(private readonly http: OutgoingHttp) {}
 
   /** Resolves one name after the other, so that no automation occupies the resolver. */
   async judge({ nodes }: AutomationGraph, faults: GraphFaults): Promise<void> {

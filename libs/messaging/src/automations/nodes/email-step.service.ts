@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Recipient, RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
@@ -27,10 +27,10 @@ interface Addressee {
 @Injectable()
 export class EmailStep implements StepTaker<'email'> {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(Senders) private readonly senders: Senders,
-    @Inject(EmailQuota) private readonly quota: EmailQuota,
+    private readonly database: Database,
+    private readonly recipients: RecipientsQuery,
+    private readonly senders: Senders,
+    private readonly quota: EmailQuota,
   ) {}
 
   async take(

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { SubscriberRules } from '#audience';
 import { onwards, type PersonAtStep, type StepContext, type StepResult, type StepTaker } from './step.js';
 import type { PlannedStep } from './version-plan.js';
@@ -6,7 +6,7 @@ import type { PlannedStep } from './version-plan.js';
 /** Evaluates rules for all subscribers of a batch at once. */
 @Injectable()
 export class RuleSteps implements StepTaker<'condition' | 'goal'> {
-  constructor(@Inject(SubscriberRules) private readonly rules: SubscriberRules) {}
+  constructor(private readonly rules: SubscriberRules) {}
 
   async take(
     step: PlannedStep<'condition' | 'goal'>,

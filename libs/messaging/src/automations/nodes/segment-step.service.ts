@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { RecipientsQuery, SegmentMembersService, SegmentsQuery } from '#audience';
 import { onwards, type PersonAtStep, type StepContext, type StepResult, type StepTaker } from './step.js';
 import type { PlannedStep } from './version-plan.js';
@@ -7,9 +7,9 @@ import type { PlannedStep } from './version-plan.js';
 @Injectable()
 export class SegmentStep implements StepTaker<'segment_action'> {
   constructor(
-    @Inject(SegmentMembersService) private readonly members: SegmentMembersService,
-    @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    private readonly members: SegmentMembersService,
+    private readonly segments: SegmentsQuery,
+    private readonly recipients: RecipientsQuery,
   ) {}
 
   async take(

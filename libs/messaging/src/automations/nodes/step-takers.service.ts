@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { NodeType } from '../graph/automation-graph.js';
 import type { PersonAtStep, StepContext, StepResult, StepTaker } from './step.js';
 import type { PlannedStep } from './version-plan.js';
@@ -15,12 +15,7 @@ type Takers = { readonly [Type in NodeType]: StepTaker<Type> };
 export class StepTakers {
   readonly #takers: Takers;
 
-  constructor(
-    @Inject(EmailStep) email: EmailStep,
-    @Inject(RuleSteps) rules: RuleSteps,
-    @Inject(TopicStep) topics: TopicStep,
-    @Inject(SegmentStep) segments: SegmentStep,
-  ) {
+  constructor(email: EmailStep, rules: RuleSteps, topics: TopicStep, segments: SegmentStep) {
     this.#takers = {
       trigger: new TriggerStep(),
       email,

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { AutomatedConsents, type ConsentOutcomes } from '#audience';
 import { onwards, type PersonAtStep, type StepContext, type StepResult, type StepTaker } from './step.js';
 import type { PlannedStep } from './version-plan.js';
@@ -14,7 +14,7 @@ const SKIPPED: Partial<Record<Outcome, string>> = {
 /** Subscribes subscribers to a topic, or unsubscribes them. */
 @Injectable()
 export class TopicStep implements StepTaker<'topic_action'> {
-  constructor(@Inject(AutomatedConsents) private readonly consents: AutomatedConsents) {}
+  constructor(private readonly consents: AutomatedConsents) {}
 
   async take(
     { config: { action, topicKey } }: PlannedStep<'topic_action'>,

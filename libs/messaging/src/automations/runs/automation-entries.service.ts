@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Triggers, SubscribersQuery } from '#audience';
 import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
@@ -27,11 +27,11 @@ interface Entered {
 @Injectable()
 export class AutomationEntries {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(VersionPlans) private readonly plans: VersionPlans,
-    @Inject(Triggers) private readonly triggers: Triggers,
-    @Inject(SubscribersQuery) private readonly subscribers: SubscribersQuery,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly plans: VersionPlans,
+    private readonly triggers: Triggers,
+    private readonly subscribers: SubscribersQuery,
+    private readonly clock: Clock,
   ) {}
 
   /** Creates runs from what its trigger noted, in one statement; resolves to how many notes that used up. */

@@ -22,9 +22,9 @@ export class AutomationRunner {
   #stopping = false;
 
   constructor(
-    @Inject(AutomationWork) private readonly work: AutomationWork,
-    @Inject(Notifications) private readonly notifications: Notifications,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly work: AutomationWork,
+    private readonly notifications: Notifications,
+    private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#loop = new Loop(

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { StepTakers } from '../nodes/step-takers.service.js';
@@ -21,10 +21,10 @@ export interface AloneStep {
 @Injectable()
 export class AutomationSteps {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(StepBatches) private readonly batches: StepBatches,
-    @Inject(StepTakers) private readonly takers: StepTakers,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly batches: StepBatches,
+    private readonly takers: StepTakers,
+    private readonly clock: Clock,
   ) {}
 
   /** Takes a batch of runs as far as they go; resolves to their number. Takes none while the automation is not ACTIVE. */

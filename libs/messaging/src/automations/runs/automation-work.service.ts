@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { AutomationEntries } from './automation-entries.service.js';
 import { ClosedAutomations } from './closed-automations.service.js';
 import { PacedSteps } from './paced-steps.service.js';
@@ -16,10 +16,10 @@ export interface Piece {
 @Injectable()
 export class AutomationWork {
   constructor(
-    @Inject(WaitingWork) private readonly waiting: WaitingWork,
-    @Inject(AutomationEntries) private readonly entries: AutomationEntries,
-    @Inject(ClosedAutomations) private readonly closed: ClosedAutomations,
-    @Inject(PacedSteps) private readonly steps: PacedSteps,
+    private readonly waiting: WaitingWork,
+    private readonly entries: AutomationEntries,
+    private readonly closed: ClosedAutomations,
+    private readonly steps: PacedSteps,
   ) {}
 
   /** All that there is to do now. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '#platform';
 
@@ -14,7 +14,7 @@ export interface AutomationDiscrepancy {
 /** Compares the counters of automations with their runs. */
 @Injectable()
 export class AutomationsCheckQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Over all projects; none when all is well. Reads all runs, in one snapshot. */
   discrepancies(): Promise<readonly AutomationDiscrepancy[]> {

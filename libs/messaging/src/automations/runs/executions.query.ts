@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Selectable } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { Clock, type Page, pageOfRows, type PageRequest, type Place, type ProjectScope } from '#kernel';
@@ -45,11 +45,11 @@ type StepRow = Pick<Selectable<MessagingTables['messaging.automation_steps']>, (
 @Injectable()
 export class ExecutionsQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(AutomationsQuery) private readonly automations: AutomationsQuery,
-    @Inject(VersionPlans) private readonly plans: VersionPlans,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly automations: AutomationsQuery,
+    private readonly plans: VersionPlans,
+    private readonly recipients: RecipientsQuery,
+    private readonly clock: Clock,
   ) {}
 
   /** Newest first. Throws NotFoundError. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { isUnavailability } from '#platform';
 import { AutomationSteps, BATCH } from './automation-steps.service.js';
 import { PoisonedRuns } from './poisoned-runs.service.js';
@@ -25,8 +25,8 @@ export class PacedSteps {
   readonly #paces = new Map<number, Pace>();
 
   constructor(
-    @Inject(AutomationSteps) private readonly steps: AutomationSteps,
-    @Inject(PoisonedRuns) private readonly poisoned: PoisonedRuns,
+    private readonly steps: AutomationSteps,
+    private readonly poisoned: PoisonedRuns,
   ) {}
 
   /** Resolves to whether there may be more to do now. Throws when no run succeeds. */

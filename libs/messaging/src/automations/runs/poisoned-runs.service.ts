@@ -12,10 +12,10 @@ import type { ClaimedRun } from './step-batch.js';
 @Injectable()
 export class PoisonedRuns {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(VersionPlans) private readonly plans: VersionPlans,
-    @Inject(RunRepository) private readonly runs: RunRepository,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly plans: VersionPlans,
+    private readonly runs: RunRepository,
+    private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 

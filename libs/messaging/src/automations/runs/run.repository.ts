@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { nextTry, type ProjectScope } from '#kernel';
 import { Database, present } from '#platform';
@@ -12,7 +12,7 @@ const BACKOFF_MS = [MINUTE_MS / 6, MINUTE_MS, 10 * MINUTE_MS, 60 * MINUTE_MS];
 /** Claims runs and saves where they went, in the open transaction. Both take a batch in one statement, so they are SQL. */
 @Injectable()
 export class RunRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Locks runs that are due, the one that is due longest first; skips those that others have locked. */
   async claim(

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { RecipientsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { Publisher, Database } from '#platform';
@@ -15,11 +15,11 @@ type Outcome = (typeof OUTCOMES)[keyof typeof OUTCOMES];
 @Injectable()
 export class StepBatches {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(VersionPlans) private readonly plans: VersionPlans,
-    @Inject(RunRepository) private readonly runs: RunRepository,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(Publisher) private readonly publisher: Publisher,
+    private readonly database: Database,
+    private readonly plans: VersionPlans,
+    private readonly runs: RunRepository,
+    private readonly recipients: RecipientsQuery,
+    private readonly publisher: Publisher,
   ) {}
 
   /** Null when no run of the version is due, or its automation is not ACTIVE. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -11,7 +11,7 @@ const KEPT = 200;
 export class VersionPlans {
   readonly #plans = new Map<number, Promise<VersionPlan>>();
 
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   of(scope: ProjectScope, versionId: number): Promise<VersionPlan> {
     const plan = this.#plans.get(versionId) ?? this.#load(scope, versionId);

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { environmentScopes } from '#access';
 import { Triggers } from '#audience';
@@ -20,8 +20,8 @@ export interface DueVersion {
 @Injectable()
 export class WaitingWork {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Triggers) private readonly triggers: Triggers,
+    private readonly database: Database,
+    private readonly triggers: Triggers,
   ) {}
 
   /** Whether there is anything to do at all: every worker asks twice a second, so as cheaply as can be. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TopicsQuery, UsageCatalogue } from '#audience';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -24,11 +24,11 @@ export interface InstalledAutomation {
 @Injectable()
 export class AutomationInstaller {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(AutomationEditor) private readonly automations: AutomationEditor,
-    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
-    @Inject(TemplateNeeds) private readonly needs: TemplateNeeds,
-    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
+    private readonly database: Database,
+    private readonly automations: AutomationEditor,
+    private readonly topics: TopicsQuery,
+    private readonly needs: TemplateNeeds,
+    private readonly usage: UsageCatalogue,
   ) {}
 
   /** All of it or nothing. Throws DomainValidationError by the names of the wish. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { CustomFieldsQuery, CustomFieldsService, SegmentsQuery, SegmentsService } from '#audience';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import { type AutomationTemplate, filledIn, type TemplateNames } from './automation-template.js';
@@ -7,10 +7,10 @@ import { type AutomationTemplate, filledIn, type TemplateNames } from './automat
 @Injectable()
 export class TemplateNeeds {
   constructor(
-    @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
-    @Inject(SegmentsService) private readonly newSegments: SegmentsService,
-    @Inject(CustomFieldsQuery) private readonly fields: CustomFieldsQuery,
-    @Inject(CustomFieldsService) private readonly newFields: CustomFieldsService,
+    private readonly segments: SegmentsQuery,
+    private readonly newSegments: SegmentsService,
+    private readonly fields: CustomFieldsQuery,
+    private readonly newFields: CustomFieldsService,
   ) {}
 
   /** Resolves to the keys of those that it created. Throws DomainValidationError. */

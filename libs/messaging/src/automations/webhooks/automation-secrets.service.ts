@@ -13,8 +13,8 @@ export class AutomationSecrets {
   readonly #masterKey: string;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SecretBox) private readonly box: SecretBox,
+    private readonly database: Database,
+    private readonly box: SecretBox,
     @Inject(CONFIG) { MASTER_KEY, MASTER_KEY_PREVIOUS }: Config,
   ) {
     this.#masterKey = MASTER_KEY_PREVIOUS ?? MASTER_KEY;

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { environmentScopes } from '#access';
 import type { ProjectScope } from '#kernel';
@@ -13,9 +13,9 @@ export class SealedAutomationSecrets extends SealedRows<number> {
   protected override readonly contextOf = automationSecret;
 
   constructor(
-    @Inject(Database) database: Database,
-    @Inject(SecretBox) box: SecretBox,
-    @Inject(AutomationSecrets) private readonly secrets: AutomationSecrets,
+    database: Database,
+    box: SecretBox,
+    private readonly secrets: AutomationSecrets,
   ) {
     super(database, box);
   }

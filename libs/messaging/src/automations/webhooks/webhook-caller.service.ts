@@ -25,10 +25,10 @@ export class WebhookCaller {
   #stopping = false;
 
   constructor(
-    @Inject(WaitingWork) private readonly waiting: WaitingWork,
-    @Inject(WebhookCalls) private readonly calls: WebhookCalls,
-    @Inject(WebhookClient) private readonly client: WebhookClient,
-    @Inject(Notifications) private readonly notifications: Notifications,
+    private readonly waiting: WaitingWork,
+    private readonly calls: WebhookCalls,
+    private readonly client: WebhookClient,
+    private readonly notifications: Notifications,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#loop = new Loop(

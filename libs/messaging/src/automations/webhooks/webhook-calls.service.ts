@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, nextTry, type ProjectScope } from '#kernel';
 import { Database, leaseDue } from '#platform';
@@ -33,11 +33,11 @@ export interface WebhookCall extends ClaimedRun {
 @Injectable()
 export class WebhookCalls {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(VersionPlans) private readonly plans: VersionPlans,
-    @Inject(StepBatches) private readonly batches: StepBatches,
-    @Inject(RunRepository) private readonly runs: RunRepository,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly plans: VersionPlans,
+    private readonly batches: StepBatches,
+    private readonly runs: RunRepository,
+    private readonly clock: Clock,
   ) {}
 
   /** The next calls of an active automation, leased. */

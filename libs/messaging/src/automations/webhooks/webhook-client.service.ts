@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { OutgoingHttp, postOutcome, webhookHeaders } from '#platform';
 import { AutomationSecrets } from './automation-secrets.service.js';
@@ -10,10 +10,10 @@ import { webhookOutcome, type WebhookOutcome } from './webhook-outcome.js';
 @Injectable()
 export class WebhookClient {
   constructor(
-    @Inject(OutgoingHttp) private readonly http: OutgoingHttp,
-    @Inject(WebhookMessages) private readonly messages: WebhookMessages,
-    @Inject(AutomationSecrets) private readonly secrets: AutomationSecrets,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly http: OutgoingHttp,
+    private readonly messages: WebhookMessages,
+    private readonly secrets: AutomationSecrets,
+    private readonly clock: Clock,
   ) {}
 
   async call(call: WebhookCall): Promise<WebhookOutcome> {

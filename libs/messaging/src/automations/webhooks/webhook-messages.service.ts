@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Project, ProjectsQuery } from '#access';
 import { CustomFieldsQuery, type Recipient, RecipientsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
@@ -29,10 +29,10 @@ interface WebhookMessage {
 @Injectable()
 export class WebhookMessages {
   constructor(
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(CustomFieldsQuery) private readonly fields: CustomFieldsQuery,
-    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
-    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
+    private readonly recipients: RecipientsQuery,
+    private readonly fields: CustomFieldsQuery,
+    private readonly projects: ProjectsQuery,
+    private readonly processes: ContentProcesses,
   ) {}
 
   /**

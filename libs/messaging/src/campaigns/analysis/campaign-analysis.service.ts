@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import type { AudienceBreakdown } from '#audience';
 import {
@@ -30,11 +30,11 @@ const NOBODY: AudienceOutlook = {
 @Injectable()
 export class CampaignAnalysisService {
   constructor(
-    @Inject(CampaignAudienceQuery) private readonly chosen: CampaignAudienceQuery,
-    @Inject(DestinationOutlook) private readonly outlook: DestinationOutlook,
-    @Inject(Senders) private readonly senders: Senders,
-    @Inject(ContentReviews) private readonly content: ContentReviews,
-    @Inject(SendingReadiness) private readonly readiness: SendingReadiness,
+    private readonly chosen: CampaignAudienceQuery,
+    private readonly outlook: DestinationOutlook,
+    private readonly senders: Senders,
+    private readonly content: ContentReviews,
+    private readonly readiness: SendingReadiness,
   ) {}
 
   /** Fetches ahead what `analyse` would wait for, content and DNS, so that no transaction that holds a lock waits for it. */

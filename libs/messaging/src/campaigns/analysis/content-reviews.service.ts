@@ -29,10 +29,10 @@ interface CampaignReviews {
 @Injectable()
 export class ContentReviews {
   constructor(
-    @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
-    @Inject(Senders) private readonly senders: Senders,
-    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
-    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    private readonly customFields: CustomFieldsQuery,
+    private readonly senders: Senders,
+    private readonly processes: ContentProcesses,
+    private readonly links: MailLinkMaker,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

@@ -20,8 +20,8 @@ export interface AudienceOutlook extends Pick<AudienceSurvey, 'breakdown'> {
 @Injectable()
 export class DestinationOutlook {
   constructor(
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(DestinationBudgets) private readonly budgets: DestinationBudgets,
+    private readonly recipients: RecipientsQuery,
+    private readonly budgets: DestinationBudgets,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Campaign } from '../campaign.js';
@@ -9,10 +9,10 @@ import { CampaignRepository } from '../campaign.repository.js';
 @Injectable()
 export class PreSendAnalysisService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
-    @Inject(CampaignAnalysisService) private readonly analysis: CampaignAnalysisService,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly campaigns: CampaignRepository,
+    private readonly analysis: CampaignAnalysisService,
+    private readonly clock: Clock,
   ) {}
 
   /** The analysis; a campaign that can still be changed keeps its verdict and who would receive it. */

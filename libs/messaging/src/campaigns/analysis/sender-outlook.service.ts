@@ -26,10 +26,10 @@ export interface MailAddresses {
 @Injectable()
 export class SenderOutlook {
   constructor(
-    @Inject(SendingDomainStandingQuery) private readonly domains: SendingDomainStandingQuery,
-    @Inject(RelayStandingQuery) private readonly relays: RelayStandingQuery,
-    @Inject(DmarcPolicies) private readonly policies: DmarcPolicies,
-    @Inject(ReceivingDomains) private readonly receiving: ReceivingDomains,
+    private readonly domains: SendingDomainStandingQuery,
+    private readonly relays: RelayStandingQuery,
+    private readonly policies: DmarcPolicies,
+    private readonly receiving: ReceivingDomains,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { EmailQuota, SubscriptionsQuery } from '#billing';
 import type { CampaignFacts } from '#deliverability';
 import type { ProjectScope } from '#kernel';
@@ -10,9 +10,9 @@ type Readiness = Pick<CampaignFacts, 'sender' | 'relays' | 'sendingAllowed' | 'e
 @Injectable()
 export class SendingReadiness {
   constructor(
-    @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
-    @Inject(EmailQuota) private readonly quota: EmailQuota,
-    @Inject(SenderOutlook) private readonly sender: SenderOutlook,
+    private readonly subscriptions: SubscriptionsQuery,
+    private readonly quota: EmailQuota,
+    private readonly sender: SenderOutlook,
   ) {}
 
   /** Fetches ahead what `of` would ask DNS for. */

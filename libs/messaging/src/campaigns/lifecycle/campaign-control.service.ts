@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { InvalidStateError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { wakeSenders } from '../../deliveries/deliveries.channel.js';
@@ -11,10 +11,10 @@ import { CampaignStopper } from './campaign-stopper.service.js';
 @Injectable()
 export class CampaignControlService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
-    @Inject(CampaignStopper) private readonly stopper: CampaignStopper,
-    @Inject(SendingStops) private readonly stops: SendingStops,
+    private readonly database: Database,
+    private readonly campaigns: CampaignRepository,
+    private readonly stopper: CampaignStopper,
+    private readonly stops: SendingStops,
   ) {}
 
   /** Ends it for good, or `InvalidStateError`. What is on a wire then is sent, and recorded. */

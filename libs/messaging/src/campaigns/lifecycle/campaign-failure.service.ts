@@ -9,9 +9,9 @@ import { CampaignStopper } from './campaign-stopper.service.js';
 @Injectable()
 export class CampaignFailureService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
-    @Inject(CampaignStopper) private readonly stopper: CampaignStopper,
+    private readonly database: Database,
+    private readonly campaigns: CampaignRepository,
+    private readonly stopper: CampaignStopper,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 

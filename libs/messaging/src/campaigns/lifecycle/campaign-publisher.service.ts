@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database, publish, Publisher } from '#platform';
 import type { Campaign } from '../campaign.js';
@@ -22,8 +22,8 @@ export type PublishedCampaign = Pick<
 @Injectable()
 export class CampaignPublisher {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Publisher) private readonly publisher: Publisher,
+    private readonly database: Database,
+    private readonly publisher: Publisher,
   ) {}
 
   /** Has the worker list the recipients, too. */

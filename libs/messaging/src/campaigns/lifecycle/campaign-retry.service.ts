@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { EmailQuota } from '#billing';
 import { quotaMessage } from '#deliverability';
@@ -14,11 +14,11 @@ import { CampaignRepository } from '../campaign.repository.js';
 @Injectable()
 export class CampaignRetryService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
-    @Inject(CampaignAnalysisService) private readonly analysis: CampaignAnalysisService,
-    @Inject(FailedDeliveriesQuery) private readonly failed: FailedDeliveriesQuery,
-    @Inject(EmailQuota) private readonly quota: EmailQuota,
+    private readonly database: Database,
+    private readonly campaigns: CampaignRepository,
+    private readonly analysis: CampaignAnalysisService,
+    private readonly failed: FailedDeliveriesQuery,
+    private readonly quota: EmailQuota,
   ) {}
 
   /**

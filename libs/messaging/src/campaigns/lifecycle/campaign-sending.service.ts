@@ -13,10 +13,10 @@ import { CampaignPublisher } from './campaign-publisher.service.js';
 @Injectable()
 export class CampaignSendingService {
   constructor(
-    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
-    @Inject(CampaignAnalysisService) private readonly analysis: CampaignAnalysisService,
-    @Inject(EmailQuota) private readonly quota: EmailQuota,
-    @Inject(CampaignPublisher) private readonly publisher: CampaignPublisher,
+    private readonly campaigns: CampaignRepository,
+    private readonly analysis: CampaignAnalysisService,
+    private readonly quota: EmailQuota,
+    private readonly publisher: CampaignPublisher,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

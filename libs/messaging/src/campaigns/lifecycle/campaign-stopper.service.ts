@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { EmailQuota } from '#billing';
 import { Database, publish } from '#platform';
@@ -11,10 +11,10 @@ import { CampaignPublisher } from './campaign-publisher.service.js';
 @Injectable()
 export class CampaignStopper {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(EmailQuota) private readonly quota: EmailQuota,
-    @Inject(CampaignPublisher) private readonly publisher: CampaignPublisher,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly quota: EmailQuota,
+    private readonly publisher: CampaignPublisher,
+    private readonly clock: Clock,
   ) {}
 
   cancel(scope: ProjectScope, campaign: Campaign): Promise<void> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { bounceClassesOf } from '#deliverability';
 import type { ProjectScope } from '#kernel';
@@ -14,7 +14,7 @@ type SentCampaign = Pick<Campaign, 'id' | 'queuedAt'>;
 /** Deliveries that ended in a temporary failure. */
 @Injectable()
 export class FailedDeliveriesQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   count(scope: ProjectScope, campaign: SentCampaign): Promise<number> {
     return this.database.transaction(scope, async () => {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -7,8 +7,8 @@ import type { MessagingTables } from '../../messaging-tables.js';
 @Injectable()
 export class SendingStops {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /** Why it is stopped; null when it is not. */

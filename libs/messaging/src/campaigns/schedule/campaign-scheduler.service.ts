@@ -19,10 +19,10 @@ export class CampaignScheduler {
   readonly #loop: Loop;
 
   constructor(
-    @Inject(ScheduledCampaignsQuery) private readonly scheduled: ScheduledCampaignsQuery,
-    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
-    @Inject(CampaignAnalysisService) private readonly analysis: CampaignAnalysisService,
-    @Inject(ScheduledCampaignsService) private readonly starting: ScheduledCampaignsService,
+    private readonly scheduled: ScheduledCampaignsQuery,
+    private readonly campaigns: CampaignRepository,
+    private readonly analysis: CampaignAnalysisService,
+    private readonly starting: ScheduledCampaignsService,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#loop = new Loop(

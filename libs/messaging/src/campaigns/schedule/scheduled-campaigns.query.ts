@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { environmentScopes } from '#access';
 import type { ProjectScope } from '#kernel';
@@ -13,7 +13,7 @@ export interface DueCampaign {
 /** Finds campaigns by their schedule, over all projects. */
 @Injectable()
 export class ScheduledCampaignsQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** At most `limit`, the one that has waited longest first. */
   async due(limit: number): Promise<DueCampaign[]> {

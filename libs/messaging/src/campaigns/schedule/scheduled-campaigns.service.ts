@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Campaign } from '../campaign.js';
@@ -15,11 +15,11 @@ export const LATEST_START_MS = 24 * 60 * 60_000;
 @Injectable()
 export class ScheduledCampaignsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
-    @Inject(CampaignSendingService) private readonly sending: CampaignSendingService,
-    @Inject(CampaignStopper) private readonly stopper: CampaignStopper,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly campaigns: CampaignRepository,
+    private readonly sending: CampaignSendingService,
+    private readonly stopper: CampaignStopper,
+    private readonly clock: Clock,
   ) {}
 
   /**

@@ -31,10 +31,10 @@ const NOTHING_OWN: OwnSender = { fromName: null, fromEmail: null };
 @Injectable()
 export class Senders {
   constructor(
-    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
-    @Inject(SendingDomainStandingQuery) private readonly domains: SendingDomainStandingQuery,
-    @Inject(TrackingHostsQuery) private readonly hosts: TrackingHostsQuery,
-    @Inject(ProjectWordings) private readonly wordings: ProjectWordings,
+    private readonly projects: ProjectsQuery,
+    private readonly domains: SendingDomainStandingQuery,
+    private readonly hosts: TrackingHostsQuery,
+    private readonly wordings: ProjectWordings,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

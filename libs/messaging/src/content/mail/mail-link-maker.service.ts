@@ -21,10 +21,10 @@ export class MailLinkMaker {
   readonly #bounceHost: string;
 
   constructor(
-    @Inject(LinkTokens) private readonly tokens: LinkTokens,
-    @Inject(TrackingTokens) private readonly trackingTokens: TrackingTokens,
-    @Inject(UnsubscribeAddresses) private readonly unsubscribes: UnsubscribeAddresses,
-    @Inject(MailSeals) private readonly seals: MailSeals,
+    private readonly tokens: LinkTokens,
+    private readonly trackingTokens: TrackingTokens,
+    private readonly unsubscribes: UnsubscribeAddresses,
+    private readonly seals: MailSeals,
     @Inject(CONFIG) { BOUNCE_HOST }: Config,
   ) {
     this.#bounceHost = BOUNCE_HOST;

@@ -51,7 +51,7 @@ export class ContentProcesses implements OnApplicationShutdown {
 
   /** `database`: tells the other programs what is at hand; none where there are none. */
   constructor(
-    @Optional() @Inject(ContentPools) private readonly pools: ContentPools = new ContentPools(),
+    @Optional() private readonly pools: ContentPools = new ContentPools(),
     @Optional() @Inject(Database) private readonly database: Database | null = null,
   ) {}
 

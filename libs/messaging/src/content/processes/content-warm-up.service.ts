@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Notifications } from '#platform';
 import { CONTENT_CHANNEL } from './content.channel.js';
 import { ContentProcesses } from './content-processes.service.js';
@@ -9,8 +9,8 @@ export class ContentWarmUp implements OnApplicationBootstrap, OnApplicationShutd
   #stopListening: () => void = () => undefined;
 
   constructor(
-    @Inject(Notifications) private readonly notifications: Notifications,
-    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
+    private readonly notifications: Notifications,
+    private readonly processes: ContentProcesses,
   ) {}
 
   onApplicationBootstrap(): void {

@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { ActivityCatalogue, type MailActivity, type MailActivitySource, type MailFilter } from '#audience';
 import type { ProjectScope } from '#kernel';
@@ -9,8 +9,8 @@ import type { MessagingTables } from '../../messaging-tables.js';
 @Injectable()
 export class DeliveryActivityQuery implements MailActivitySource, OnModuleInit {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ActivityCatalogue) private readonly activity: ActivityCatalogue,
+    private readonly database: Database,
+    private readonly activity: ActivityCatalogue,
   ) {}
 
   onModuleInit(): void {

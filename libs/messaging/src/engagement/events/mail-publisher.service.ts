@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { environmentOf, isOf, Publisher } from '#platform';
@@ -18,7 +18,7 @@ const MAILINGS = sql`d.kind in ('CAMPAIGN', 'AUTOMATION')`;
 /** Publishes what becomes of mail, set by set, each in the transaction that records it. */
 @Injectable()
 export class MailPublisher {
-  constructor(@Inject(Publisher) private readonly publisher: Publisher) {}
+  constructor(private readonly publisher: Publisher) {}
 
   hasDeliveredListeners(scope: ProjectScope): boolean {
     return this.publisher.hasListeners(scope, 'email.delivered');

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database } from '#platform';
 import { burstsOf } from './bursts.js';
 import { EventBatch } from './event-batch.query.js';
@@ -16,8 +16,8 @@ import {
 @Injectable()
 export class TrackedEvents {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(MailPublisher) private readonly publisher: MailPublisher,
+    private readonly database: Database,
+    private readonly publisher: MailPublisher,
   ) {}
 
   /** Events of deliveries that are neither a campaign's nor an automation's, or are gone, are left out. */

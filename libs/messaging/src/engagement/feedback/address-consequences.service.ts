@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { consentProof, SuppressionsService } from '#audience';
 import { CONSEQUENCES, type MailFailure } from '#deliverability';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
@@ -22,9 +22,9 @@ export interface FailedMail {
 @Injectable()
 export class AddressConsequences {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
-    @Inject(LinkedMails) private readonly mails: LinkedMails,
+    private readonly database: Database,
+    private readonly suppressions: SuppressionsService,
+    private readonly mails: LinkedMails,
   ) {}
 
   /** In the open transaction, which has recorded and counted the failure: addresses are locked last. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type BounceClass, CONSEQUENCES } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
@@ -37,10 +37,10 @@ export type BounceOutcome = 'taken' | 'nothing-new' | 'too-early';
 @Injectable()
 export class DeliveryFeedback {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(AddressConsequences) private readonly addresses: AddressConsequences,
-    @Inject(MailPublisher) private readonly publisher: MailPublisher,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly addresses: AddressConsequences,
+    private readonly publisher: MailPublisher,
+    private readonly clock: Clock,
   ) {}
 
   /** A mail came back, and what its class means follows. */

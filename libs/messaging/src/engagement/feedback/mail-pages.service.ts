@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   type ConsentDetails,
   consentProof,
@@ -32,11 +32,11 @@ export interface Unsubscriber {
 @Injectable()
 export class MailPagesService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
-    @Inject(UnsubscribeService) private readonly leaving: UnsubscribeService,
-    @Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback,
-    @Inject(LinkedMails) private readonly mails: LinkedMails,
+    private readonly database: Database,
+    private readonly topics: TopicsQuery,
+    private readonly leaving: UnsubscribeService,
+    private readonly feedback: DeliveryFeedback,
+    private readonly mails: LinkedMails,
   ) {}
 
   /** Null when there is no such mail. */

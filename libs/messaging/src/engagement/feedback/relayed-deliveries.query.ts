@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DeliveriesTable, MessagingTables } from '../../messaging-tables.js';
@@ -16,7 +16,7 @@ const OWN_MESSAGE_ID = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})@/i;
 /** Finds mails by the ids that relays gave them in their replies, or by the Message-ID that we gave them ourselves. */
 @Injectable()
 export class RelayedDeliveries {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The newest first: an id of some relays comes again. */
   async find(

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { EnvironmentsQuery } from '#access';
@@ -43,9 +43,9 @@ export class LinkSets {
   });
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
-    @Inject(TrackingTokens) private readonly tokens: TrackingTokens,
+    private readonly database: Database,
+    private readonly environments: EnvironmentsQuery,
+    private readonly tokens: TrackingTokens,
   ) {}
 
   /** The set's number; the same again for the same addresses of the same owner. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { environmentIdOf, linkSetOf, placeOf, trackingClaimsOf, TrackingTokens } from '#platform';
 import { LinkSets } from './link-sets.service.js';
 import { TrackingRecorder, type TrackedRequest } from './tracking-recorder.service.js';
@@ -7,9 +7,9 @@ import { TrackingRecorder, type TrackedRequest } from './tracking-recorder.servi
 @Injectable()
 export class TrackedLinks {
   constructor(
-    @Inject(TrackingTokens) private readonly tokens: TrackingTokens,
-    @Inject(LinkSets) private readonly linkSets: LinkSets,
-    @Inject(TrackingRecorder) private readonly recorder: TrackingRecorder,
+    private readonly tokens: TrackingTokens,
+    private readonly linkSets: LinkSets,
+    private readonly recorder: TrackingRecorder,
   ) {}
 
   /** Takes an open down; false when the token is not one of a pixel of ours. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { EventBatch, type EventFacts } from '../events/event-batch.query.js';
 import { TrackedEvents } from '../events/tracked-events.service.js';
 import { isNumbered, type LinkSet, LinkSets } from './link-sets.service.js';
@@ -9,8 +9,8 @@ import type { RequestBlock } from './waiting-requests.service.js';
 @Injectable()
 export class TrackedRequests {
   constructor(
-    @Inject(LinkSets) private readonly linkSets: LinkSets,
-    @Inject(TrackedEvents) private readonly events: TrackedEvents,
+    private readonly linkSets: LinkSets,
+    private readonly events: TrackedEvents,
   ) {}
 
   async write(block: RequestBlock): Promise<void> {

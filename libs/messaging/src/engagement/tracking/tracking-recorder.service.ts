@@ -39,10 +39,10 @@ export class TrackingRecorder implements OnApplicationShutdown {
   #refused = 0;
 
   constructor(
-    @Inject(TrackedRequests) private readonly requests: TrackedRequests,
-    @Inject(Database) private readonly database: Database,
+    private readonly requests: TrackedRequests,
+    private readonly database: Database,
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
@@ -62,8 +62,8 @@ const ERASURE_LOCK = 7_240_612;
 @Injectable()
 export class CampaignBreakdowns {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /** Null when a worker has not counted yet. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { sentCampaign } from '../../campaigns/campaigns.query.js';
@@ -17,9 +17,9 @@ export interface CampaignLanguages {
 @Injectable()
 export class CampaignLanguagesQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CampaignStatisticsQuery) private readonly statistics: CampaignStatisticsQuery,
-    @Inject(CampaignBreakdowns) private readonly breakdowns: CampaignBreakdowns,
+    private readonly database: Database,
+    private readonly statistics: CampaignStatisticsQuery,
+    private readonly breakdowns: CampaignBreakdowns,
   ) {}
 
   /** `NotFoundError` without such a campaign. */

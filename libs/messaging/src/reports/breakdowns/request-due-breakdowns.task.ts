@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { EnvironmentsQuery } from '#access';
 import type { ProjectScope } from '#kernel';
 import { Database, drainEnvironments, PeriodicTask, publish } from '#platform';
@@ -12,8 +12,8 @@ export class RequestDueBreakdowns extends PeriodicTask {
   override readonly everyMs = 10_000;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
+    private readonly database: Database,
+    private readonly environments: EnvironmentsQuery,
   ) {
     super();
   }

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -21,8 +21,8 @@ interface RecipientRow extends DeliveryReportRow {
 @Injectable()
 export class DeliveriesExportMaker {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ReportExportRepository) private readonly exports: ReportExportRepository,
+    private readonly database: Database,
+    private readonly exports: ReportExportRepository,
   ) {}
 
   /** Resolves when the file is made, is gone, or `signal` says stop. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -10,9 +10,9 @@ import { ReportExportRepository } from './report-export.repository.js';
 @Injectable()
 export class ReportExportMaker {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ReportExportRepository) private readonly exports: ReportExportRepository,
-    @Inject(CampaignStatisticsQuery) private readonly statistics: CampaignStatisticsQuery,
+    private readonly database: Database,
+    private readonly exports: ReportExportRepository,
+    private readonly statistics: CampaignStatisticsQuery,
   ) {}
 
   /** Makes the file of one request in the open transaction; does nothing when it, or its campaign, is gone or it is made. */

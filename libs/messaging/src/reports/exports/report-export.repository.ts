@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -12,8 +12,8 @@ export const EXPORTS_CHANNEL = 'mailwright_exports';
 @Injectable()
 export class ReportExportRepository {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {}
 
   /** The export that is to be made, kept from other workers; null when it is gone or made. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, newId, NotFoundError, type ProjectScope, UnavailableError } from '#kernel';
 import { Database, Notifications, publish, waitForWorker } from '#platform';
 import { campaignNamed } from '../../campaigns/campaigns.query.js';
@@ -20,9 +20,9 @@ interface Progress {
 @Injectable()
 export class ReportExportsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Notifications) private readonly notifications: Notifications,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly notifications: Notifications,
+    private readonly clock: Clock,
   ) {}
 
   /**

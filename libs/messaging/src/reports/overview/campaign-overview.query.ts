@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { sentCampaign } from '../../campaigns/campaigns.query.js';
@@ -12,10 +12,10 @@ import { type CampaignOverview, intervalFor, type WrittenReport } from './campai
 @Injectable()
 export class CampaignOverviewQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CampaignStatisticsQuery) private readonly statistics: CampaignStatisticsQuery,
-    @Inject(TimelineQuery) private readonly timelines: TimelineQuery,
-    @Inject(CampaignBreakdowns) private readonly breakdowns: CampaignBreakdowns,
+    private readonly database: Database,
+    private readonly statistics: CampaignStatisticsQuery,
+    private readonly timelines: TimelineQuery,
+    private readonly breakdowns: CampaignBreakdowns,
   ) {}
 
   /** Null when the campaign is gone, or nothing was sent yet. */

@@ -59,8 +59,8 @@ export const IS_TRACKED = sql`exists (
 @Injectable()
 export class CampaignStatisticsQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '#platform';
 import { PARTITION } from '../../deliveries/partition.query.js';
@@ -19,7 +19,7 @@ const AT_MOST = 1_000;
 /** Holds the rolled-up counters against what they were rolled up from. */
 @Injectable()
 export class StatisticsCheckQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * The first 1 000 discrepancies over all projects; none when all is well. Reads all deliveries and events. Of campaigns whose

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -8,7 +8,7 @@ import { filledTimeline, MOST_POINTS, type TimelineInterval, type TimelinePoint 
 /** What happened to a campaign's mails over time. */
 @Injectable()
 export class TimelineQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** From the first bucket with anything in it to the last; empty before sending. `NotFoundError` without such a campaign. */
   async of(scope: ProjectScope, campaignKey: string, interval: TimelineInterval): Promise<TimelinePoint[]> {

@@ -10,8 +10,8 @@ import { CampaignReport } from './campaign-report.js';
 @Injectable()
 export class CampaignReportsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

@@ -1,5 +1,5 @@
 import { LockMode } from '@mikro-orm/postgresql';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { CreditsService } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -21,9 +21,9 @@ export interface ReportCost {
 @Injectable()
 export class ReportDrafts {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CreditsService) private readonly credits: CreditsService,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly credits: CreditsService,
+    private readonly clock: Clock,
   ) {}
 
   /** Takes the version in hand; null when it is gone or finished. Credits of a try that died go back. */

@@ -37,9 +37,9 @@ interface PastRow extends Pick<CampaignRow, 'id' | 'name' | 'isTracked' | 'first
 @Injectable()
 export class ReportFactsQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
+    private readonly database: Database,
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly clock: Clock,
   ) {}
 
   /** Null when the campaign is gone or was never sent. */

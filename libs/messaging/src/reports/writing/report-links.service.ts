@@ -14,10 +14,10 @@ export interface ReportLink {
 @Injectable()
 export class ReportLinks {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(LinkTokens) private readonly tokens: LinkTokens,
+    private readonly database: Database,
+    private readonly tokens: LinkTokens,
     @Inject(CONFIG) private readonly config: Config,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly clock: Clock,
   ) {}
 
   /** Good for `days`. Throws `NotFoundError`, or `InvalidStateError` before the campaign was sent. */

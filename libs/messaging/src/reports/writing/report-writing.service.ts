@@ -24,8 +24,8 @@ export class ReportWritingService {
   readonly #locales = new Map<string, ReportLocale>();
 
   constructor(
-    @Inject(ReportDrafts) private readonly drafts: ReportDrafts,
-    @Inject(ReportFactsQuery) private readonly facts: ReportFactsQuery,
+    private readonly drafts: ReportDrafts,
+    private readonly facts: ReportFactsQuery,
     @Inject(REPORT_MODEL) private readonly model: LanguageModel | null,
   ) {}
 

@@ -17,9 +17,9 @@ export class RequestDueReports extends PeriodicTask {
   override readonly everyMs = 10_000;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly environments: EnvironmentsQuery,
+    private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {
     super();

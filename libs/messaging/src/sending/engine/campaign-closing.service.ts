@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { EmailQuota } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
@@ -36,9 +36,9 @@ const FIRST: Place = { at: '-infinity', id: '00000000-0000-0000-0000-00000000000
 @Injectable()
 export class CampaignClosingService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(EmailQuota) private readonly quota: EmailQuota,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly quota: EmailQuota,
+    private readonly clock: Clock,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, environmentOf, present } from '#platform';
 import {
@@ -12,8 +12,8 @@ import { type CampaignUnderWay, isOver } from './delivery-claims.query.js';
 @Injectable()
 export class CampaignFinishQuery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CampaignPublisher) private readonly publisher: CampaignPublisher,
+    private readonly database: Database,
+    private readonly publisher: CampaignPublisher,
   ) {}
 
   finish({ scope, id }: Pick<CampaignUnderWay, 'scope' | 'id'>): Promise<void> {

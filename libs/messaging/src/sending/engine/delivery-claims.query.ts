@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { environmentScopes } from '#access';
 import { ownStreams } from '#deliverability';
@@ -103,7 +103,7 @@ const claim = (
 /** Claims deliveries for a sender: a batch a statement, SKIP LOCKED, so that senders never wait for each other. */
 @Injectable()
 export class DeliveryClaimsQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * The owner's campaigns that have something to send now, or that are over, the one queued first at the head.

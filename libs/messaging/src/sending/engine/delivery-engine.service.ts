@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Notifications } from '#platform';
 import { DELIVERIES_CHANNEL } from '../../deliveries/deliveries.channel.js';
 import { SlowedDestinations } from '../pacing/slowed-destinations.service.js';
@@ -11,10 +11,10 @@ export class DeliveryEngine {
   #stopListening: () => void = () => undefined;
 
   constructor(
-    @Inject(InstallationSenders) private readonly installation: InstallationSenders,
-    @Inject(OwnRelaySenders) private readonly ownRelays: OwnRelaySenders,
-    @Inject(SlowedDestinations) private readonly slowed: SlowedDestinations,
-    @Inject(Notifications) private readonly notifications: Notifications,
+    private readonly installation: InstallationSenders,
+    private readonly ownRelays: OwnRelaySenders,
+    private readonly slowed: SlowedDestinations,
+    private readonly notifications: Notifications,
   ) {}
 
   start(): void {

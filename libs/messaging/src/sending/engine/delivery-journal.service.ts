@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
@@ -30,11 +30,11 @@ export interface WrittenBatch {
 @Injectable()
 export class DeliveryJournal {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ReturnedDeliveries) private readonly returned: ReturnedDeliveries,
-    @Inject(EmailQuota) private readonly quota: EmailQuota,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(MailPublisher) private readonly publisher: MailPublisher,
+    private readonly database: Database,
+    private readonly returned: ReturnedDeliveries,
+    private readonly quota: EmailQuota,
+    private readonly recipients: RecipientsQuery,
+    private readonly publisher: MailPublisher,
   ) {}
 
   /**

@@ -16,10 +16,10 @@ import { InstallationRoute } from './installation.route.js';
 @Injectable()
 export class DeliverySenderFactory {
   constructor(
-    @Inject(DeliveryJournal) private readonly journal: DeliveryJournal,
-    @Inject(DeliveryPacing) private readonly pacing: DeliveryPacing,
-    @Inject(MailMetrics) private readonly metrics: MailMetrics,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly journal: DeliveryJournal,
+    private readonly pacing: DeliveryPacing,
+    private readonly metrics: MailMetrics,
+    private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 

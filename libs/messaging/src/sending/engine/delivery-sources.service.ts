@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Environment, ProjectScope } from '#kernel';
 import type { DeliveryKind } from '../../deliveries/delivery.js';
 import type { DeliverySource } from '../delivery-source.js';
@@ -14,10 +14,10 @@ import { SinglesSource } from './singles-source.js';
 @Injectable()
 export class DeliverySources {
   constructor(
-    @Inject(DeliveryClaimsQuery) private readonly claims: DeliveryClaimsQuery,
-    @Inject(CampaignFinishQuery) private readonly finish: CampaignFinishQuery,
-    @Inject(SinglesPreparation) private readonly singles: SinglesPreparation,
-    @Inject(CampaignPreparation) private readonly campaigns: CampaignPreparation,
+    private readonly claims: DeliveryClaimsQuery,
+    private readonly finish: CampaignFinishQuery,
+    private readonly singles: SinglesPreparation,
+    private readonly campaigns: CampaignPreparation,
   ) {}
 
   /** Of all projects but for what goes by relays of their own. */

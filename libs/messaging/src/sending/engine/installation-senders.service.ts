@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DeliveryTransports } from '../transports/delivery-transports.service.js';
 import type { DeliverySender } from './delivery-sender.service.js';
 import { DeliverySenderFactory } from './delivery-sender-factory.service.js';
@@ -10,9 +10,9 @@ export class InstallationSenders {
   readonly #senders: DeliverySender[] = [];
 
   constructor(
-    @Inject(DeliverySources) private readonly sources: DeliverySources,
-    @Inject(DeliveryTransports) private readonly transports: DeliveryTransports,
-    @Inject(DeliverySenderFactory) private readonly factory: DeliverySenderFactory,
+    private readonly sources: DeliverySources,
+    private readonly transports: DeliveryTransports,
+    private readonly factory: DeliverySenderFactory,
   ) {}
 
   start(): void {

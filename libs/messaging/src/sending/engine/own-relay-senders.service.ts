@@ -28,10 +28,10 @@ export class OwnRelaySenders {
   readonly #loops: readonly Loop[];
 
   constructor(
-    @Inject(DeliveryClaimsQuery) private readonly claims: DeliveryClaimsQuery,
-    @Inject(DeliverySources) private readonly sources: DeliverySources,
-    @Inject(DeliverySenderFactory) private readonly factory: DeliverySenderFactory,
-    @Inject(RelaysInUse) private readonly relays: RelaysInUse,
+    private readonly claims: DeliveryClaimsQuery,
+    private readonly sources: DeliverySources,
+    private readonly factory: DeliverySenderFactory,
+    private readonly relays: RelaysInUse,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#loops = [

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type BounceClass, bounceClassesOf, CONSEQUENCES, type Consequences } from '#deliverability';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -35,8 +35,8 @@ interface ReturnedDelivery {
 @Injectable()
 export class ReturnedDeliveries {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(AddressConsequences) private readonly addresses: AddressConsequences,
+    private readonly database: Database,
+    private readonly addresses: AddressConsequences,
   ) {}
 
   /**

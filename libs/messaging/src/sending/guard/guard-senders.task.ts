@@ -27,10 +27,10 @@ export class GuardSenders extends PeriodicTask {
   override readonly everyMs = 5_000;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(DomainControlService) private readonly domains: DomainControlService,
-    @Inject(MailMetrics) private readonly metrics: MailMetrics,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly domains: DomainControlService,
+    private readonly metrics: MailMetrics,
+    private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     super();

@@ -23,8 +23,8 @@ export class GuardSending extends PeriodicTask {
   override readonly everyMs = 5_000;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     super();

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import type { ShippedLocale } from '#wording';
 import { Database } from '#platform';
@@ -24,9 +24,9 @@ export class AutomationMails {
   readonly #compiled = new CompiledMails();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(VersionPlans) private readonly plans: VersionPlans,
-    @Inject(MailCompiler) private readonly compiler: MailCompiler,
+    private readonly database: Database,
+    private readonly plans: VersionPlans,
+    private readonly compiler: MailCompiler,
   ) {}
 
   of(scope: ProjectScope, step: AutomationMailStep): Promise<CampaignMail> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -27,8 +27,8 @@ export class CampaignMailsService {
   });
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(MailCompiler) private readonly compiler: MailCompiler,
+    private readonly database: Database,
+    private readonly compiler: MailCompiler,
   ) {}
 
   /**

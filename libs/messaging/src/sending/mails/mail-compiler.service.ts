@@ -41,10 +41,10 @@ export interface MailSource extends MailLanguage, Pick<CampaignMail, 'kind' | 'c
 @Injectable()
 export class MailCompiler {
   constructor(
-    @Inject(Senders) private readonly senders: Senders,
-    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
-    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
-    @Inject(LinkSets) private readonly linkSets: LinkSets,
+    private readonly senders: Senders,
+    private readonly topics: TopicsQuery,
+    private readonly processes: ContentProcesses,
+    private readonly linkSets: LinkSets,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

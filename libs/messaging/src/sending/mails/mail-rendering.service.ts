@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { ContentProcesses } from '../../content/processes/content-processes.service.js';
 import type { RenderedMail } from '../../content/processes/mail-renderer.js';
@@ -34,9 +34,9 @@ export interface Ahead {
 @Injectable()
 export class MailRendering {
   constructor(
-    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
-    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly processes: ContentProcesses,
+    private readonly links: MailLinkMaker,
+    private readonly clock: Clock,
   ) {}
 
   /** For a look. @throws {MergeTemplateError} @throws {ContentCompileError} */

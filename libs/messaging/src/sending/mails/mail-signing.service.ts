@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DkimSigner, kindRules, type OwnRelay, ReturnPaths } from '#deliverability';
 import { Clock, type MailBody, octetsOf } from '#kernel';
 import { describeError } from '#platform';
@@ -16,10 +16,10 @@ const GIVEN_UP_MS = 48 * 3_600_000;
 @Injectable()
 export class MailSigning {
   constructor(
-    @Inject(SendingPolicies) private readonly policies: SendingPolicies,
-    @Inject(DkimSigner) private readonly signer: DkimSigner,
-    @Inject(ReturnPaths) private readonly returnPaths: ReturnPaths,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly policies: SendingPolicies,
+    private readonly signer: DkimSigner,
+    private readonly returnPaths: ReturnPaths,
+    private readonly clock: Clock,
   ) {}
 
   /** `sign`, of a mail that is from `senderDomain`. */

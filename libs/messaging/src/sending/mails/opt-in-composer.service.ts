@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ConfirmationsQuery, topicNamesIn } from '#audience';
 import { Senders } from '../../campaigns/senders/senders.service.js';
 import { systemHeaders } from '../../content/mime/list-headers.js';
@@ -14,9 +14,9 @@ import { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
 @Injectable()
 export class OptInComposer {
   constructor(
-    @Inject(ConfirmationsQuery) private readonly confirmations: ConfirmationsQuery,
-    @Inject(Senders) private readonly senders: Senders,
-    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    private readonly confirmations: ConfirmationsQuery,
+    private readonly senders: Senders,
+    private readonly links: MailLinkMaker,
   ) {}
 
   async compose({ scope, delivery }: DeliveryWork, now: Date): Promise<ComposedMail> {

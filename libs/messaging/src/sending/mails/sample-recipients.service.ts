@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { CustomFieldsQuery, type Recipient, templateDefaults } from '#audience';
 import { newId } from '#kernel';
 import type { CampaignMail } from './campaign-mail.js';
@@ -6,7 +6,7 @@ import type { CampaignMail } from './campaign-mail.js';
 /** Somebody who does not exist, for a preview or a test mail: the links made for it lead to nobody. */
 @Injectable()
 export class SampleRecipients {
-  constructor(@Inject(CustomFieldsQuery) private readonly fields: CustomFieldsQuery) {}
+  constructor(private readonly fields: CustomFieldsQuery) {}
 
   async of({ scope, topics }: CampaignMail, email: string): Promise<Recipient> {
     return {

@@ -21,9 +21,9 @@ const UNSIGNED: SendingPolicy = { kind: 'open', signing: null, returnPathHost: n
 @Injectable()
 export class SendingPolicies {
   constructor(
-    @Inject(SendingIdentityQuery) private readonly identities: SendingIdentityQuery,
-    @Inject(SigningKeyring) private readonly keyring: SigningKeyring,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly identities: SendingIdentityQuery,
+    private readonly keyring: SigningKeyring,
+    private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

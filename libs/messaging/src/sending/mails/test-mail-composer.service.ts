@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { SuppressionsService } from '#audience';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -13,11 +13,11 @@ import { SampleRecipients } from './sample-recipients.service.js';
 @Injectable()
 export class TestMailComposer {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
-    @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
-    @Inject(SampleRecipients) private readonly samples: SampleRecipients,
-    @Inject(MailRendering) private readonly rendering: MailRendering,
+    private readonly database: Database,
+    private readonly suppressions: SuppressionsService,
+    private readonly mails: CampaignMailsService,
+    private readonly samples: SampleRecipients,
+    private readonly rendering: MailRendering,
   ) {}
 
   async compose(work: DeliveryWork, now: Date): Promise<ComposedMail> {

@@ -30,10 +30,10 @@ export class RelaysInUse {
   #refreshed: Promise<void> = Promise.resolve();
 
   constructor(
-    @Inject(OwnRelaysQuery) private readonly query: OwnRelaysQuery,
-    @Inject(RelayRoutes) private readonly routes: RelayRoutes,
-    @Inject(RelayHealth) private readonly health: RelayHealth,
-    @Inject(RelayRates) private readonly rates: RelayRates,
+    private readonly query: OwnRelaysQuery,
+    private readonly routes: RelayRoutes,
+    private readonly health: RelayHealth,
+    private readonly rates: RelayRates,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

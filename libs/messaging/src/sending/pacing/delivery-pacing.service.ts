@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { DomainWarmUp } from '#deliverability';
 import { Clock } from '#kernel';
 import type { SendOutcome } from '#platform';
@@ -13,9 +13,9 @@ import { WarmUpPace } from './warm-up-pace.service.js';
 @Injectable()
 export class DeliveryPacing {
   constructor(
-    @Inject(DestinationPace) private readonly destinations: DestinationPace,
-    @Inject(WarmUpPace) private readonly warmUp: WarmUpPace,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly destinations: DestinationPace,
+    private readonly warmUp: WarmUpPace,
+    private readonly clock: Clock,
   ) {}
 
   /** Which of the mails of no campaign have a turn with their destination. */

@@ -32,9 +32,9 @@ export class DestinationPace {
   readonly #settings: LimitSettings;
 
   constructor(
-    @Inject(DestinationBudgets) private readonly budgets: DestinationBudgets,
-    @Inject(SlowedDestinations) private readonly slowed: SlowedDestinations,
-    @Inject(MailMetrics) private readonly metrics: MailMetrics,
+    private readonly budgets: DestinationBudgets,
+    private readonly slowed: SlowedDestinations,
+    private readonly metrics: MailMetrics,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {

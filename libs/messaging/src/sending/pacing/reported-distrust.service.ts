@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -8,9 +8,9 @@ import { DestinationPace } from './destination-pace.service.js';
 @Injectable()
 export class ReportedDistrust {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(DestinationPace) private readonly destinations: DestinationPace,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly destinations: DestinationPace,
+    private readonly clock: Clock,
   ) {}
 
   /**

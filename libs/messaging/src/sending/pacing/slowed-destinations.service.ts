@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DestinationBudgets, providerOf, SLOW_DOWNS_CHANNEL } from '#deliverability';
 import { MailMetrics, Notifications } from '#platform';
 
@@ -12,8 +12,8 @@ export class SlowedDestinations {
   #changes = 0;
 
   constructor(
-    @Inject(DestinationBudgets) private readonly budgets: DestinationBudgets,
-    @Inject(MailMetrics) private readonly metrics: MailMetrics,
+    private readonly budgets: DestinationBudgets,
+    private readonly metrics: MailMetrics,
   ) {}
 
   /** Calls `changed` when another worker has slowed a destination down. Returns how to end it. */

@@ -8,8 +8,8 @@ import type { Admission, DeliveryWork } from '../delivery-source.js';
 @Injectable()
 export class WarmUpPace {
   constructor(
-    @Inject(WarmUpPlaces) private readonly places: WarmUpPlaces,
-    @Inject(MailMetrics) private readonly metrics: MailMetrics,
+    private readonly places: WarmUpPlaces,
+    private readonly metrics: MailMetrics,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

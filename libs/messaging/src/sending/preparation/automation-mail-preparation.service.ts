@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, neverJoined } from '#platform';
@@ -18,10 +18,10 @@ type StepOfMail = Pick<AutomationMailStep, 'versionId' | 'place'>;
 @Injectable()
 export class AutomationMailPreparation {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(AutomationMails) private readonly mails: AutomationMails,
-    @Inject(MailBatches) private readonly batches: MailBatches,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly mails: AutomationMails,
+    private readonly batches: MailBatches,
+    private readonly clock: Clock,
   ) {}
 
   async prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {

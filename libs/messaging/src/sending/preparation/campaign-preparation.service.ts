@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { CampaignFailureService } from '../../campaigns/lifecycle/campaign-failure.service.js';
 import { held, isContentFault, notComposed } from '../delivery-outcome.js';
@@ -17,11 +17,11 @@ const LONGEST_WAIT_MS = 2_000;
 @Injectable()
 export class CampaignPreparation {
   constructor(
-    @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
-    @Inject(MailBatches) private readonly batches: MailBatches,
-    @Inject(CampaignFailureService) private readonly failure: CampaignFailureService,
-    @Inject(DeliveryPacing) private readonly pacing: DeliveryPacing,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly mails: CampaignMailsService,
+    private readonly batches: MailBatches,
+    private readonly failure: CampaignFailureService,
+    private readonly pacing: DeliveryPacing,
+    private readonly clock: Clock,
   ) {}
 
   async prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { CustomFieldsQuery, RecipientsQuery } from '#audience';
 import {
   type DeliveryOutcome,
@@ -34,11 +34,11 @@ const admitAll: Admit = (going) => Promise.resolve({ going, held: [] });
 @Injectable()
 export class MailBatches {
   constructor(
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(CustomFieldsQuery) private readonly fields: CustomFieldsQuery,
-    @Inject(SendingPolicies) private readonly policies: SendingPolicies,
-    @Inject(MailRendering) private readonly rendering: MailRendering,
-    @Inject(MailSigning) private readonly signing: MailSigning,
+    private readonly recipients: RecipientsQuery,
+    private readonly fields: CustomFieldsQuery,
+    private readonly policies: SendingPolicies,
+    private readonly rendering: MailRendering,
+    private readonly signing: MailSigning,
   ) {}
 
   /** `admit` is asked for those that are to be sent. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { held, notComposed, outcomeOfInterruption, skipped } from '../delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery } from '../delivery-source.js';
@@ -14,10 +14,10 @@ const LONGEST_WAIT_MS = 100;
 @Injectable()
 export class SingleMailPreparation {
   constructor(
-    @Inject(OptInComposer) private readonly optIns: OptInComposer,
-    @Inject(TestMailComposer) private readonly testMails: TestMailComposer,
-    @Inject(MailSigning) private readonly signing: MailSigning,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly optIns: OptInComposer,
+    private readonly testMails: TestMailComposer,
+    private readonly signing: MailSigning,
+    private readonly clock: Clock,
   ) {}
 
   prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { DeliveryWork, PreparedDelivery } from '../delivery-source.js';
 import { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
 import { AutomationMailPreparation } from './automation-mail-preparation.service.js';
@@ -11,9 +11,9 @@ export type SinglesKind = 'AUTOMATION' | 'FEW';
 @Injectable()
 export class SinglesPreparation {
   constructor(
-    @Inject(SingleMailPreparation) private readonly few: SingleMailPreparation,
-    @Inject(AutomationMailPreparation) private readonly automations: AutomationMailPreparation,
-    @Inject(DeliveryPacing) private readonly pacing: DeliveryPacing,
+    private readonly few: SingleMailPreparation,
+    private readonly automations: AutomationMailPreparation,
+    private readonly pacing: DeliveryPacing,
   ) {}
 
   async prepare(works: readonly DeliveryWork[], which: SinglesKind): Promise<PreparedDelivery[]> {

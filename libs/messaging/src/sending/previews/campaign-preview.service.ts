@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, type EmailAddress, newId, type ProjectScope } from '#kernel';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
 import { CampaignRepository } from '../../campaigns/campaign.repository.js';
@@ -20,11 +20,11 @@ export interface PreviewReader {
 @Injectable()
 export class CampaignPreviewService {
   constructor(
-    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
-    @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
-    @Inject(MailReaders) private readonly readers: MailReaders,
-    @Inject(MailRendering) private readonly rendering: MailRendering,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly campaigns: CampaignRepository,
+    private readonly mails: CampaignMailsService,
+    private readonly readers: MailReaders,
+    private readonly rendering: MailRendering,
+    private readonly clock: Clock,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Recipient, RecipientsQuery, SubscribersQuery } from '#audience';
 import { Clock, type EmailAddress, newId, NotFoundError, type ProjectScope } from '#kernel';
 import type { CampaignMail } from '../mails/campaign-mail.js';
@@ -10,10 +10,10 @@ const SAMPLE_ADDRESS = 'ada@example.com';
 @Injectable()
 export class MailReaders {
   constructor(
-    @Inject(SubscribersQuery) private readonly subscribers: SubscribersQuery,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(SampleRecipients) private readonly samples: SampleRecipients,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly subscribers: SubscribersQuery,
+    private readonly recipients: RecipientsQuery,
+    private readonly samples: SampleRecipients,
+    private readonly clock: Clock,
   ) {}
 
   /** Of mails of these topics; undefined when there is no such subscriber any more. */

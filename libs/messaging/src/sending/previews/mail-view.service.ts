@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { AutomationMails } from '../mails/automation-mails.service.js';
@@ -24,11 +24,11 @@ export interface MailView {
 @Injectable()
 export class MailViewService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(MailReaders) private readonly readers: MailReaders,
-    @Inject(CampaignMailsService) private readonly campaigns: CampaignMailsService,
-    @Inject(AutomationMails) private readonly automations: AutomationMails,
-    @Inject(MailRendering) private readonly rendering: MailRendering,
+    private readonly database: Database,
+    private readonly readers: MailReaders,
+    private readonly campaigns: CampaignMailsService,
+    private readonly automations: AutomationMails,
+    private readonly rendering: MailRendering,
   ) {}
 
   /**

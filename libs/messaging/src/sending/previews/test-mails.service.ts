@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { SuppressionsService } from '#audience';
 import type { CheckCode, PreSendCheck } from '#deliverability';
 import { DomainValidationError, type EmailAddress, type ProjectScope } from '#kernel';
@@ -19,10 +19,10 @@ const CHECKED: readonly CheckCode[] = [
 @Injectable()
 export class TestMailsService {
   constructor(
-    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
-    @Inject(PreSendAnalysisService) private readonly analysis: PreSendAnalysisService,
-    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
-    @Inject(TestDeliveriesService) private readonly deliveries: TestDeliveriesService,
+    private readonly campaigns: CampaignRepository,
+    private readonly analysis: PreSendAnalysisService,
+    private readonly suppressions: SuppressionsService,
+    private readonly deliveries: TestDeliveriesService,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { CampaignFailureService } from '../../campaigns/lifecycle/campaign-failure.service.js';
 import { CampaignExpansionError } from './campaign-expansion.errors.js';
@@ -18,8 +18,8 @@ export interface DispatchTry {
 @Injectable()
 export class CampaignDispatchService {
   constructor(
-    @Inject(CampaignExpansionService) private readonly expansion: CampaignExpansionService,
-    @Inject(CampaignFailureService) private readonly failure: CampaignFailureService,
+    private readonly expansion: CampaignExpansionService,
+    private readonly failure: CampaignFailureService,
   ) {}
 
   /** Null when there is nothing left to do, else why the campaign failed. Rejects when it is worth another try. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
@@ -36,11 +36,11 @@ interface Chunk {
 @Injectable()
 export class CampaignExpansionService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
-    @Inject(EmailQuota) private readonly quota: EmailQuota,
-    @Inject(LocalHours) private readonly hours: LocalHours,
+    private readonly database: Database,
+    private readonly recipients: RecipientsQuery,
+    private readonly mails: CampaignMailsService,
+    private readonly quota: EmailQuota,
+    private readonly hours: LocalHours,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { EmailQuota } from '#billing';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -10,10 +10,10 @@ import { FailedDeliveriesQuery } from '../../campaigns/lifecycle/failed-deliveri
 @Injectable()
 export class CampaignRetryDeliveriesService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
-    @Inject(FailedDeliveriesQuery) private readonly failed: FailedDeliveriesQuery,
-    @Inject(EmailQuota) private readonly quota: EmailQuota,
+    private readonly database: Database,
+    private readonly campaigns: CampaignRepository,
+    private readonly failed: FailedDeliveriesQuery,
+    private readonly quota: EmailQuota,
   ) {}
 
   /** Puts the deliveries back, a chunk a transaction; it can be killed anywhere and goes on. */

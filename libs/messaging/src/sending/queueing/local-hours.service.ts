@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { ProjectsQuery } from '#access';
 import { type AudienceChunk, RecipientsQuery } from '#audience';
@@ -9,8 +9,8 @@ import type { ExpandingCampaign } from './expanding-campaign.query.js';
 @Injectable()
 export class LocalHours {
   constructor(
-    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    private readonly projects: ProjectsQuery,
+    private readonly recipients: RecipientsQuery,
   ) {}
 
   /**

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ConfirmationsQuery } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -11,10 +11,10 @@ import type { MessagingTables } from '../../messaging-tables.js';
 @Injectable()
 export class OptInDeliveriesService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(ConfirmationsQuery) private readonly confirmations: ConfirmationsQuery,
-    @Inject(Senders) private readonly senders: Senders,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly confirmations: ConfirmationsQuery,
+    private readonly senders: Senders,
+    private readonly clock: Clock,
   ) {}
 
   /** One delivery for the confirmation; none when there is nothing to confirm any more. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type Insertable, sql } from 'kysely';
 import { Clock, type EmailAddress, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -18,9 +18,9 @@ type NewTest = Omit<Insertable<MessagingTables['messaging.campaign_tests']>, 'en
 @Injectable()
 export class TestDeliveriesService {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly mails: CampaignMailsService,
+    private readonly clock: Clock,
   ) {}
 
   /** One delivery an address, in the translation for readers with this language; `TooManyTestMailsError` when the hour has no room for all of them. */

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { isUuid, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database, ListOrder } from '#platform';
 import type { DeliveryKind } from '../../deliveries/delivery.js';
@@ -29,7 +29,7 @@ const LATEST_FIRST = new ListOrder([
 /** The project's test inbox. A live environment has none: everything in it is `NotFoundError`. */
 @Injectable()
 export class TestInboxQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Newest first. */
   async list(

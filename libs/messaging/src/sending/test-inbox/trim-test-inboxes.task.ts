@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock } from '#kernel';
 import { Database, PeriodicTask } from '#platform';
@@ -14,8 +14,8 @@ export class TrimTestInboxes extends PeriodicTask {
   override readonly everyMs = 10 * 60_000;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    private readonly database: Database,
+    private readonly clock: Clock,
   ) {
     super();
   }

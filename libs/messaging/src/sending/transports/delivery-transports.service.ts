@@ -13,8 +13,8 @@ export class DeliveryTransports {
   #smtp: DeliveryTransport | null = null;
 
   constructor(
-    @Inject(Database) database: Database,
-    @Inject(Clock) clock: Clock,
+    database: Database,
+    clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {

@@ -1,4 +1,4 @@
-import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { OperationMetadata } from '../operation/operation.decorator.js';
@@ -8,7 +8,7 @@ import { ProblemError } from '../problems/problem-error.js';
 /** Lets a key use the operations of its scopes; others are a 403. Routes without `@Operation` are open. */
 @Injectable()
 export class ScopeGuard implements CanActivate {
-  constructor(@Inject(Reflector) private readonly reflector: Reflector) {}
+  constructor(private readonly reflector: Reflector) {}
 
   canActivate(context: ExecutionContext): boolean {
     const operation = this.reflector.get(OperationMetadata, context.getHandler());
