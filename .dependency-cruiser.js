@@ -121,8 +121,8 @@ export default {
         'A file without a role suffix imports kernel, other plain files and plain libraries; an outcome reads the platform’s results.',
       severity: 'error',
       from: {
-        path: `^libs/(${contexts.join('|')})/src/[a-z-]+/[a-z/-]+\\.ts$`,
-        pathNot: '-(authenticator|outcome)\\.ts$',
+        path: `^libs/(${contexts.join('|')})/src/[a-z/-]+\\.ts$`,
+        pathNot: '-(authenticator|outcome|tables)\\.ts$',
       },
       to: { path: '^node_modules/(@nestjs|@mikro-orm|kysely|pg)/|^libs/platform/' },
     },

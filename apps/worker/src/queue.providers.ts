@@ -27,7 +27,7 @@ import { deliverabilityWork } from './deliverability/deliverability-work.js';
 import { billingWork } from './billing/billing-work.js';
 import { automationsWork } from './messaging/automations-work.js';
 import { messagingWork } from './messaging/messaging-work.js';
-import { webhooksWork } from './webhooks/webhooks-work.js';
+import { webhooksWork } from './webhooks-work.js';
 import type { WorkerPart } from './context-work.js';
 
 /** Injects the `QueueBackend` of this process. */

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
 import type { Tables } from '#platform';
-import { EndpointSchema } from './endpoints/endpoint.schema.js';
+import { EndpointSchema } from './endpoint.schema.js';
 
 export const webhookEntities = [EndpointSchema];
 
@@ -33,7 +33,7 @@ interface AttemptsTable {
   readonly error: string | null;
 }
 
-/** The tables of the schema `webhooks`. What happened and how it was told is many rows that nobody edits: SQL alone. */
+/** The tables of the schema `webhooks`. Events and deliveries are written by SQL alone. */
 export type WebhookTables = Tables<'webhooks', typeof EndpointSchema> & {
   'webhooks.events': EventsTable;
   'webhooks.deliveries': DeliveriesTable;

@@ -1,24 +1,20 @@
 import { Module } from '@nestjs/common';
-import { WebhookClient } from './deliveries/webhook-client.service.js';
-import { WebhookDeliveriesQuery } from './deliveries/webhook-deliveries.query.js';
-import { WebhookLog } from './deliveries/webhook-log.query.js';
-import { WebhookSender } from './deliveries/webhook-sender.service.js';
-import { EndpointRepository } from './endpoints/endpoint.repository.js';
-import { SealedWebhookSecrets } from './endpoints/sealed-webhook-secrets.query.js';
-import { WebhookEndpoints } from './endpoints/webhook-endpoints.service.js';
-import { TrimWebhookEvents } from './events/trim-webhook-events.task.js';
-import { WebhookPersonalData } from './events/webhook-personal-data.query.js';
+import { WebhookDeliveryRepository } from './webhook-delivery.repository.js';
+import { SealedWebhookSecrets, WebhookEndpointsService } from './webhook-endpoints.service.js';
+import { TrimWebhookEvents, WebhookLogService } from './webhook-log.service.js';
+import { WebhookSender } from './webhook-sender.job.js';
 
-const services = [SealedWebhookSecrets, WebhookEndpoints, WebhookLog, WebhookPersonalData];
+const SERVICES = [SealedWebhookSecrets, WebhookEndpointsService, WebhookLogService];
+const WORK = [TrimWebhookEvents, WebhookSender];
 
-/** For the operator: endpoints and their log. */
-@Module({ providers: [...services, EndpointRepository], exports: services })
+/** Endpoints and their log, for the operator. */
+@Module({ providers: SERVICES, exports: SERVICES })
 export class WebhooksModule {}
 
-/** What only the worker has: it tells. */
+/** Worker-only providers: deliver webhooks. */
 @Module({
   imports: [WebhooksModule],
-  providers: [TrimWebhookEvents, WebhookClient, WebhookDeliveriesQuery, WebhookSender],
-  exports: [TrimWebhookEvents, WebhooksModule, WebhookSender],
+  providers: [WebhookDeliveryRepository, ...WORK],
+  exports: [WebhooksModule, ...WORK],
 })
 export class WebhooksWorkerModule {}

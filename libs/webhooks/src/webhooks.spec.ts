@@ -13,17 +13,12 @@ import { eventually } from '#testing/eventually';
 import { isWaitingForLock } from '#testing/lock-waits';
 import { createProject } from '#testing/fixtures';
 import { WebhookReceiver } from '#testing/webhook-receiver';
-import { WebhookClient } from './deliveries/webhook-client.service.js';
-import { WebhookDeliveriesQuery } from './deliveries/webhook-deliveries.query.js';
-import { WebhookLog } from './deliveries/webhook-log.query.js';
-import { WebhookSender } from './deliveries/webhook-sender.service.js';
-import { EndpointRepository } from './endpoints/endpoint.repository.js';
-import { Endpoint } from './endpoints/endpoint.js';
-import { SealedWebhookSecrets } from './endpoints/sealed-webhook-secrets.query.js';
-import { WebhookEndpoints } from './endpoints/webhook-endpoints.service.js';
-import { TrimWebhookEvents } from './events/trim-webhook-events.task.js';
-import { WebhookPublisher } from './events/webhook-publisher.service.js';
-import { WebhookPersonalData } from './events/webhook-personal-data.query.js';
+import { Endpoint } from './endpoint.js';
+import { WebhookDeliveryRepository } from './webhook-delivery.repository.js';
+import { SealedWebhookSecrets, WebhookEndpointsService } from './webhook-endpoints.service.js';
+import { TrimWebhookEvents, WebhookLogService } from './webhook-log.service.js';
+import { WebhookPublisher } from './webhook-publisher.service.js';
+import { WebhookSender } from './webhook-sender.job.js';
 import { webhookEntities } from './webhook-tables.js';
 
 const HOUR = 3_600_000;
@@ -38,10 +33,10 @@ describe('webhooks', () => {
   let other: ProjectScope;
   let receiver: WebhookReceiver;
   let http: OutgoingHttp;
-  let endpoints: WebhookEndpoints;
+  let endpoints: WebhookEndpointsService;
   let publisher: WebhookPublisher;
   let sender: WebhookSender;
-  let log: WebhookLog;
+  let log: WebhookLogService;
 
   beforeAll(async () => {
     test = await createTestDatabase();
@@ -63,10 +58,10 @@ describe('webhooks', () => {
     http = new OutgoingHttp({ addressesOf: () => Promise.resolve([]) });
     endpoints = endpointsWith('m');
     publisher = new WebhookPublisher(database, clock, logger);
-    log = new WebhookLog(database, clock);
-    const deliveries = new WebhookDeliveriesQuery(database);
-    const client = new WebhookClient(endpoints, http, clock, logger);
-    sender = new WebhookSender(deliveries, endpoints, client, new PostgresNotifications(test.url), logger);
+    log = new WebhookLogService(database, clock);
+    const deliveries = new WebhookDeliveryRepository(database);
+    const notifications = new PostgresNotifications(test.url);
+    sender = new WebhookSender(deliveries, endpoints, http, notifications, clock, logger);
   });
 
   afterEach(async () => {
@@ -83,9 +78,9 @@ describe('webhooks', () => {
     await test.drop();
   });
 
-  function endpointsWith(masterKey: string, by = http): WebhookEndpoints {
+  function endpointsWith(masterKey: string, by = http): WebhookEndpointsService {
     const secrets = new SecretBox(masterKey.repeat(32));
-    return new WebhookEndpoints(database, new EndpointRepository(database), secrets, by, clock);
+    return new WebhookEndpointsService(database, secrets, by, clock);
   }
 
   async function listen(eventTypes: PublishedEventType[] = []): Promise<{ id: string; secret: string }> {
@@ -300,7 +295,7 @@ describe('webhooks', () => {
     clock.advance(1_000);
     await listen(['campaign.sent']);
     for (let n = 0; n < 2; n++) await publisher.publish(scope, { type: 'campaign.sent', data: { n } });
-    const deliveries = new WebhookDeliveriesQuery(database);
+    const deliveries = new WebhookDeliveryRepository(database);
     const typesOf = async (limit: number) => {
       const limits = { limit, limitOfOne: 16, busy: new Map([[busy, 1]]) };
       const claimed = await deliveries.claim(limits);
@@ -333,7 +328,7 @@ describe('webhooks', () => {
       };
       const before = await readByNow();
       const limits = { limit: 64, limitOfOne: 16 };
-      const claimed = await new WebhookDeliveriesQuery(database).claim(limits);
+      const claimed = await new WebhookDeliveryRepository(database).claim(limits);
       expect(claimed).toHaveLength(16);
       return (await readByNow()) - before;
     });
@@ -367,7 +362,7 @@ describe('webhooks', () => {
   it('are tried again when the worker died while it posted them', async () => {
     await listen();
     await publisher.publish(scope, { type: 'campaign.sent', data: {} });
-    await new WebhookDeliveriesQuery(database).claim({ limit: 10, limitOfOne: 10 });
+    await new WebhookDeliveryRepository(database).claim({ limit: 10, limitOfOne: 10 });
     await sender.pass();
     expect(receiver.posts).toHaveLength(0);
     clock.advance(31_000);
@@ -424,9 +419,8 @@ describe('webhooks', () => {
     const subscriberId = '01890000-0000-7000-8000-000000000001';
     const data = { email: 'ada@example.com' };
     await publisher.publish(scope, { type: 'subscriber.created', subscriberId, data });
-    const personal = new WebhookPersonalData(database);
-    expect(await personal.of(scope, subscriberId)).toMatchObject([{ type: 'subscriber.created', data }]);
-    await personal.erase(scope, subscriberId);
+    expect(await log.eventsAbout(scope, subscriberId)).toMatchObject([{ type: 'subscriber.created', data }]);
+    await log.erase(scope, subscriberId);
     await sender.pass();
     expect(receiver.posts[0]?.body).not.toContain('ada@');
     clock.advance(31 * DAY);

@@ -24,7 +24,7 @@ async function collect(cli: CliContext, options: SubscriberOptions): Promise<Per
     { withServices },
     { AudienceModule, PersonalDataQuery },
     { MailPersonalDataModule, MailPersonalDataQuery },
-    { WebhookPersonalData, WebhooksModule },
+    { WebhookLogService, WebhooksModule },
   ] = await Promise.all([
     import('../operator-services.js'),
     import('#audience'),
@@ -39,7 +39,7 @@ async function collect(cli: CliContext, options: SubscriberOptions): Promise<Per
       const subscriberId = audience.subscriber === null ? null : String(audience.subscriber['id']);
       const mail = await get(MailPersonalDataQuery).of(scope, { address, subscriberId });
       const webhookEvents =
-        subscriberId === null ? [] : await get(WebhookPersonalData).of(scope, subscriberId);
+        subscriberId === null ? [] : await get(WebhookLogService).eventsAbout(scope, subscriberId);
       const data = { ...audience, ...mail, webhookEvents };
       if (isNothing(data))
         throw new OperatorError('unknown-subscriber', 'No data is stored about this address.');

@@ -1,13 +1,13 @@
 import type { ProjectScope } from '#kernel';
-import type { WebhookEndpoints, WebhookLog } from '#webhooks';
+import type { WebhookEndpointsService, WebhookLogService } from '#webhooks';
 import type { CliContext } from '../cli-context.js';
 import { type EnvironmentOptions, scopeOf } from '../environment-options.js';
 
 /** The services of the webhook commands. */
 interface WebhookServices {
   readonly scope: ProjectScope;
-  readonly endpoints: WebhookEndpoints;
-  readonly log: WebhookLog;
+  readonly endpoints: WebhookEndpointsService;
+  readonly log: WebhookLogService;
 }
 
 /** Runs `work` with the webhook services for the environment in the options. */
@@ -16,17 +16,15 @@ export async function withWebhooks<T>(
   options: EnvironmentOptions,
   work: (services: WebhookServices) => Promise<T>,
 ): Promise<T> {
-  const [{ withServices }, { WebhookEndpoints, WebhookLog, WebhooksModule }] = await Promise.all([
-    import('../operator-services.js'),
-    import('#webhooks'),
-  ]);
+  const [{ withServices }, { WebhookEndpointsService, WebhookLogService, WebhooksModule }] =
+    await Promise.all([import('../operator-services.js'), import('#webhooks')]);
   return withServices(
     cli.env,
     async ({ get, projectList }) =>
       work({
         scope: await scopeOf(options, projectList),
-        endpoints: get(WebhookEndpoints),
-        log: get(WebhookLog),
+        endpoints: get(WebhookEndpointsService),
+        log: get(WebhookLogService),
       }),
     [WebhooksModule],
   );

@@ -6,12 +6,12 @@ import { type PublishedEvent, Publisher, Database, logFailure, environmentOf, LO
 
 const REFRESH_MS = 2_000;
 
-/** Channel on which workers hear that there is something to tell. */
+/** Notifies workers that a webhook is due. */
 export const WEBHOOKS_CHANNEL = 'mailwright_webhooks';
 
 /**
- * Writes events and their deliveries to the endpoints that listen, in the caller's transaction. Who listens is known
- * as of the last 2 seconds: where nobody does, an event costs nothing.
+ * Writes events and their deliveries to listening endpoints, in the caller's transaction. Listeners are known as of the
+ * last 2 seconds: without any, an event costs nothing.
  */
 @Injectable()
 export class WebhookPublisher extends Publisher implements OnModuleInit, OnApplicationShutdown {
@@ -29,13 +29,13 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
       REFRESH_MS,
       () => this.refresh(),
       (error) => {
-        // A program that cannot start for its database says so itself.
+        // The first failure is left to the program, which reports why it cannot start.
         if (this.#failures++ > 0) logFailure(logger, error, 'reading the webhook endpoints failed');
       },
     );
   }
 
-  /** A database that cannot be asked yet is asked again: it does not keep the process from starting. */
+  /** Starts without a database, too: the loop asks again. */
   async onModuleInit(): Promise<void> {
     await this.refresh().catch(() => undefined);
     this.#refreshing.start();
@@ -45,7 +45,7 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
     await this.#refreshing.stop();
   }
 
-  /** Learns who listens now. */
+  /** Reads which environments have listeners, and for which types. */
   async refresh(): Promise<void> {
     const rows = await this.database.statement(
       'system',
@@ -95,7 +95,7 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
     await this.#write(scope, sql`select ${type}::text as type, r.subscriber_id, r.data from (${rows}) r`);
   }
 
-  /** Of what nobody listens to, nothing is kept. A template, since the rows are one: SQL of whoever has them. */
+  /** Keeps no event without a listener. `rows` is the caller's SQL. */
   async #write(scope: Pick<ProjectScope, 'environmentId'>, rows: RawBuilder<unknown>): Promise<void> {
     const now = this.clock.now();
     const listens = sql`p.environment_id = ${environmentOf(scope)} and p.status = 'ENABLED'

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, present, presentAnd } from '#platform';
 
-/** A webhook that is to be posted now. */
+/** A webhook to be posted now. */
 export interface DueWebhook {
   readonly id: string;
   readonly endpointId: string;
@@ -10,7 +10,7 @@ export interface DueWebhook {
   readonly projectId: number;
   readonly eventId: string;
   readonly type: string;
-  /** Null when the person whom it is about was erased. */
+  /** Null when the person it is about was erased. */
   readonly data: Readonly<Record<string, unknown>> | null;
   readonly occurredAt: Date;
   readonly url: string;
@@ -20,7 +20,7 @@ export interface DueWebhook {
   readonly attempt: number;
 }
 
-/** How one attempt ended. `nextAttemptAt` null: it was the last. */
+/** Outcome of one attempt; `nextAttemptAt` is null after the last. */
 export interface WebhookOutcome {
   readonly delivery: Pick<DueWebhook, 'id' | 'endpointId' | 'attempt' | 'environmentId'>;
   readonly at: Date;
@@ -30,29 +30,28 @@ export interface WebhookOutcome {
   readonly nextAttemptAt: Date | null;
 }
 
-/** How much may be taken now. */
+/** Limits of one claim. */
 export interface ClaimLimits {
   readonly limit: number;
-  /** Of one endpoint. */
+  /** Limit of one endpoint. */
   readonly limitOfOne: number;
-  /** Endpoints of which some are being posted, and how many: these count towards `limitOfOne`. */
+  /** Posts in flight by endpoint, which count towards `limitOfOne`. */
   readonly busy?: ReadonlyMap<string, number>;
 }
 
 type Candidate = Pick<DueWebhook, 'id' | 'environmentId'>;
 
-/** Longer than a request may take with all that is around it. */
+/** Longer than a request may take with its transactions. */
 const LEASE_MS = 30_000;
 
-/** What is due, and how it went: across projects, for the worker. */
+/** Claims due webhooks of all projects and writes their outcomes. */
 @Injectable()
-export class WebhookDeliveriesQuery {
+export class WebhookDeliveryRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Takes what is due, first for the endpoints with the fewest posts under way: some that do not answer, with much that is
-   * due for long, keep no other waiting. Puts its next try to the end of a lease: should this process die, it is tried
-   * again then. Each is an attempt, whatever becomes of it. Not by `leaseDue`, which knows nothing of endpoints.
+   * Leases what is due, first for the endpoints with the fewest posts in flight, so that endpoints that do not answer delay
+   * no others. Each claim counts as an attempt. Not by `leaseDue`, which knows nothing of endpoints.
    */
   async claim({ limit, limitOfOne, busy = new Map() }: ClaimLimits): Promise<DueWebhook[]> {
     if (!(await this.#isAny())) return [];
@@ -65,7 +64,6 @@ export class WebhookDeliveriesQuery {
 
   #candidates({ limit, limitOfOne, busy }: Required<ClaimLimits>): Promise<Candidate[]> {
     return this.database.system(async () => {
-      // A template: most of it are arrays as rows and a limit that another row gives.
       const { rows } = await sql<Candidate>`
         select c.id, p.environment_id
         from webhooks.endpoints p
@@ -83,7 +81,7 @@ export class WebhookDeliveriesQuery {
     });
   }
 
-  /** Those of an environment that nobody else takes just now. */
+  /** Leases the candidates of one environment that no other process has locked. */
   #claimIn(environmentId: number, candidates: readonly Candidate[]): Promise<DueWebhook[]> {
     return this.database.system(async () => {
       const { rows } = await sql<DueWebhook>`
@@ -108,7 +106,6 @@ export class WebhookDeliveriesQuery {
   }
 
   #isAny(): Promise<boolean> {
-    // A template: it becomes part of a statement with what others ask at the same moment.
     return this.database.holds(
       sql`(
         select next_attempt_at from webhooks.deliveries where finished_at is null order by next_attempt_at limit 1
@@ -117,8 +114,8 @@ export class WebhookDeliveriesQuery {
   }
 
   /**
-   * Writes outcomes down, unless the delivery has been claimed again or ended meanwhile. An answer may repeat what was
-   * told of a person who was erased meanwhile: it is not kept.
+   * Writes outcomes, unless the delivery was claimed again or ended meanwhile. The answer about a person who was erased
+   * meanwhile is not kept: it may repeat their data.
    */
   async settle(outcomes: readonly WebhookOutcome[]): Promise<void> {
     const byEnvironment = Map.groupBy(outcomes, ({ delivery }) => delivery.environmentId);
@@ -135,7 +132,6 @@ export class WebhookDeliveriesQuery {
       error,
       next_attempt_at: nextAttemptAt,
     }));
-    // Templates: they read rows of JSON and write by them.
     const outcome = sql`
       select o.id, o.attempt, o.at, o.duration_ms, o.status, o.next_attempt_at, o.error is null as is_delivered,
         case when o.error is not null and e.data = jsonb_build_object('subscriberId', e.subscriber_id) then 'erased'

@@ -16,7 +16,7 @@ type Owner = Pick<ProjectScope, 'environmentId' | 'projectId'>;
 
 const HOUR_MS = 3_600_000;
 
-/** Where a project wants to be told of what happens. */
+/** A URL at which a project receives events. */
 export class Endpoint {
   readonly id: string;
   readonly environmentId: number;
@@ -25,7 +25,7 @@ export class Endpoint {
   description: string | null;
   /** Empty: all. */
   eventTypes: PublishedEventType[];
-  /** Sealed, as the one before, which signs beside it until its end. */
+  /** Sealed, as the previous one, which signs beside it until its end. */
   secret: string;
   previousSecret: string | null = null;
   previousSecretUntil: Date | null = null;
@@ -46,7 +46,7 @@ export class Endpoint {
     this.updatedAt = now;
   }
 
-  /** What is left out stays. */
+  /** Changes the fields that are given. */
   change({ url, description, eventTypes, status }: EndpointPatch, now: Date): void {
     this.url = url ?? this.url;
     if (description !== undefined) this.description = description;
@@ -56,7 +56,7 @@ export class Endpoint {
     this.updatedAt = now;
   }
 
-  /** A new secret, sealed. The one before signs beside it for so long. */
+  /** Sets a new secret, sealed; the previous one signs beside it for `overlapHours`. */
   rotateSecret(secret: string, overlapHours: number, now: Date): void {
     this.previousSecret = this.secret;
     this.previousSecretUntil = new Date(now.getTime() + overlapHours * HOUR_MS);
@@ -64,7 +64,7 @@ export class Endpoint {
     this.updatedAt = now;
   }
 
-  /** Is told nothing more. One that is disabled keeps its reason. */
+  /** Stops deliveries. An endpoint that is disabled already keeps its reason. */
   disable(reason: string, now: Date): void {
     if (this.status === 'DISABLED') return;
     this.status = 'DISABLED';
@@ -80,7 +80,12 @@ export function newSecret(): string {
   return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-/** What is wrong with a URL to be called, or null. */
+/** The context in which an endpoint's signing secret is sealed. */
+export function secretContext({ projectId, environmentId }: Owner) {
+  return { purpose: 'webhook-secret', owner: { projectId, environmentId } };
+}
+
+/** Returns the fault of a URL to be called, or null. */
 export function urlFault(url: string): string | null {
   const parsed = URL.parse(url);
   if (parsed === null || !['http:', 'https:'].includes(parsed.protocol))

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
-import { WEBHOOKS_CHANNEL } from '../events/webhook-publisher.service.js';
-import type { WebhookTables } from '../webhook-tables.js';
+import { before, Database, type OldRows, RemoveOldRows } from '#platform';
+import { WEBHOOKS_CHANNEL } from './webhook-publisher.service.js';
+import type { WebhookTables } from './webhook-tables.js';
 
-/** One event on its way to one endpoint. */
+/** The delivery of one event to one endpoint. */
 export interface WebhookLogRow {
   readonly id: string;
   readonly eventId: string;
@@ -19,20 +20,28 @@ export interface WebhookLogRow {
   readonly nextAttemptAt: Date | null;
 }
 
-/** Which deliveries are to be posted once more: one, or those of an endpoint since a moment. */
+/** Deliveries to be posted once more: one, or those of an endpoint since a moment. */
 export type Replay =
   | { readonly deliveryId: string }
   | { readonly endpointId: string; readonly since: Date; readonly state: 'FAILED' | 'ALL' };
 
-/** The log of what endpoints were told, and telling it again. */
+/** An event about a person, as it was published. */
+export interface WebhookEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly occurredAt: Date;
+  readonly data: unknown;
+}
+
+/** Published events and their deliveries: lists, replays and erases them. */
 @Injectable()
-export class WebhookLog {
+export class WebhookLogService {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
   ) {}
 
-  /** The newest `limit` of an endpoint. */
+  /** Lists the newest `limit` deliveries of an endpoint. */
   async newest(scope: ProjectScope, endpointId: string, limit: number): Promise<WebhookLogRow[]> {
     return this.database.transaction(scope, async () => {
       const rows = await this.database
@@ -56,7 +65,7 @@ export class WebhookLog {
     });
   }
 
-  /** Tells it again from the first attempt on; how many. Endpoints that are disabled are left out. */
+  /** Delivers again from the first attempt on, to enabled endpoints. Returns how many. */
   async replay(scope: ProjectScope, which: Replay): Promise<number> {
     return this.database.transaction(scope, async () => {
       const { count } = await this.database
@@ -76,7 +85,7 @@ export class WebhookLog {
     });
   }
 
-  /** Those that have ended, as they would begin now. */
+  /** The ended deliveries, as new ones. */
   #ended(scope: ProjectScope, which: Replay) {
     const now = this.clock.now();
     const ended = this.database
@@ -99,5 +108,70 @@ export class WebhookLog {
     if ('deliveryId' in which) return ended.where('d.id', '=', which.deliveryId);
     const ofOne = ended.where('d.endpointId', '=', which.endpointId).where('d.createdAt', '>=', which.since);
     return which.state === 'ALL' ? ofOne : ofOne.where('d.state', '=', 'FAILED');
+  }
+
+  /** The events about a subscriber, oldest first. */
+  async eventsAbout(scope: ProjectScope, subscriberId: string): Promise<WebhookEvent[]> {
+    return this.database.transaction(scope, () =>
+      this.database
+        .tables<WebhookTables>()
+        .selectFrom('webhooks.events')
+        .select(['id', 'type', 'occurredAt', 'data'])
+        .where('environmentId', '=', scope.environmentId)
+        .where('subscriberId', '=', subscriberId)
+        .orderBy('occurredAt')
+        .orderBy('id')
+        .execute(),
+    );
+  }
+
+  /** Removes a person's data from events, delivered or pending; only the subscriber's id stays. */
+  async erase(scope: ProjectScope, subscriberId: string): Promise<void> {
+    const { environmentId } = scope;
+    await this.database.transaction(scope, async () => {
+      const tables = this.database.tables<WebhookTables>();
+      await tables
+        .updateTable('webhooks.events')
+        .set({ data: sql`jsonb_build_object('subscriberId', ${subscriberId}::uuid)` })
+        .where('environmentId', '=', environmentId)
+        .where('subscriberId', '=', subscriberId)
+        .execute();
+      // A receiver's answer may repeat the data.
+      const deliveries = tables
+        .selectFrom('webhooks.deliveries as d')
+        .innerJoin('webhooks.events as e', (join) =>
+          join.onRef('e.id', '=', 'd.eventId').onRef('e.environmentId', '=', 'd.environmentId'),
+        )
+        .select('d.id')
+        .where('e.environmentId', '=', environmentId)
+        .where('e.subscriberId', '=', subscriberId);
+      await tables
+        .updateTable('webhooks.deliveries')
+        .set({ lastError: 'erased' })
+        .where('environmentId', '=', environmentId)
+        .where('lastError', 'is not', null)
+        .where('id', 'in', deliveries)
+        .execute();
+      await tables
+        .updateTable('webhooks.attempts')
+        .set({ error: 'erased' })
+        .where('environmentId', '=', environmentId)
+        .where('error', 'is not', null)
+        .where('deliveryId', 'in', deliveries)
+        .execute();
+    });
+  }
+}
+
+const KEPT_MS = 30 * 86_400_000;
+
+/** Removes events that are older than 30 days, with their deliveries and log. */
+@Injectable()
+export class TrimWebhookEvents extends RemoveOldRows {
+  override readonly name = 'trim-webhook-events';
+  override readonly everyMs = 3_600_000;
+
+  protected override old(now: Date): OldRows[] {
+    return [{ table: 'webhooks.events', where: sql`occurred_at < ${before(now, KEPT_MS)}` }];
   }
 }

@@ -1,0 +1,205 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { Clock, firstOf, nextTry } from '#kernel';
+import {
+  describeError,
+  logFailure,
+  LOGGER,
+  Loop,
+  Notifications,
+  OutgoingHttp,
+  postOutcome,
+  webhookHeaders,
+} from '#platform';
+import {
+  type DueWebhook,
+  WebhookDeliveryRepository,
+  type WebhookOutcome,
+} from './webhook-delivery.repository.js';
+import { WebhookEndpointsService } from './webhook-endpoints.service.js';
+import { WEBHOOKS_CHANNEL } from './webhook-publisher.service.js';
+
+const POLL_MS = 2_000;
+/** Posts of a process. */
+const MAX_POSTS = 64;
+/** Posts to one endpoint: a slow one leaves room for others. */
+const MAX_POSTS_OF_ENDPOINT = 16;
+/** While answers are waited for, webhooks that become due are looked for this often. */
+const POLL_WHILE_POSTING_MS = 250;
+/** The receiver does not want them any more (Standard Webhooks, "Disabling endpoints"). */
+const GONE = 410;
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** Waits before the second and every later try: 3 days and 3 hours together (Standard Webhooks, "Retry schedule"). */
+const WAITS_MS = [
+  5_000,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+];
+/** Spreads each wait by ± 10 %, so that not all tries come at once. */
+const SPREAD = 0.1;
+
+const KEPT_ANSWER = 200;
+
+/** Outcome of one try. */
+interface Attempt {
+  readonly status: number | null;
+  /** Null: it was accepted. */
+  readonly error: string | null;
+  readonly isFinal: boolean;
+}
+
+/** Posts webhooks, signed (Standard Webhooks 1.0), until their receivers accept them: at least once, for three days. */
+@Injectable()
+export class WebhookSender {
+  readonly #loop: Loop;
+  #stopListening: () => void = () => undefined;
+  #isStopping = false;
+
+  constructor(
+    private readonly deliveries: WebhookDeliveryRepository,
+    private readonly endpoints: WebhookEndpointsService,
+    private readonly http: OutgoingHttp,
+    private readonly notifications: Notifications,
+    private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.#loop = new Loop(
+      POLL_MS,
+      () => this.pass(),
+      (error) => logFailure(logger, error, 'sending webhooks failed'),
+    );
+  }
+
+  start(): void {
+    this.#stopListening = this.notifications.listen(WEBHOOKS_CHANNEL, () => this.#loop.wake());
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#stopListening();
+    await this.#loop.stop();
+  }
+
+  /** Posts all that is due, and what becomes due meanwhile: no slow answer delays others. */
+  async pass(): Promise<void> {
+    const posts = new PostsInFlight();
+    for (;;) {
+      for (const webhook of await this.#claim(posts)) posts.add(webhook.endpointId, this.#post(webhook));
+      if (posts.isEmpty) return;
+      await this.#settle(await posts.ended(POLL_WHILE_POSTING_MS));
+    }
+  }
+
+  async #claim(posts: PostsInFlight): Promise<readonly DueWebhook[]> {
+    const limit = MAX_POSTS - posts.count;
+    if (this.#isStopping || limit === 0) return [];
+    return await this.deliveries.claim({ limit, limitOfOne: MAX_POSTS_OF_ENDPOINT, busy: posts.ofEndpoints });
+  }
+
+  async #settle(outcomes: readonly WebhookOutcome[]): Promise<void> {
+    await this.deliveries.settle(outcomes);
+    for (const { status, delivery } of outcomes) {
+      if (status === GONE)
+        await this.endpoints.disable(delivery, delivery.endpointId, 'It answered 410 Gone.');
+    }
+  }
+
+  /** Makes one try. Never rejects: a fault with one webhook delays no other. */
+  async #post(webhook: DueWebhook): Promise<WebhookOutcome> {
+    const at = this.clock.now();
+    const startedAt = performance.now();
+    const { status, error, isFinal } = await this.#attempt(webhook, at);
+    const durationMs = performance.now() - startedAt;
+    const isLast = error === null || isFinal;
+    const nextAttemptAt = isLast ? null : nextTry(WAITS_MS, webhook.attempt, at, SPREAD);
+    return { delivery: webhook, at, durationMs, status, error, nextAttemptAt };
+  }
+
+  async #attempt(webhook: DueWebhook, at: Date): Promise<Attempt> {
+    try {
+      return await this.#request(webhook, at);
+    } catch (error) {
+      const reason = describeError(error);
+      this.logger.error({ error: reason, endpoint: webhook.endpointId }, 'a webhook could not be posted');
+      return { status: null, error: reason, isFinal: false };
+    }
+  }
+
+  async #request(webhook: DueWebhook, at: Date): Promise<Attempt> {
+    const body = JSON.stringify({
+      type: webhook.type,
+      timestamp: webhook.occurredAt.toISOString(),
+      data: webhook.data ?? {},
+    });
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'Mailwright-Webhooks/1',
+      ...webhookHeaders(this.endpoints.secretsOf(webhook), { id: webhook.eventId, at, body }),
+    };
+    const request = { method: 'POST', url: webhook.url, headers, body } as const;
+    const { verdict, answer, fault } = await postOutcome(this.http.request(request));
+    // Never final: an endpoint's name may lead elsewhere tomorrow.
+    if (answer === null) return { status: null, error: fault?.message ?? null, isFinal: false };
+    const error = verdict === 'taken' ? null : `HTTP ${answer.status}: ${beginningOf(answer.body)}`.trim();
+    return { status: answer.status, error, isFinal: verdict === 'final' };
+  }
+}
+
+/** The beginning of an answer, as text that PostgreSQL can keep. */
+function beginningOf(body: string): string {
+  return body.slice(0, KEPT_ANSWER).replaceAll('\u0000', '').toWellFormed();
+}
+
+/** Posts whose answers are waited for, and outcomes that were not taken yet. */
+class PostsInFlight {
+  readonly #running = new Map<Promise<WebhookOutcome>, Promise<void>>();
+  readonly #ofEndpoints = new Map<string, number>();
+  readonly #ended: WebhookOutcome[] = [];
+
+  get count(): number {
+    return this.#running.size;
+  }
+
+  get isEmpty(): boolean {
+    return this.#running.size === 0 && this.#ended.length === 0;
+  }
+
+  /** Count by endpoint. */
+  get ofEndpoints(): ReadonlyMap<string, number> {
+    return this.#ofEndpoints;
+  }
+
+  /** Adds a post that never rejects. */
+  add(endpointId: string, post: Promise<WebhookOutcome>): void {
+    this.#count(endpointId, 1);
+    this.#running.set(post, this.#follow(endpointId, post));
+  }
+
+  async #follow(endpointId: string, post: Promise<WebhookOutcome>): Promise<void> {
+    const outcome = await post;
+    this.#running.delete(post);
+    this.#count(endpointId, -1);
+    this.#ended.push(outcome);
+  }
+
+  /** Takes the outcomes so far, once there is one; none after `waitMs`. */
+  async ended(waitMs: number): Promise<readonly WebhookOutcome[]> {
+    if (this.#ended.length === 0) await firstOf(this.#running.values(), waitMs);
+    return this.#ended.splice(0);
+  }
+
+  #count(endpointId: string, change: number): void {
+    const count = (this.#ofEndpoints.get(endpointId) ?? 0) + change;
+    if (count === 0) this.#ofEndpoints.delete(endpointId);
+    else this.#ofEndpoints.set(endpointId, count);
+  }
+}
