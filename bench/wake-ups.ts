@@ -21,7 +21,7 @@ const options = { url, poolSize: CLIENTS, applicationName: 'bench', entities: []
 const silence = { send: () => Promise.resolve(), close: () => undefined };
 const [woken, silent] = [
   await Database.connect(options),
-  await Database.connect({ ...options, wakeLine: silence }),
+  await Database.connect({ ...options, notificationTransport: silence }),
 ];
 const notifications = new PostgresNotifications(url);
 const event: DomainEvent = { name: 'bench.v1', payload: {} };

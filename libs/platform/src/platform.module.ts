@@ -14,7 +14,6 @@ import { Publisher, SilentPublisher } from './publishing/publisher.js';
 import { DatabaseClock } from './clock/database-clock.js';
 import type { Config } from './config/config.js';
 import { Database } from './database/database.js';
-import { keepSession } from './database/session.js';
 import { OutgoingHttp } from './outgoing-http/outgoing-http.js';
 import { isPublicAddress } from './outgoing-http/public-address.js';
 import { systemAddresses } from './outgoing-http/resolve-addresses.js';
@@ -22,9 +21,8 @@ import { SecretBox } from './secrets/secret-box.js';
 import { LinkTokens } from './tokens/link-tokens.js';
 import { MailSeals } from './tokens/mail-seals.js';
 import { TrackingTokens } from './tokens/tracking-tokens.js';
-import { Notifications } from './wakes/notifications.js';
-import { PostgresNotifications } from './wakes/postgres-notifications.js';
-import type { WakeLine } from './wakes/wakes.js';
+import { Notifications, type NotificationTransport } from './notifications.js';
+import { PostgresNotifications } from './postgres-notifications.js';
 
 /** Injects the `Config` of this process. */
 export const CONFIG = Symbol('mailwright.config');
@@ -88,7 +86,7 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
             entities,
             statementTimeoutMs,
             clock: clock instanceof DatabaseClock ? undefined : clock,
-            wakeLine: await wakeLineOf(config),
+            notificationTransport: await transportOf(config),
           }),
       },
       {
@@ -122,14 +120,14 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
 
 // Who has no Redis does not load its client.
 
-async function wakeLineOf({ REDIS_URL }: Config): Promise<WakeLine | undefined> {
+async function transportOf({ REDIS_URL }: Config): Promise<NotificationTransport | undefined> {
   if (REDIS_URL === undefined) return undefined;
-  const { redisWakeLine } = await import('./wakes/redis-wake-line.js');
-  return redisWakeLine(REDIS_URL);
+  const { redisTransport } = await import('./redis-notifications.js');
+  return redisTransport(REDIS_URL);
 }
 
 async function notificationsOf({ DATABASE_URL, REDIS_URL }: Config): Promise<Notifications> {
-  if (REDIS_URL === undefined) return new PostgresNotifications(DATABASE_URL, keepSession);
-  const { RedisNotifications } = await import('./wakes/redis-notifications.js');
+  if (REDIS_URL === undefined) return new PostgresNotifications(DATABASE_URL);
+  const { RedisNotifications } = await import('./redis-notifications.js');
   return new RedisNotifications(REDIS_URL);
 }

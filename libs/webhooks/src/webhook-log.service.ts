@@ -80,7 +80,7 @@ export class WebhookLogService {
         .selectFrom('replayed')
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow();
-      this.database.wake(WEBHOOKS_CHANNEL);
+      this.database.notify(WEBHOOKS_CHANNEL);
       return count;
     });
   }

@@ -115,6 +115,6 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
       )
       select count(*) as deliveries from delivery
     `.execute(this.database.tables());
-    if (written[0]!.deliveries > 0) this.database.wake(WEBHOOKS_CHANNEL);
+    if (written[0]!.deliveries > 0) this.database.notify(WEBHOOKS_CHANNEL);
   }
 }

@@ -41,7 +41,7 @@ export class ApiKeysService {
   async revoke(id: string): Promise<Date> {
     return this.database.system(async () => {
       const key = await this.keys.lock(id);
-      this.database.wake(API_KEYS_CHANNEL, key.keyHash.toString('hex'));
+      this.database.notify(API_KEYS_CHANNEL, key.keyHash.toString('hex'));
       return key.revoke(this.clock.now());
     });
   }

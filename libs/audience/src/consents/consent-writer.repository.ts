@@ -206,7 +206,7 @@ function peopleOf(rows: readonly WrittenConsent[]): readonly string[] {
 
 /** Wakes what may wait for somebody who gave one of these consents. */
 export function wakeForConsents(database: Database, consents: readonly Pick<Consent, 'status'>[]): void {
-  if (consents.some(({ status }) => status === 'SUBSCRIBED')) database.wake(TRIGGERS_CHANNEL);
+  if (consents.some(({ status }) => status === 'SUBSCRIBED')) database.notify(TRIGGERS_CHANNEL);
 }
 
 /** Queues the mails of confirmation requests. */

@@ -43,7 +43,7 @@ export class SubscriberEventsService {
         values (${id}, ${occurredAt ?? now}, ${scope.environmentId}, ${subscriberId}, ${name},
           ${JSON.stringify(properties)}::jsonb, ${now})
       `.execute(this.database.tables());
-      this.database.wake(TRIGGERS_CHANNEL);
+      this.database.notify(TRIGGERS_CHANNEL);
       return id;
     });
   }

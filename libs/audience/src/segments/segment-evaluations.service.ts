@@ -147,7 +147,7 @@ export class SegmentEvaluations {
       select count(*) as members, exists (select 1 from difference) as has_changed from current
     `.execute(this.database.tables());
     const { members, hasChanged } = rows[0]!;
-    if (hasChanged) this.database.wake(TRIGGERS_CHANNEL);
+    if (hasChanged) this.database.notify(TRIGGERS_CHANNEL);
     return members;
   }
 }

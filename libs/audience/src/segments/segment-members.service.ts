@@ -91,7 +91,7 @@ export class SegmentMembersService {
       set member_count = member_count ${change === 'ENTERED' ? sql`+` : sql`-`} (select count(*) from changed)
       where environment_id = ${environmentId} and id = ${segmentId}
     `.execute(this.database.tables());
-    this.database.wake(TRIGGERS_CHANNEL);
+    this.database.notify(TRIGGERS_CHANNEL);
   }
 }
 

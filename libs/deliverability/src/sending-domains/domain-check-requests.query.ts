@@ -71,7 +71,7 @@ export class DomainCheckRequests {
       .where('environmentId', '=', scope.environmentId)
       .where('id', '=', id)
       .execute();
-    this.database.wake(DOMAIN_CHECKS_CHANNEL, id);
+    this.database.notify(DOMAIN_CHECKS_CHANNEL, id);
   }
 
   get #tables() {

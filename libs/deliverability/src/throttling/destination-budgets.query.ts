@@ -111,7 +111,7 @@ export class DestinationBudgets {
   }
 
   #tell(destination: string, until: Date, { begun } = { begun: false }): boolean {
-    if (begun) this.database.wake(SLOW_DOWNS_CHANNEL, JSON.stringify({ destination, until }));
+    if (begun) this.database.notify(SLOW_DOWNS_CHANNEL, JSON.stringify({ destination, until }));
     return begun;
   }
 }

@@ -5,5 +5,5 @@ export const DELIVERIES_CHANNEL = 'mailwright_deliveries';
 
 /** Wakes all senders when the open transaction commits. */
 export function wakeSenders(database: Database): void {
-  database.wake(DELIVERIES_CHANNEL);
+  database.notify(DELIVERIES_CHANNEL);
 }

@@ -25,7 +25,7 @@ export async function noteSimulation(
     .values({ deliveryId, environmentId, behaviour, createdAt })
     .onConflict((conflict) => conflict.columns(['deliveryId', 'environmentId']).doNothing())
     .execute();
-  database.wake(SIMULATIONS_CHANNEL);
+  database.notify(SIMULATIONS_CHANNEL);
 }
 
 /** Removes the note. False when another worker has done so, or the mail was not sent after all. */

@@ -89,7 +89,7 @@ export class DeliveriesQuery {
       const total = request.after?.totalElements ?? (await this.#total(scope, campaign, status));
       return pageOfRows(rows, request, total);
     };
-    return this.database.lateRead(scope, read, { isList: true });
+    return this.database.replicaRead(scope, read, { isList: true });
   }
 
   async #campaign(scope: ProjectScope, campaignKey: string) {

@@ -282,7 +282,7 @@ describe('Database', () => {
       test.query(`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = 'lost'`);
     const count = (of: Database) => () => countTopics.execute(of.tables());
-    const works = (way: 'transaction' | 'lateRead' = 'transaction') =>
+    const works = (way: 'transaction' | 'replicaRead' = 'transaction') =>
       Promise.allSettled(Array.from({ length: SIZE }, () => small[way](scopeOf(61), count(small))));
     const failures = (results: readonly PromiseSettledResult<unknown>[]): unknown[] =>
       results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
@@ -298,7 +298,7 @@ describe('Database', () => {
       expect(failures(await works())).toEqual([]);
     });
 
-    it.each(['transaction', 'lateRead'] as const)(
+    it.each(['transaction', 'replicaRead'] as const)(
       'as a %s begins makes room for another one, and is told as what it is',
       async (way) => {
         const failed: unknown[] = [];

@@ -3,8 +3,8 @@ import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/post
 import { type CompiledQuery, Kysely, type RawBuilder } from 'kysely';
 import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
-import { postgresWakeLine } from '../wakes/postgres-wake-line.js';
-import { type Wake, type WakeLine, Wakes } from '../wakes/wakes.js';
+import { postgresTransport } from '../postgres-notifications.js';
+import { type Notification, type NotificationTransport, Notifier } from '../notifications.js';
 import { AskedTogether } from './asked-together.js';
 import { Outage } from '../lifecycle/outage.js';
 import { GENERIC_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
@@ -27,18 +27,18 @@ export interface DatabaseOptions extends PoolOptions {
   /** A test's, which tells the time to PostgreSQL too: `platform.now()`. Default: the server's own. */
   readonly clock?: Clock | undefined;
   /** Default: NOTIFY. */
-  readonly wakeLine?: WakeLine | undefined;
-  /** Of a standby, for `lateRead`. */
+  readonly notificationTransport?: NotificationTransport | undefined;
+  /** Of a standby, for `replicaRead`. */
   readonly readUrl?: string | undefined;
 }
 
 interface OpenTransaction {
   readonly scope: ProjectScope | 'system';
-  /** A late read has none. */
+  /** A replica read has none. */
   readonly em?: EntityManager;
   readonly sql: Sql;
   /** To be sent once it is committed. */
-  readonly wakes: Wake[];
+  readonly notifications: Notification[];
   /** Once they are asked for. */
   tables?: Sql;
 }
@@ -72,7 +72,7 @@ const LIST_CONNECTIONS = 4;
 export class Database {
   readonly #orm: MikroORM;
   readonly #clock: Clock | undefined;
-  readonly #wakes: Wakes;
+  readonly #notifier: Notifier;
   readonly #current = new AsyncLocalStorage<OpenTransaction>();
   #compiler: Sql | undefined;
   #replica: ReadReplica | undefined;
@@ -87,11 +87,11 @@ export class Database {
     /** Whoever is told of it decides when that begins. */
     readonly outage: Outage,
   ) {
-    const { clock, wakeLine } = options;
+    const { clock, notificationTransport } = options;
     this.#orm = orm;
     this.#clock = clock;
-    const notify = postgresWakeLine((statement) => this.statement('system', statement, { flushed: false }));
-    this.#wakes = new Wakes(wakeLine ?? notify);
+    const notify = postgresTransport((statement) => this.statement('system', statement, { flushed: false }));
+    this.#notifier = new Notifier(notificationTransport ?? notify);
   }
 
   static async connect(given: DatabaseOptions): Promise<Database> {
@@ -140,7 +140,7 @@ export class Database {
    * Runs `work`, which only reads, by `tables`, and may be run twice: on the read replica when that has all that any process had
    * committed when this was called, else on the primary. Within an open transaction it may see what that one has written, or not.
    */
-  async lateRead<T>(
+  async replicaRead<T>(
     scope: ProjectScope,
     work: () => Promise<T>,
     { isList = false }: ReadOptions = {},
@@ -149,7 +149,7 @@ export class Database {
     if (open !== undefined && open.em === undefined) return work();
     const settings = `${READ_ONLY}; ${this.#settingsOf(scope)}`;
     const read = (transaction: Sql): Promise<T> =>
-      this.#current.run({ sql: transaction, scope, wakes: [] }, work);
+      this.#current.run({ sql: transaction, scope, notifications: [] }, work);
     if (this.#replica !== undefined) {
       if (open !== undefined) await letIdle(open.sql);
       const answer = await this.#replica.read(settings, read);
@@ -171,11 +171,11 @@ export class Database {
     return transactionPreamble.run(`${READ_ONLY}; ${this.#settingsOf(scope)}`, () =>
       this.lists.sql
         .transaction()
-        .execute((transaction) => this.#current.run({ sql: transaction, scope, wakes: [] }, work)),
+        .execute((transaction) => this.#current.run({ sql: transaction, scope, notifications: [] }, work)),
     );
   }
 
-  /** What answers `lateRead`, where it is set. */
+  /** What answers `replicaRead`, where it is set. */
   get replica(): Pick<ReadReplica, 'answered' | 'check'> | undefined {
     return this.#replica;
   }
@@ -188,7 +188,7 @@ export class Database {
   /** The unit of work of the open transaction. Throws outside of one. */
   get em(): EntityManager {
     const { em } = this.#open();
-    if (em === undefined) throw new Error('A late read has no unit of work.');
+    if (em === undefined) throw new Error('A replica read has no unit of work.');
     return em;
   }
 
@@ -261,14 +261,12 @@ export class Database {
     return statement.compile(this.#compiler);
   }
 
-  /**
-   * Wakes whoever listens on `channel`, in any process, once the open transaction is committed; at once where none is open.
-   */
-  wake(channel: string, payload = ''): void {
-    const wake = { channel, payload };
+  /** Notifies the listeners on `channel`, in any process, once the open transaction is committed; at once where none is open. */
+  notify(channel: string, payload = ''): void {
+    const notification = { channel, payload };
     const open = this.#current.getStore();
-    if (open === undefined) this.#wakes.send([wake]);
-    else open.wakes.push(wake);
+    if (open === undefined) this.#notifier.notify([notification]);
+    else open.notifications.push(notification);
   }
 
   /** Resolves when the server answers, can write to its disk, and row-level security holds; rejects otherwise. */
@@ -296,7 +294,7 @@ export class Database {
 
   async close(): Promise<void> {
     this.outage.close();
-    await this.#wakes.close();
+    await this.#notifier.close();
     await this.#orm.close(true);
     // The ORM ends the pool only when it has used it.
     if (!this.pool.ended) await this.pool.end();
@@ -325,15 +323,15 @@ export class Database {
     if (this.#openOf(scope) !== undefined) return work();
     this.#refuseForeignSessions();
     const em = this.#orm.em.fork({ clear: true, useContext: false });
-    const wakes: Wake[] = [];
+    const notifications: Notification[] = [];
     const result = await transactionPreamble.run(this.#settingsOf(scope), () =>
       em.transactional((inner) => {
         const sql = inner.getTransactionContext<Sql>();
         if (sql === undefined) throw new Error('The transaction did not start.');
-        return this.#current.run({ em: inner, sql, scope, wakes }, work);
+        return this.#current.run({ em: inner, sql, scope, notifications }, work);
       }),
     );
-    this.#wakes.send(wakes);
+    this.#notifier.notify(notifications);
     return result;
   }
 }

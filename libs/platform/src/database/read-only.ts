@@ -11,9 +11,9 @@ export async function readOnlyWithin<T>(
   open: Transaction,
   read: (open: Transaction) => Promise<T>,
 ): Promise<T> {
-  await execute(open, `savepoint late_read; ${READ_ONLY}`);
+  await execute(open, `savepoint replica_read; ${READ_ONLY}`);
   const value = await read(open);
-  await execute(open, 'release savepoint late_read');
+  await execute(open, 'release savepoint replica_read');
   return value;
 }
 

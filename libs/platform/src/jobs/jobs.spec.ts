@@ -8,10 +8,9 @@ import { eventually } from '#testing/eventually';
 import { createProject } from '#testing/fixtures';
 import { startRedis, type TestRedis } from '#testing/redis';
 import { Database } from '../database/database.js';
-import type { Notifications } from '../wakes/notifications.js';
-import { PostgresNotifications } from '../wakes/postgres-notifications.js';
-import { RedisNotifications } from '../wakes/redis-notifications.js';
-import { redisWakeLine } from '../wakes/redis-wake-line.js';
+import type { Notifications } from '../notifications.js';
+import { PostgresNotifications } from '../postgres-notifications.js';
+import { RedisNotifications, redisTransport } from '../redis-notifications.js';
 import { JobMetrics } from './job-metrics.js';
 import { publish } from '../outbox/outbox.js';
 import {
@@ -98,7 +97,7 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
       applicationName: 'spec',
       entities: [],
       clock,
-      wakeLine: redis && redisWakeLine(redis.url),
+      notificationTransport: redis && redisTransport(redis.url),
     });
     notifications = redis ? new RedisNotifications(redis.url) : new PostgresNotifications(test.url);
     await notifications.start();
@@ -158,7 +157,7 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
   it('runs a job whose wake-up was lost', async () => {
     const lost = { send: () => Promise.reject(new Error('killed after its commit')), close: () => undefined };
     const options = { url: test.url, poolSize: 2, applicationName: 'spec', entities: [], clock };
-    const killed = await Database.connect({ ...options, wakeLine: lost });
+    const killed = await Database.connect({ ...options, notificationTransport: lost });
     await killed.transaction(scope, () => publish(killed, scope, ParcelSent({ parcel: 'silent' })));
     await ends('DONE');
     expect(note.runs).toBe(1);

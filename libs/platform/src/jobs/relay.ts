@@ -5,7 +5,7 @@ import type { Database } from '../database/database.js';
 import { Loop } from '../lifecycle/loop.js';
 import { logFailure } from '../lifecycle/outage.js';
 import { OUTBOX_CHANNEL } from '../outbox/outbox.js';
-import type { Notifications } from '../wakes/notifications.js';
+import type { Notifications } from '../notifications.js';
 import { drain } from './drain.js';
 import { isUnleased } from './lease.js';
 import type { JobCatalogue, QueueName } from './job.js';

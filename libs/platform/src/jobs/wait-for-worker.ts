@@ -1,4 +1,4 @@
-import type { Notifications } from '../wakes/notifications.js';
+import type { Notifications } from '../notifications.js';
 
 /** A client of the api waits no longer than this for the worker. */
 const WAIT_MS = 15_000;

@@ -28,10 +28,10 @@ export function collectProcessMetrics(
       this.set(pool.waitingCount);
     },
   });
-  if (replica !== undefined) collectLateReads(registry, replica.answered);
+  if (replica !== undefined) collectReplicaReads(registry, replica.answered);
 }
 
-function collectLateReads(registry: Registry, answered: Readonly<Record<string, number>>): void {
+function collectReplicaReads(registry: Registry, answered: Readonly<Record<string, number>>): void {
   new Counter({
     name: 'mailwright_late_reads_total',
     help: 'Reads that the read replica may answer, by the server that did.',

@@ -21,7 +21,7 @@ export async function publish(
     select e.id, ${scope.environmentId}, e.event_name, e.payload
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as e(id uuid, event_name text, payload jsonb)
   `.execute(database.tables());
-  database.wake(OUTBOX_CHANNEL);
+  database.notify(OUTBOX_CHANNEL);
 }
 
 /** What is `field` in the payloads of an event that `handler` has still to handle. */

@@ -5,5 +5,5 @@ export const RUNS_CHANNEL = 'mailwright_automations';
 
 /** Wakes all runners when the open transaction commits. */
 export function wakeRunners(database: Database): void {
-  database.wake(RUNS_CHANNEL);
+  database.notify(RUNS_CHANNEL);
 }

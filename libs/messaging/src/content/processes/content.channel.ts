@@ -5,5 +5,5 @@ export const CONTENT_CHANNEL = 'mailwright_content';
 
 /** Has all programs start what compiles, when the open transaction commits. */
 export function expectContent(database: Database): void {
-  database.wake(CONTENT_CHANNEL);
+  database.notify(CONTENT_CHANNEL);
 }

@@ -126,7 +126,7 @@ export class CampaignBreakdowns {
 
   async #count(scope: ProjectScope, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
     const [countedAt, began] = [this.clock.now(), performance.now()];
-    const { version, links, providers, languages } = await this.database.lateRead(scope, async () => ({
+    const { version, links, providers, languages } = await this.database.replicaRead(scope, async () => ({
       // Looked up first: what changes while it is counted makes it out of date, at worst without need.
       version: await this.#versionOf(scope, campaign.id),
       links: (await linkClicks(this.database, scope, campaign)).slice(0, MOST_LINKS),

@@ -32,7 +32,7 @@ export class DeliveriesExportMaker {
 
   /** The next part; true while there is more. What is read is written only where nothing was, and nobody was erased, meanwhile. */
   async makePart(scope: ProjectScope, exportId: string): Promise<boolean> {
-    const next = await this.database.lateRead(scope, () => this.#next(scope, exportId));
+    const next = await this.database.replicaRead(scope, () => this.#next(scope, exportId));
     return this.database.transaction(scope, async () => {
       const file = await this.exports.lockPending(scope, exportId);
       if (next === null || file === null) return false;

@@ -35,6 +35,6 @@ export class ReportExportRepository {
       .values({ exportId, part, environmentId, content })
       .execute();
     file.advance(reached, this.clock.now());
-    this.database.wake(EXPORTS_CHANNEL, exportId);
+    this.database.notify(EXPORTS_CHANNEL, exportId);
   }
 }

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
-import { Notifications } from './notifications.js';
+import { keepSession } from './database/session.js';
+import { Notifications, type NotificationTransport } from './notifications.js';
 
 const RECONNECT_MS = 500;
 
@@ -11,11 +13,7 @@ export class PostgresNotifications extends Notifications {
   /** A connection takes one statement after the other. */
   #listening: Promise<unknown> = Promise.resolve();
 
-  /** `keep`: told of each connection, which whoever cuts the process's connections cuts too. */
-  constructor(
-    private readonly databaseUrl: string,
-    private readonly keep: (client: pg.Client) => void = () => undefined,
-  ) {
+  constructor(private readonly databaseUrl: string) {
     super();
   }
 
@@ -48,7 +46,7 @@ export class PostgresNotifications extends Notifications {
     client.on('error', () => void this.#reconnect(client));
     client.on('end', () => void this.#reconnect(client));
     client.on('notification', ({ channel, payload }) => this.deliver(channel, payload ?? ''));
-    this.keep(client);
+    keepSession(client);
     await client.connect();
     for (const channel of this.channels) await client.query(`listen ${channel}`);
     if (this.#running) this.#client = client;
@@ -65,4 +63,20 @@ export class PostgresNotifications extends Notifications {
     }
     this.deliverMissed();
   }
+}
+
+/** NOTIFY, by `run` in a transaction of its own that waits for no disk: all others that notify wait for it. */
+export function postgresTransport(
+  run: (notify: RawBuilder<unknown>) => Promise<unknown>,
+): NotificationTransport {
+  return {
+    send: (notifications) => {
+      const channels = notifications.map(({ channel }) => channel);
+      const payloads = notifications.map(({ payload }) => payload);
+      return run(sql`
+        select pg_notify(channel, payload) from unnest(${channels}::text[], ${payloads}::text[]) w(channel, payload)
+      `);
+    },
+    close: () => undefined,
+  };
 }

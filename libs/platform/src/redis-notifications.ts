@@ -1,7 +1,10 @@
 import { Redis } from 'ioredis';
-import { FOLLOWS_FAILOVER } from '../lifecycle/redis-failure.js';
-import { Notifications } from './notifications.js';
-import { REDIS_PREFIX } from './redis-wake-line.js';
+import { FOLLOWS_FAILOVER } from './lifecycle/redis-failure.js';
+import { Notifications, type NotificationTransport } from './notifications.js';
+
+/** Prefix of the channels in Redis, which all its databases share. */
+const PREFIX = 'mailwright:wake:';
+const SEND_TIMEOUT_MS = 1_000;
 
 /** SUBSCRIBE on one connection of its own. A Redis that is away keeps no process from starting. */
 export class RedisNotifications extends Notifications {
@@ -15,10 +18,10 @@ export class RedisNotifications extends Notifications {
       maxRetriesPerRequest: null,
       autoResubscribe: false,
     });
-    // Whoever cannot do without Redis tells of it.
+    // Queues and rate limits, which need Redis, tell of its faults.
     this.#redis.on('error', () => undefined);
     this.#redis.on('message', (channel: string, payload: string) =>
-      this.deliver(channel.slice(REDIS_PREFIX.length), payload),
+      this.deliver(channel.slice(PREFIX.length), payload),
     );
     this.#redis.on('ready', () => void this.#subscribeAgain());
   }
@@ -43,6 +46,25 @@ export class RedisNotifications extends Notifications {
 
   async #subscribeTo(channels: readonly string[]): Promise<void> {
     if (channels.length === 0) return;
-    await this.#redis.subscribe(...channels.map((channel) => REDIS_PREFIX + channel)).catch(() => undefined);
+    await this.#redis.subscribe(...channels.map((channel) => PREFIX + channel)).catch(() => undefined);
   }
+}
+
+/** PUBLISH in Redis, on a connection that opens with the first notification. */
+export function redisTransport(url: string): NotificationTransport {
+  const redis = new Redis(url, {
+    ...FOLLOWS_FAILOVER,
+    lazyConnect: true,
+    maxRetriesPerRequest: 0,
+    commandTimeout: SEND_TIMEOUT_MS,
+  });
+  redis.on('error', () => undefined);
+  return {
+    send: async (notifications) => {
+      await Promise.all(
+        notifications.map(({ channel, payload }) => redis.publish(PREFIX + channel, payload)),
+      );
+    },
+    close: () => redis.disconnect(),
+  };
 }

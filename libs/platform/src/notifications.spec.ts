@@ -3,23 +3,21 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { startRedis, type TestRedis } from '#testing/redis';
 import { letTimeGo, passTime, stopTime } from '#testing/time-limits';
-import { Database } from '../database/database.js';
-import type { Notifications } from './notifications.js';
+import { Database } from './database/database.js';
+import { type Notification, type Notifications, Notifier } from './notifications.js';
 import { PostgresNotifications } from './postgres-notifications.js';
-import { RedisNotifications } from './redis-notifications.js';
-import { redisWakeLine } from './redis-wake-line.js';
-import { type Wake, Wakes } from './wakes.js';
+import { RedisNotifications, redisTransport } from './redis-notifications.js';
 
 describe('wake-ups of a process', () => {
-  const wake = (payload: string): Wake => ({ channel: 'c', payload });
+  const note = (payload: string): Notification => ({ channel: 'c', payload });
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   let sent: string[][];
-  let wakes: Wakes;
+  let notifier: Notifier;
 
   beforeEach(() => {
     stopTime();
     sent = [];
-    wakes = new Wakes({
+    notifier = new Notifier({
       send: async (some) => sent.push(some.map(({ payload }) => payload)),
       close: () => undefined,
     });
@@ -32,34 +30,34 @@ describe('wake-ups of a process', () => {
   }
 
   it('are sent at once, then at most every 50 ms, each once', async () => {
-    wakes.send([wake('first')]);
+    notifier.notify([note('first')]);
     expect(sent).toEqual([['first']]);
-    for (let n = 0; n < 100; n += 1) wakes.send([wake('again'), wake('other')]);
+    for (let n = 0; n < 100; n += 1) notifier.notify([note('again'), note('other')]);
     await pass(49);
     expect(sent).toEqual([['first']]);
     await pass(1);
     expect(sent).toEqual([['first'], ['again', 'other']]);
     await pass(1_000);
-    wakes.send([wake('later')]);
+    notifier.notify([note('later')]);
     expect(sent).toEqual([['first'], ['again', 'other'], ['later']]);
   });
 
   it('are sent before the process ends', async () => {
-    for (const payload of ['first', 'last']) wakes.send([wake(payload)]);
-    await wakes.close();
+    for (const payload of ['first', 'last']) notifier.notify([note(payload)]);
+    await notifier.close();
     expect(sent).toEqual([['first'], ['last']]);
   });
 
   it('go on after one could not be sent', async () => {
-    const failing = new Wakes({
+    const failing = new Notifier({
       send: async (some) => {
         sent.push(some.map(({ payload }) => payload));
         throw new Error('Nobody hears.');
       },
       close: () => undefined,
     });
-    failing.send([wake('lost')]);
-    failing.send([wake('next')]);
+    failing.notify([note('lost')]);
+    failing.notify([note('next')]);
     await settled();
     await pass(50);
     expect(sent).toEqual([['lost'], ['next']]);
@@ -89,7 +87,7 @@ describe.each(['postgres', 'redis'] as const)('wake-ups between processes, throu
       poolSize: 4,
       applicationName: 'spec',
       entities: [],
-      wakeLine: redis && redisWakeLine(redis.url),
+      notificationTransport: redis && redisTransport(redis.url),
     });
     notifications = redis ? new RedisNotifications(redis.url) : new PostgresNotifications(test.url);
     notifications.listen('parcels', (payload) => heard.push(payload));
@@ -106,19 +104,19 @@ describe.each(['postgres', 'redis'] as const)('wake-ups between processes, throu
 
   it('come when the transaction is committed, and never of one that is rolled back', async () => {
     const rolledBack = database.system(async () => {
-      database.wake('parcels', 'rolled back');
+      database.notify('parcels', 'rolled back');
       throw new Error('changed my mind');
     });
     await expect(rolledBack).rejects.toThrow('changed my mind');
     await database.system(async () => {
-      database.wake('parcels', 'committed');
-      database.wake('parcels', 'committed');
-      await database.system(async () => database.wake('parcels', 'committed inside'));
-      database.wake('letters', 'nobody listens to these');
+      database.notify('parcels', 'committed');
+      database.notify('parcels', 'committed');
+      await database.system(async () => database.notify('parcels', 'committed inside'));
+      database.notify('letters', 'nobody listens to these');
       expect(heard).toEqual([]);
     });
     await isHeard('committed inside');
-    database.wake('parcels', 'without a transaction');
+    database.notify('parcels', 'without a transaction');
     await isHeard('without a transaction');
     expect(heard).toEqual(['committed', 'committed inside', 'without a transaction']);
   });
@@ -127,15 +125,15 @@ describe.each(['postgres', 'redis'] as const)('wake-ups between processes, throu
     const later: (string | null)[] = [];
     const leave = notifications.listen('letters', (payload) => later.push(payload));
     await eventually('it hears', async () => {
-      database.wake('letters', 'a');
+      database.notify('letters', 'a');
       return later.includes('a');
     });
     leave();
     const before = later.length;
     notifications.listen('letters', () => heard.push('by another'));
-    database.wake('letters', 'b');
+    database.notify('letters', 'b');
     await isHeard('by another');
-    await database.system(async () => database.wake('parcels', 'end'));
+    await database.system(async () => database.notify('parcels', 'end'));
     await isHeard('end');
     expect(later).toHaveLength(before);
   });
@@ -152,7 +150,7 @@ describe.each(['postgres', 'redis'] as const)('wake-ups between processes, throu
     }
     await isHeard(null);
     await eventually('it hears again', async () => {
-      database.wake('parcels', 'again');
+      database.notify('parcels', 'again');
       return heard.includes('again');
     });
   });
