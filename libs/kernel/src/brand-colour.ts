@@ -1,19 +1,19 @@
 type Channels = readonly [red: number, green: number, blue: number];
 
 export interface BrandColours {
-  /** On white: `accent` of buttons with `onAccent` as their text; `link` is text on the page. */
+  /** On white: buttons in `accent` with text in `onAccent`; links in `link`. */
   readonly light: { readonly accent: string; readonly onAccent: string; readonly link: string };
-  /** On the dark page, where `accent` is of links, too. */
+  /** On the dark page, where links are in `accent`, too. */
   readonly dark: { readonly accent: string; readonly onAccent: string };
 }
 
 const WHITE = '#ffffff';
-/** Black itself, since of a darker grey and white neither would reach 4.5 on colours in the middle. */
+/** Black itself: neither white nor a dark grey would reach 4.5 on colours in the middle. */
 const BLACK = '#000000';
 const DARK_PAGE = '#1d2226';
-/** WCAG 2.2 §1.4.3: of text. */
+/** WCAG 2.2 §1.4.3, for text. */
 const TEXT_CONTRAST = 4.5;
-/** WCAG 2.2 §1.4.11: of a button against what is around it. */
+/** WCAG 2.2 §1.4.11, for a button against its surroundings. */
 export const BUTTON_CONTRAST = 3;
 const HEX = /^#[0-9a-f]{6}$/;
 
@@ -23,7 +23,7 @@ export function parseColour(text: string): string | null {
   return HEX.test(colour) ? colour : null;
 }
 
-/** What is wrong with a colour of buttons and links, null when nothing is. */
+/** Fault of a colour for buttons and links; null when there is none. */
 export function colourFault(text: string): string | null {
   const colour = parseColour(text);
   if (colour === null) return 'must be a colour such as #1a73e8';
@@ -43,7 +43,7 @@ export function brandColours(colour: string): BrandColours {
   };
 }
 
-/** The colour, mixed with as little black or white as makes it stand out from `page` so well: as text, if nothing else is said. */
+/** The colour, mixed with as little black or white as gives it the contrast `least` with `page`; default: that of text. */
 export function legibleOn(page: string, colour: string, least = TEXT_CONTRAST): string {
   const admixture = contrastRatio(page, BLACK) > contrastRatio(page, WHITE) ? BLACK : WHITE;
   return mixedUntilRead(colour, admixture, page, least);
@@ -88,4 +88,15 @@ function linear(channel: number): number {
 function channelsOf(colour: string): Channels {
   const value = Number.parseInt(colour.slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
+}
+
+/** Colours for senders without one of their own. */
+const HOUSE: BrandColours = {
+  light: { accent: '#17594a', onAccent: '#ffffff', link: '#17594a' },
+  dark: { accent: '#83d3b6', onAccent: '#0b2119' },
+};
+
+/** The colours of a sender's pages and opt-in mails; `color` is as `parseColour` returns it, null for ours. */
+export function coloursOf(color: string | null): BrandColours {
+  return color === null ? HOUSE : brandColours(color);
 }

@@ -1,6 +1,4 @@
-import { boundedErrors } from './bounded-errors.js';
-
-/** The stable codes of what the domain can refuse. A problem's `type` ends in the same word. */
+/** Stable codes of the domain's refusals. A problem's `type` ends in the same word. */
 export type DomainErrorCode =
   | 'already-exists'
   | 'confirmation-required'
@@ -16,7 +14,7 @@ export type DomainErrorCode =
   | 'unsubscribed'
   | 'validation-error';
 
-/** What the domain refuses, in words for the caller. The HTTP edge alone knows which status it becomes. */
+/** A refusal by the domain, in words for the caller. The HTTP edge alone knows its status. */
 export abstract class DomainError extends Error {
   abstract readonly code: DomainErrorCode;
 
@@ -26,7 +24,7 @@ export abstract class DomainError extends Error {
   }
 }
 
-/** The resource is not there, or is another project's: the two must look the same. */
+/** The resource does not exist, or is another project's: the two must look the same. */
 export class NotFoundError extends DomainError {
   override readonly code = 'not-found';
 
@@ -35,7 +33,7 @@ export class NotFoundError extends DomainError {
   }
 }
 
-/** The fields of a request that need the project's data to be judged, and what is wrong with each. */
+/** Faults of fields that only the project's data shows. */
 export class DomainValidationError extends DomainError {
   override readonly code = 'domain-validation';
 
@@ -66,7 +64,7 @@ export class InvalidStateError extends DomainError {
   }
 }
 
-/** A part that must answer did not in time. */
+/** A part that must answer did not do so in time. */
 export class UnavailableError extends DomainError {
   override readonly code = 'unavailable';
 
@@ -80,4 +78,62 @@ export class UnavailableError extends DomainError {
   override get members(): Readonly<Record<string, unknown>> {
     return { retryAfterSeconds: this.retryAfterSeconds };
   }
+}
+
+export type UserKind = 'campaign' | 'automation' | 'segment';
+
+/** A resource that uses another, which therefore cannot be removed. */
+export interface ResourceUser {
+  readonly kind: UserKind;
+  readonly key: string;
+  readonly name: string;
+}
+
+/** The most users that a problem names. */
+const NAMED = 10;
+
+/** The resource cannot be removed while others use it. */
+export class InUseError extends DomainError {
+  override readonly code = 'in-use';
+
+  /** `what` begins a sentence: “The topic”. */
+  constructor(
+    what: string,
+    readonly users: readonly ResourceUser[],
+  ) {
+    super(`${what} is used by ${inWords(users)}.`);
+  }
+
+  override get members(): Readonly<Record<string, unknown>> {
+    const usedBy = this.users.slice(0, NAMED).map(({ kind, key, name }) => ({ kind, key, name }));
+    return { usedBy, usedByCount: this.users.length };
+  }
+}
+
+function inWords(users: readonly ResourceUser[]): string {
+  const named = users.slice(0, NAMED).map(({ kind, key, name }) => `the ${kind} ${key} “${name}”`);
+  const more = users.length - named.length;
+  const last = more > 0 ? `${more} more` : (named.pop() ?? 'something else');
+  return named.length === 0 ? last : `${named.join(', ')} and ${last}`;
+}
+
+type FieldErrors = Readonly<Record<string, string>>;
+
+const MOST_FIELDS = 100;
+const LONGEST_NAME = 200;
+const LONGEST_MESSAGE = 1_000;
+
+/** Errors of the first 100 fields, cut to a bearable length; `…` says how many more there are. */
+export function boundedErrors(errors: FieldErrors): FieldErrors {
+  const all = Object.entries(errors);
+  const named = all
+    .slice(0, MOST_FIELDS)
+    .map(([name, message]) => [cut(name, LONGEST_NAME), cut(message, LONGEST_MESSAGE)] as const);
+  const more = all.length - named.length;
+  const rest = more === 0 ? [] : [['…', `and ${more} more`] as const];
+  return Object.fromEntries([...named, ...rest]);
+}
+
+function cut(text: string, longest: number): string {
+  return text.length > longest ? `${text.slice(0, longest).toWellFormed()}…` : text;
 }

@@ -11,15 +11,13 @@ const LOCAL_PART =
 const HOST_LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 /** `domainToASCII` reads the host of a URL: it drops what follows `/`, `?`, `#` or `\\`, and decodes `%`. */
 const NOT_IN_HOST = /[^A-Za-z0-9.\u0080-\u{10ffff}-]/u;
-/** Of these `domainToASCII` says what they are but for case: letters, digits and hyphens, no A-label, no address of a host. */
+/** Names that `domainToASCII` would only lower-case: letters, digits and hyphens, no A-label, no address of a host. */
 const PLAIN_HOST = /^(?!.*xn--)[a-z\d.-]+\.[a-z][a-z\d-]*$/i;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Z}]/u;
 
 /**
- * An e-mail address that this product can send to.
- *
- * `value` is as given (trimmed, Unicode NFC); `key` is what two spellings of one mailbox share:
- * lower-cased, with the domain as IDNA A-labels. `+` tags and dots are kept: they belong to the owner.
+ * An e-mail address that can be sent to. `value` is as given (trimmed, NFC); `key`, lower-cased with the domain as A-labels, is
+ * the same for all spellings of a mailbox. `+` tags and dots are kept: they belong to the owner.
  */
 export interface EmailAddress {
   readonly value: string;
@@ -31,7 +29,7 @@ export interface EmailAddress {
 
 export type EmailAddressResult = { readonly address: EmailAddress } | { readonly fault: string };
 
-/** Parses one address, or says in words for its owner what is wrong with it. */
+/** The address, or its fault in words for its owner. */
 export function parseEmailAddress(input: string): EmailAddressResult {
   const value = input.trim().normalize('NFC');
   if (!value.isWellFormed()) return { fault: 'is not an e-mail address' };

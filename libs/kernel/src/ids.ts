@@ -5,7 +5,7 @@ export function newId(): string {
   return v7();
 }
 
-/** Whether `value` is a UUID of any version, in its canonical text form. */
+/** True for a UUID of any version, in its canonical text form. */
 export function isUuid(value: string): boolean {
   return validate(value);
 }

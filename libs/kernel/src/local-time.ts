@@ -1,10 +1,25 @@
+import { LRUCache } from 'lru-cache';
+
 const DAY_MS = 86_400_000;
 const LOCAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/;
 
 /** A date and time of day without a time zone, as milliseconds as if it were UTC. */
 export type WallTime = number;
 
-const formats = new Map<string, Intl.DateTimeFormat>();
+const formats = new LRUCache<string, Intl.DateTimeFormat>({
+  max: 1_000,
+  memoMethod: (timeZone) =>
+    new Intl.DateTimeFormat('en-u-ca-iso8601', {
+      timeZone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    }),
+});
 
 /** A local time such as `2027-01-05T09:00`, seconds only where there are some; null when it is none. */
 export function parseLocalTime(text: string): string | null {
@@ -15,24 +30,24 @@ export function parseLocalTime(text: string): string | null {
 }
 
 /**
- * When it is this local time, as `parseLocalTime` returns it, in the time zone. Of a time that comes twice it is the first; one
- * that clocks skip is taken as if they had not been put forward yet: 02:30 is 03:30 then (RFC 5545 §3.3.5).
+ * The moment of a local time, as `parseLocalTime` returns it, in the time zone: the first of a time that comes twice; one that
+ * clocks skip is taken as if they had not been put forward yet, 02:30 as 03:30 (RFC 5545 §3.3.5).
  */
 export function momentOfLocalTime(local: string, timeZone: string): Date {
   return new Date(momentOfWallTime(Date.parse(`${local}Z`), timeZone));
 }
 
-/** When it is this local time first: in the Line Islands, at UTC+14. */
+/** The moment at which it is this local time first: in the Line Islands, at UTC+14. */
 export function firstMomentOf(local: string): Date {
   return new Date(`${local}+14:00`);
 }
 
-/** When it is this local time last: at UTC−12. */
+/** The moment at which it is this local time last: at UTC−12. */
 export function lastMomentOf(local: string): Date {
   return new Date(`${local}-12:00`);
 }
 
-/** As `momentOfLocalTime`, in milliseconds. */
+/** Like `momentOfLocalTime`, in milliseconds. */
 export function momentOfWallTime(wall: WallTime, timeZone: string): number {
   const [before, after] = [wall - DAY_MS, wall + DAY_MS].map((moment) => wallTime(moment, timeZone) - moment);
   const candidates = [wall - before!, wall - after!].sort((a, b) => a - b);
@@ -40,31 +55,15 @@ export function momentOfWallTime(wall: WallTime, timeZone: string): number {
   return candidates.find((moment) => wallTime(moment, timeZone) === wall) ?? wall - before!;
 }
 
-/** What clocks in the time zone show at a moment. */
+/** The time that clocks in the time zone show at a moment. */
 export function wallTime(moment: number, timeZone: string): WallTime {
   const whole = Math.floor(moment / 1_000) * 1_000;
   const parts = Object.fromEntries(
-    formatOf(timeZone)
+    formats
+      .memo(timeZone)
       .formatToParts(whole)
       .map(({ type, value }) => [type, Number(value)]),
   );
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
   return Date.UTC(year, month - 1, day, hour, minute, second) + (moment - whole);
-}
-
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const known = formats.get(timeZone);
-  if (known !== undefined) return known;
-  const format = new Intl.DateTimeFormat('en-u-ca-iso8601', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
-  formats.set(timeZone, format);
-  return format;
 }

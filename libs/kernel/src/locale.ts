@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/** The languages in which readers get what we write: opt-in mails, footers, pages. */
+/** Languages of the texts that readers get from us: opt-in mails, footers, pages. */
 export const SHIPPED_LOCALES = [
   'en',
   'de',
@@ -53,7 +53,7 @@ const timeZones = new LRUCache<string, boolean>({ max: 1_000, memoMethod: isKnow
 /** Norwegian is written as Bokmål unless a reader's translation says otherwise. */
 const NORWEGIAN = ['nb', 'no', 'nn'];
 
-/** What programs write after a POSIX locale: `de_DE.UTF-8`, `de_DE@euro`. */
+/** The end of a POSIX locale: `de_DE.UTF-8`, `de_DE@euro`. */
 const POSIX_SUFFIX = /[.@].*$/s;
 
 /** A BCP 47 tag as it is usually written (`de-AT`, `zh-Hant`); null when it is none or its language is unknown. */
@@ -61,7 +61,7 @@ export function parseLocale(text: string): string | null {
   return text.length > MAX_LOCALE_LENGTH ? null : locales.memo(text).locale;
 }
 
-/** The same of a file, whose program may write locales as POSIX and Java do: `de_AT`, `pt_BR.UTF-8`. */
+/** The same in a file, whose program may write locales as POSIX and Java do: `de_AT`, `pt_BR.UTF-8`. */
 export function parseFileLocale(text: string): string | null {
   return parseLocale(text.replace(POSIX_SUFFIX, '').replaceAll('_', '-'));
 }
@@ -75,7 +75,7 @@ function readLocale(text: string): string | null {
   }
 }
 
-/** Whether it is the name of a time zone, such as `Europe/Berlin`. */
+/** True for the name of a time zone, such as `Europe/Berlin`. */
 export function isTimeZone(text: string): boolean {
   return text.length <= MAX_ZONE_LENGTH && timeZones.memo(text);
 }
@@ -104,13 +104,10 @@ export function matchLocale<Available extends string>(
   );
 }
 
-/**
- * Languages with two of ours. The likely subtags (CLDR) of a tag say which of them it means: `pt` is Brazil's, `pt-AO`
- * Portugal's, `zh-TW` is written in Traditional characters.
- */
+/** Languages with two of ours, told apart by likely subtags (CLDR): `pt` is Brazil's, `pt-AO` Portugal's, `zh-TW` Traditional. */
 const SEVERAL_OF_OURS = /^(?:pt|zh)(?:-|$)/;
 
-/** The first of `wanted` in which we write to readers; each is never cut to what its reader would not read. */
+/** The first of `wanted` that is shipped; none is cut to what its reader would not read. */
 export function shippedLocale(wanted: readonly (string | null)[]): (typeof SHIPPED_LOCALES)[number] | null {
   for (const locale of wanted) {
     const ours = locale === null ? null : oursFor(locale);

@@ -1,16 +1,16 @@
 /** A piece of a message: octets, or a text of which each character is one (Latin-1). */
 export type Octets = Buffer | string;
 
-/** A message as it goes over the wire: pieces that who made them has looked through, so that nobody has to do it again. */
+/** A message as it goes over the wire, looked through once, by its maker. */
 export interface MailBody {
   /** Every line is ended by CRLF, the last one too. */
   readonly pieces: readonly Octets[];
   /** Octets, as the SIZE parameter counts them (RFC 1870 §5). */
   readonly size: number;
   readonly isAscii: boolean;
-  /** Whether its headers are, so that it needs no SMTPUTF8 (RFC 6531 §3.4). */
+  /** Without these it needs SMTPUTF8 (RFC 6531 §3.4). */
   readonly hasAsciiHeaders: boolean;
-  /** Whether a line of it begins with a dot, which DATA has to double (RFC 5321 §4.5.2). */
+  /** A line begins with a dot, which DATA has to double (RFC 5321 §4.5.2). */
   readonly hasDots: boolean;
 }
 
@@ -20,7 +20,7 @@ export function sizeOf(pieces: readonly Octets[]): number {
   return size;
 }
 
-/** The pieces one behind the other, at the beginning of `memory`, which has room for them. */
+/** The pieces joined at the beginning of `memory`, which has room for them. */
 export function joinOctets(pieces: readonly Octets[], memory: Buffer): Buffer {
   let at = 0;
   for (const piece of pieces) {

@@ -1,32 +1,32 @@
-/** What a row is sorted by in its list: values that no other row has. */
+/** The values that a row is sorted by in its list; no other row has them. */
 export type Place = readonly (string | number | null)[];
 
-/** Where a walk through a list has come to. */
+/** The position of a walk through a list. */
 export interface Cursor {
-  /** Of the page that begins here; the one that the walk began with is 0, unless it was another. */
+  /** Number of the page that begins here. */
   readonly page: number;
-  /** As it was where the walk began, so that it is counted once. */
+  /** Counted once, where the walk began. */
   readonly totalElements: number;
-  /** Of the last row that was seen. */
+  /** Place of the last row that was seen. */
   readonly place: Place;
 }
 
-/** Which part of a list is asked for: `page` counts from zero, `size` is 1–100; `after` instead of `page` goes on behind a row, null begins. */
+/** The wanted part of a list: `page` from zero, `size` 1–100; `after` instead of `page` goes on behind a row, null begins. */
 export interface PageRequest {
   readonly page?: number | undefined;
   readonly size: number;
   readonly after?: Cursor | null | undefined;
 }
 
-/** One page of a list and how long the whole list is. */
+/** One page of a list and the length of the whole list. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly totalElements: number;
-  /** Of the last item, when there are more behind it. */
+  /** Place of the last item, when there are more behind it. */
   readonly next: Place | null;
 }
 
-/** Rows before the page that are skipped by counting them. */
+/** Rows to skip before the page. */
 export function offsetOf({ page = 0, size, after }: PageRequest): number {
   return after ? 0 : page * size;
 }

@@ -1,11 +1,8 @@
 export type Environment = 'LIVE' | 'TEST';
 
 /**
- * Whose rows a piece of work may see. It comes from the API key, a signed token or a job's own row,
- * never from a request's body, and is the first argument of every repository and query method.
- *
- * `environmentId` names one environment of one project; rows carry it, so that one column keeps
- * projects, tenants and environments apart.
+ * The rows that a piece of work may see: those of one environment of one project, whose id each row carries. It comes from the
+ * API key, a signed token or a job's own row, never from a request's body, and is the first argument of every query.
  */
 export interface ProjectScope {
   readonly tenantId: number;
@@ -13,3 +10,41 @@ export interface ProjectScope {
   readonly environmentId: number;
   readonly environment: Environment;
 }
+
+/** Rights of API keys, complete. Each operation needs exactly one; write does not imply read. */
+export const API_SCOPES = [
+  'subscribers:read',
+  'subscribers:write',
+  'topics:read',
+  'topics:write',
+  'segments:read',
+  'segments:write',
+  'campaigns:read',
+  'campaigns:write',
+  'automations:read',
+  'automations:write',
+  'custom_fields:read',
+  'custom_fields:write',
+  'sending_domains:read',
+  'sending_domains:write',
+  'consents:manage',
+  'suppressions:manage',
+  'reports:read',
+  'billing:read',
+  'credits:read',
+  'relays:read',
+  'relays:write',
+  'messages:send',
+  'messages:read',
+  'templates:read',
+  'templates:write',
+  'media:read',
+  'media:write',
+  'webhooks:read',
+  'webhooks:write',
+  'project:write',
+  'keys:manage',
+  'audit:read',
+] as const;
+
+export type ApiScope = (typeof API_SCOPES)[number];

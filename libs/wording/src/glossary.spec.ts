@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { SHIPPED_LOCALES } from '#kernel';
 import { projectRoot } from '#platform';
-import { catalogueOf, type ShippedLocale, type WordingKey } from './catalogue.js';
-import { Wording } from './wording.js';
+import { catalogueOf, type ShippedLocale, Wording, type WordingKey } from './wording.js';
 
 const GLOSSARY = readFileSync(join(projectRoot(), 'locales', 'GLOSSARY.md'), 'utf8');
 const COLUMNS = ['email', 'subscribe', 'unsubscribe', 'everything', 'pending', 'topic', 'until', 'register'];

@@ -1,8 +1,10 @@
 export {
   catalogueOf as defaultTexts,
+  datesOf,
   type ShippedLocale,
+  Wording,
   type WordingKey,
   wordingKeys,
-} from './catalogue.js';
+  type WordingOverrides,
+} from './wording.js';
 export { messageFaults } from './message-faults.js';
-export { datesOf, Wording, type WordingOverrides } from './wording.js';

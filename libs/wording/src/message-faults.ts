@@ -9,16 +9,15 @@ import {
   TYPE,
 } from '@formatjs/icu-messageformat-parser';
 import { IntlMessageFormat } from 'intl-messageformat';
-import { type ShippedLocale, type WordingKey, catalogueOf } from './catalogue.js';
+import { catalogueOf, type ShippedLocale, type WordingKey } from './wording.js';
 
 /** Values for which a message is written once, to see that it can be: they take each plural form of each language. */
 const TRIED_NUMBERS = [0, 1, 2, 3, 5, 11, 20, 100, 1_000_000];
 const PLURAL_CATEGORIES = ['zero', 'one', 'two', 'few', 'many', 'other'];
 
 /**
- * What is wrong with `message` as a text for `key` in `locale`, null when nothing is: that it is no ICU MessageFormat, misses
- * a placeholder of the English one, has one more or formats one in another way, lacks a plural form that the language has,
- * or cannot be written.
+ * Fault of `message` as the text for `key` in `locale`, null without one: no ICU MessageFormat, other placeholders than in the
+ * English text or formatted in another way, a missing plural form of the language, or a format that does not exist.
  */
 export function messageFaults(key: WordingKey, message: string, locale: ShippedLocale): string | null {
   const elements = parsed(message);

@@ -1,6 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SHIPPED_LOCALES } from '#kernel';
+import { projectRoot } from '#platform';
+import type english from '../../../locales/en.json';
 import { LRUCache } from 'lru-cache';
 import { IntlMessageFormat, type PrimitiveType } from 'intl-messageformat';
-import { type ShippedLocale, type WordingKey, catalogueOf } from './catalogue.js';
+
+/** The messages of a language by key: ICU MessageFormat, as in locales/en.json, which says which keys there are. */
+export type Catalogue = Readonly<Record<WordingKey, string>>;
+export type WordingKey = keyof typeof english;
+export type ShippedLocale = (typeof SHIPPED_LOCALES)[number];
+
+const catalogues = new LRUCache<ShippedLocale, Catalogue>({
+  max: 100,
+  memoMethod: (locale) =>
+    JSON.parse(readFileSync(join(projectRoot(), 'locales', `${locale}.json`), 'utf8')) as Catalogue,
+});
+
+/** The texts of locales/<locale>.json, read once a process. */
+export const catalogueOf = (locale: ShippedLocale): Catalogue => catalogues.memo(locale);
+
+/** All keys, in the order of locales/en.json. */
+export const wordingKeys = (): readonly WordingKey[] => Object.keys(catalogueOf('en')) as WordingKey[];
 
 /** A project's own messages in place of ours. */
 export type WordingOverrides = Readonly<Partial<Record<WordingKey, string>>>;
@@ -9,16 +30,16 @@ const RIGHT_TO_LEFT: ReadonlySet<ShippedLocale> = new Set(['ar', 'he']);
 
 type Values = Readonly<Record<string, PrimitiveType>>;
 
-/** Making one takes some 50 µs: by locale and options. */
+/** By locale and options: making one is expensive. */
 const DATE_FORMATS = new LRUCache<string, Intl.DateTimeFormat>({
   max: 500,
   memoMethod: (key) => new Intl.DateTimeFormat(...(JSON.parse(key) as [string, Intl.DateTimeFormatOptions])),
 });
 
-/** Most readers of English write the day before the month. */
+/** Locale of dates: most readers of English write the day before the month. */
 export const datesOf = (locale: ShippedLocale): string => (locale === 'en' ? 'en-GB' : locale);
 
-/** What we say to a reader, in one language. */
+/** The texts for a reader, in one language. */
 export class Wording {
   readonly locale: ShippedLocale;
   readonly direction: 'ltr' | 'rtl';
@@ -36,7 +57,7 @@ export class Wording {
     this.#messages = { ...catalogueOf(locale), ...overrides };
   }
 
-  /** Whether the project says it in words of its own. */
+  /** True where the project has words of its own. */
   isOwn(key: WordingKey): boolean {
     return this.#own[key] !== undefined;
   }

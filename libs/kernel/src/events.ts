@@ -7,7 +7,7 @@ export interface DomainEvent<Name extends string = string, Payload extends objec
   readonly payload: Payload;
 }
 
-/** Names an event and gives the one way to make it, so that emitter and handler agree on its shape. */
+/** A kind of event and the one way to make it, so that emitter and handler agree on its shape. */
 export interface EventType<Payload extends object> {
   readonly eventName: string;
   (payload: Payload): DomainEvent<string, Payload>;
@@ -17,3 +17,31 @@ export interface EventType<Payload extends object> {
 export function defineEvent<Payload extends object>(eventName: string): EventType<Payload> {
   return Object.assign((payload: Payload) => ({ name: eventName, payload }), { eventName });
 }
+
+/** The events that webhooks carry. */
+export const PUBLISHED_EVENT_TYPES = [
+  'subscriber.created',
+  'subscriber.updated',
+  'subscriber.deleted',
+  'consent.granted',
+  'consent.pending',
+  'consent.confirmed',
+  'consent.revoked',
+  'suppression.added',
+  'suppression.removed',
+  'campaign.scheduled',
+  'campaign.queued',
+  'campaign.sent',
+  'campaign.failed',
+  'email.delivered',
+  'email.bounced',
+  'email.complained',
+  'email.opened',
+  'email.clicked',
+  'domain.verified',
+  'domain.failed',
+  'import.completed',
+  'credits.depleted',
+  'automation.completed',
+] as const;
+export type PublishedEventType = (typeof PUBLISHED_EVENT_TYPES)[number];

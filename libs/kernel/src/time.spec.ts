@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { doublingBackoff, nextTry } from './backoff.js';
+import { doublingBackoff, nextTry, withTimeout } from './time.js';
 
 const NOW = new Date('2026-11-22T12:00:00Z');
 
@@ -20,5 +20,23 @@ describe('the wait before something that failed is tried again', () => {
     expect(Math.min(...waits)).toBeGreaterThanOrEqual(900);
     expect(Math.max(...waits)).toBeLessThanOrEqual(1_100);
     expect(new Set(waits).size).toBeGreaterThan(1);
+  });
+});
+
+describe('work with a time limit', () => {
+  const never = new Promise<never>(() => undefined);
+
+  it('gives its value or its error when it is in time', async () => {
+    expect(await withTimeout(Promise.resolve('done'), 60_000, () => 'late')).toBe('done');
+    const failing = withTimeout(Promise.reject(new Error('broken')), 60_000, () => 'late');
+    await expect(failing).rejects.toThrow('broken');
+  });
+
+  it('gives what stands for it when it takes longer, an error included', async () => {
+    expect(await withTimeout(never, 1, () => 'late')).toBe('late');
+    const failing = withTimeout(never, 1, () => {
+      throw new Error('late');
+    });
+    await expect(failing).rejects.toThrow('late');
   });
 });
