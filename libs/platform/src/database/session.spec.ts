@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { Database } from './database.js';
-import { checkPool, sessionPool } from './session.js';
+import { checkPool, sessionPool, UnsafeSessionError } from './session.js';
 
 describe('A connection of the programs', () => {
   let test: TestDatabase;
@@ -38,6 +38,33 @@ describe('A connection of the programs', () => {
       'Statements would run as postgres instead of mailwright_app',
     );
     await checkPool(pool, 'mailwright_app');
+    await pool.end();
+  });
+
+  it('is given up behind a pooler where another session prepared a statement by the same name', async () => {
+    const pool = sessionPool({ connectionString: test.url, max: 1 }, 'mailwright_app');
+    const client = await pool.connect();
+    await client.query('prepare counted as select 1');
+    const asked = { name: 'counted', text: 'select 2' };
+    await expect(client.query(asked)).rejects.toMatchObject({ code: '42P05' });
+    // A pooler names a process of its own when a connection begins.
+    Object.assign(client, { processID: 0 });
+    await client.query('begin');
+    await expect(client.query(asked)).rejects.toThrow(UnsafeSessionError);
+    await client.query('rollback');
+    const told = new Promise<Error>((resolve) => client.query(asked, (error) => resolve(error)));
+    expect(await told).toBeInstanceOf(UnsafeSessionError);
+    client.release();
+    await expect(pool.query('select 1')).resolves.toBeDefined();
+    await pool.end();
+  });
+
+  it('tells of a server that cannot be reached by the error of PostgreSQL', async () => {
+    const pool = sessionPool(
+      { connectionString: test.url.replace(/:\d+\//, ':1/'), max: 1 },
+      'mailwright_app',
+    );
+    await expect(pool.query('select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     await pool.end();
   });
 

@@ -4,6 +4,7 @@ import { callbackify } from 'node:util';
 import pg from 'pg';
 import type { Outage } from '../lifecycle/outage.js';
 import { isServerOutage, NO_CONNECTION } from './database-failure.js';
+import { sqlStateOf } from './sql-state.js';
 
 /** What the programs work as; row-level security shows each its rows (docs/internals/database.md#row-level-security). */
 export type DatabaseRole = 'mailwright_app' | 'mailwright_system';
@@ -65,7 +66,10 @@ export function sessionPool(
   const isLate = (error: unknown) => error instanceof Error && NO_CONNECTION.test(error.message);
   return Object.assign(pool, {
     connect: (...parameters: unknown[]) =>
-      noticing(connect, parameters, (error) => isLate(error) && outage?.noticed(error)),
+      noticing(connect, parameters, (error) => {
+        if (isLate(error)) outage?.noticed(error);
+        return error;
+      }),
   });
 }
 
@@ -99,8 +103,11 @@ export async function cutSessions(): Promise<void> {
 function watch(client: pg.Client, outage: Outage | undefined): void {
   const connect = client.connect.bind(client) as Call;
   const query = client.query.bind(client) as Call;
-  const told = (error: unknown, isConnecting: boolean): void => {
+  const told = (cause: unknown, isConnecting: boolean): unknown => {
+    const isForeign = isPooled(client) && FOREIGN_STATEMENT.has(sqlStateOf(cause) ?? '');
+    const error = isForeign ? new UnsafeSessionError(POOLED, { cause }) : cause;
     if (isConnecting || error instanceof UnsafeSessionError || isServerOutage(error)) outage?.noticed(error);
+    return error;
   };
   keepSession(client);
   Object.assign(client, {
@@ -112,19 +119,22 @@ function watch(client: pg.Client, outage: Outage | undefined): void {
   });
 }
 
-/** Calls what gives a promise or takes a callback, and tells of its error. A stream tells of its own. */
-function noticing(call: Call, parameters: readonly unknown[], tell: (error: unknown) => void): unknown {
+/** A statement that another session prepared by the same name, or one that this session prepared elsewhere. */
+const FOREIGN_STATEMENT: ReadonlySet<string> = new Set(['42P05', '26000']);
+
+/** Calls what gives a promise or takes a callback, and fails with what `tell` makes of its error. A stream tells of its own. */
+function noticing(call: Call, parameters: readonly unknown[], tell: (error: unknown) => unknown): unknown {
   const callback = parameters.at(-1);
   if (typeof callback === 'function') {
-    const telling: Callback = (error, ...results) => {
-      if (error != null) tell(error);
-      (callback as Callback)(error, ...results);
-    };
+    const telling: Callback = (error, ...results) =>
+      (callback as Callback)(error == null ? error : tell(error), ...results);
     return call(...parameters.slice(0, -1), telling);
   }
   const result = call(...parameters);
-  if (result instanceof Promise) result.catch(tell);
-  return result;
+  if (!(result instanceof Promise)) return result;
+  return result.catch((error: unknown) => {
+    throw tell(error);
+  });
 }
 
 /** In a session that cannot change: without a pooler, at its beginning, and in a transaction that was found to be in it. */
