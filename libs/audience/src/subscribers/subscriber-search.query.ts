@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { hostName, offsetOf, type PageRequest, type ProjectScope } from '#kernel';
-import { environmentOf, limitOf, NEWEST_FIRST } from '#platform';
+import { environmentOf, limitOf, neverJoined, NEWEST_FIRST } from '#platform';
 
 /** With more matches than this, the first page is soon found by reading the list instead of sorting the matches. */
 const MANY = 20_000;
@@ -52,7 +52,7 @@ function counted(scope: ProjectScope, places: readonly Place[]): RawBuilder<unkn
           places.map(({ begins }) => sql`coalesce(${begins}, false)::int`),
           sql` + `,
         )} as times
-        from audience.subscribers b where b.environment_id = ${environmentOf(scope)} and b.id = s.id
+        from audience.subscribers b where b.environment_id = ${environmentOf(scope)} and b.id = s.id ${neverJoined}
       ) x
     )::bigint as total)
   `;
