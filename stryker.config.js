@@ -4,7 +4,7 @@ export default {
     'libs/audience/src/consents/{consent,consent-proof,subscriber-status}.ts',
     'libs/audience/src/sign-up/{confirmation,sign-up.errors}.ts',
     'libs/audience/src/segments/{rule-*,segment,segment-graph,segment-rules,text-folding}.ts',
-    'libs/billing/src/credits/credit.ts',
+    'libs/billing/src/credit.ts',
     'libs/deliverability/src/bounces/{bounce-class,retry-schedule}.ts',
     'libs/messaging/src/campaigns/{campaign,campaign-draft,campaign-status,campaign.errors}.ts',
     'libs/messaging/src/campaigns/senders/sender-identity.ts',

@@ -2,7 +2,7 @@ import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import type { EntitySchema } from '@mikro-orm/postgresql';
 import { audienceEntities, AudiencePlanModule } from '#audience';
 import { accessEntities } from '#access';
-import { billingEntities, BillingModule, PlanFeaturesQuery, SubscriberLimitQuery } from '#billing';
+import { billingEntities, BillingModule, PlanLimitsService } from '#billing';
 import { deliverabilityEntities } from '#deliverability';
 import { messagingEntities } from '#messaging';
 import { type Config, PlatformModule, type PlatformOptions } from '#platform';
@@ -35,8 +35,8 @@ const ENTITIES: readonly EntitySchema[] = [
 const EDGES = [
   AccessApiModule,
   AudiencePlanModule.by(BillingModule, {
-    subscriberLimit: SubscriberLimitQuery,
-    features: PlanFeaturesQuery,
+    subscriberLimit: PlanLimitsService,
+    features: PlanLimitsService,
   }),
   AudienceApiModule,
   MessagingApiModule,

@@ -12,7 +12,7 @@ import {
   TenantsService,
 } from '#access';
 import { audienceEntities } from '#audience';
-import { billingEntities, BillingModule, ProjectAllowance, SubscriptionsService } from '#billing';
+import { billingEntities, BillingModule, PlanLimitsService, SubscriptionsService } from '#billing';
 import { deliverabilityEntities } from '#deliverability';
 import { Clock } from '#kernel';
 import {
@@ -40,7 +40,7 @@ export interface OperatorServices {
   readonly apiKeys: ApiKeysService;
   readonly apiKeyList: ApiKeysQuery;
   readonly subscriptions: SubscriptionsService;
-  readonly projectAllowance: ProjectAllowance;
+  readonly planLimits: PlanLimitsService;
   /** A service of one of the additional contexts. */
   readonly get: INestApplicationContext['get'];
 }
@@ -69,7 +69,7 @@ export async function withServices<T>(
       apiKeys: context.get(ApiKeysService),
       apiKeyList: context.get(ApiKeysQuery),
       subscriptions: context.get(SubscriptionsService),
-      projectAllowance: context.get(ProjectAllowance),
+      planLimits: context.get(PlanLimitsService),
       get: context.get.bind(context),
     });
   } finally {

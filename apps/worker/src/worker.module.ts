@@ -6,7 +6,7 @@ import {
   RelayFeedbackModule,
   ThrottlingModule,
 } from '#deliverability';
-import { BillingModule, PlanFeaturesQuery, SubscriberLimitQuery } from '#billing';
+import { BillingModule, PlanLimitsService } from '#billing';
 import { AutomationsWorkerModule, MessagingModule, MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { WebhooksWorkerModule } from '#webhooks';
@@ -23,8 +23,8 @@ export class WorkerModule {
       imports: [
         PlatformModule.register(options),
         AudiencePlanModule.by(BillingModule, {
-          subscriberLimit: SubscriberLimitQuery,
-          features: PlanFeaturesQuery,
+          subscriberLimit: PlanLimitsService,
+          features: PlanLimitsService,
         }),
         AudienceModule,
         MessagingModule,

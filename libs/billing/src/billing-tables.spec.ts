@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createProject } from '#testing/fixtures';
 import { type BillingFixture, startBilling } from './billing.fixture.js';
-import { InvoiceRepository } from './invoices/invoice.repository.js';
 import { Invoice } from './invoices/invoice.js';
-import { Plan } from './plans/plan.js';
-import { SubscriptionsService } from './subscriptions/subscriptions.service.js';
+import { InvoiceRepository } from './invoices/invoice.repository.js';
+import { Plan } from './plan.js';
 import { Subscription } from './subscriptions/subscription.js';
+import { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 
 const NOW = new Date('2026-03-01T10:20:30.456Z');
 const LATER = new Date('2027-03-01T10:20:30.456Z');

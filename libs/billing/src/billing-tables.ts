@@ -1,9 +1,9 @@
 import type { Generated } from 'kysely';
 import type { Tables } from '#platform';
-import type { CreditTransactionType } from './credits/credit.js';
+import type { CreditTransactionType } from './credit.js';
 import type { InvoiceLine } from './invoices/invoice.js';
 import { InvoiceSchema } from './invoices/invoice.schema.js';
-import { PlanSchema } from './plans/plan.schema.js';
+import { PlanSchema } from './plan.schema.js';
 import { SubscriptionSchema } from './subscriptions/subscription.schema.js';
 
 export const billingEntities = [InvoiceSchema, PlanSchema, SubscriptionSchema];
@@ -63,7 +63,7 @@ interface CreditAccountsTable {
   readonly updatedAt: Date | null;
 }
 
-/** What is not said of a new row, the ledger's trigger says. */
+/** The ledger's trigger fills in the columns that an insert leaves out. */
 interface CreditTransactionsTable {
   readonly id: string;
   readonly tenantId: number;

@@ -1,5 +1,5 @@
-import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import { accessEntities } from '#access';
 import { ManualClock } from '#kernel';

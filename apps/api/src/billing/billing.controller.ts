@@ -2,9 +2,9 @@ import { Get, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import {
   BASE_CURRENCY,
-  InvoiceLinks,
+  InvoicesService,
   InvoicesQuery,
-  PlansQuery,
+  PlanRepository,
   SubscriptionsQuery,
   UsageQuery,
 } from '#billing';
@@ -29,10 +29,10 @@ const invoiceListQuery = pageQuery({}, [PLACES.time, PLACES.number]);
 export class BillingController {
   constructor(
     private readonly subscriptions: SubscriptionsQuery,
-    private readonly planCatalogue: PlansQuery,
+    private readonly planCatalogue: PlanRepository,
     private readonly invoiceList: InvoicesQuery,
     private readonly usages: UsageQuery,
-    private readonly links: InvoiceLinks,
+    private readonly links: InvoicesService,
   ) {}
 
   @Get('subscription')

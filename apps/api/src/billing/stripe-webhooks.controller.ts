@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import { StripeEvents } from '#billing';
+import { StripeEventsService } from '#billing';
 import { NotFoundError } from '#kernel';
 import { ProblemError } from '#platform/http';
 
@@ -12,7 +12,7 @@ const NO_SNAPSHOT =
 @ApiExcludeController()
 @Controller('stripe/webhooks')
 export class StripeWebhooksController {
-  constructor(private readonly events: StripeEvents) {}
+  constructor(private readonly events: StripeEventsService) {}
 
   /** Answers 200 once the event is stored; a worker processes it. 404 while Stripe is not configured. */
   @Post()

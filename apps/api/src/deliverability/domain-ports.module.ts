@@ -1,10 +1,10 @@
 import { Global, Module } from '@nestjs/common';
 import { AudienceModule, UsageCatalogue } from '#audience';
-import { BillingModule, PlanFeaturesQuery } from '#billing';
+import { BillingModule, PlanLimitsService } from '#billing';
 import { DomainPlan, DomainUsage } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 
-const planBy = (features: PlanFeaturesQuery): DomainPlan => ({
+const planBy = (features: PlanLimitsService): DomainPlan => ({
   includesDomain: (scope: ProjectScope) => features.allows(scope, 'customDomain'),
 });
 
@@ -21,7 +21,7 @@ const usageBy = (usage: UsageCatalogue): DomainUsage => ({
   imports: [AudienceModule, BillingModule],
   providers: [
     { provide: DomainUsage, useFactory: usageBy, inject: [UsageCatalogue] },
-    { provide: DomainPlan, useFactory: planBy, inject: [PlanFeaturesQuery] },
+    { provide: DomainPlan, useFactory: planBy, inject: [PlanLimitsService] },
   ],
   exports: [DomainPlan, DomainUsage],
 })

@@ -56,8 +56,8 @@ export function addCheckCredits(program: Command, cli: CliContext): void {
     command: 'check:credits',
     description: 'compare the balances of AI credits with their ledgers; exits with 1 when they differ',
     find: async (run) => {
-      const { CreditCheckQuery } = await import('#billing');
-      return run(cli.env, ({ get }) => get(CreditCheckQuery).discrepancies());
+      const { CreditsQuery } = await import('#billing');
+      return run(cli.env, ({ get }) => get(CreditsQuery).discrepancies());
     },
     columns: { TENANT: 'tenantId', WHAT: 'what', ROW: 'sequence', KEPT: 'kept', ACTUAL: 'actual' },
     differ: 'Credits differ.',
@@ -70,8 +70,8 @@ export function addCheckStripe(program: Command, cli: CliContext): void {
     command: 'check:stripe',
     description: 'look for what Stripe bills tenants for and Mailwright does not know; exits with 1 for any',
     find: async (run) => {
-      const { StripeCheckQuery } = await import('#billing');
-      return run(cli.env, ({ get }) => get(StripeCheckQuery).strays());
+      const { StripeSubscriptionsService } = await import('#billing');
+      return run(cli.env, ({ get }) => get(StripeSubscriptionsService).strays());
     },
     columns: { TENANT: 'tenantId', OBJECT: 'objectId', SOURCE: 'source' },
     differ: 'Stripe bills for what is not known here. Cancel it at Stripe, or give the money back.',

@@ -24,13 +24,13 @@ export function addInvoiceList(program: Command, cli: CliContext): void {
     .option('--json', 'print one line of JSON, with the addresses of the invoices’ pages')
     .action(async (options: Options) => {
       const status = statusOf(options.status);
-      const [{ OperatorInvoicesQuery }, { withServices }] = await Promise.all([
+      const [{ InvoicesQuery }, { withServices }] = await Promise.all([
         import('#billing'),
         import('../operator-services.js'),
       ]);
       const invoices = await withServices(cli.env, async ({ tenants, get }) => {
         const { id } = findTenant(await tenants.list(), options.tenant);
-        return get(OperatorInvoicesQuery).ofTenant(id, status);
+        return get(InvoicesQuery).ofTenant(id, status);
       });
       printResult(cli, options.json, invoices, () =>
         invoices.length === 0 ? 'There are no invoices.' : table(HEADINGS, invoices.map(row)),

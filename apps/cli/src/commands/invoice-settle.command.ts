@@ -24,11 +24,11 @@ function add(action: keyof typeof SETTLEMENTS, program: Command, cli: CliContext
     .requiredOption('--invoice <number>', 'its number, e.g. ACME-2026-000001')
     .option('--json', 'print one line of JSON')
     .action(async ({ invoice, json }: Options) => {
-      const [{ InvoicePayments }, { withServices }] = await Promise.all([
+      const [{ SubscriptionsService }, { withServices }] = await Promise.all([
         import('#billing'),
         import('../operator-services.js'),
       ]);
-      await withServices(cli.env, ({ get }) => get(InvoicePayments)[action](invoice)).catch(
+      await withServices(cli.env, ({ get }) => get(SubscriptionsService)[`${action}Invoice`](invoice)).catch(
         (error: unknown) => {
           if (!(error instanceof NotFoundError)) throw error;
           throw new OperatorError('unknown-invoice', `There is no invoice ${invoice}.`);

@@ -12,11 +12,11 @@ export function addPlanList(program: Command, cli: CliContext): void {
     .description('list the plans on offer, with their prices')
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: { readonly json?: true }) => {
-      const [{ PlansQuery }, { withServices }] = await Promise.all([
+      const [{ PlanRepository }, { withServices }] = await Promise.all([
         import('#billing'),
         import('../operator-services.js'),
       ]);
-      const plans = await withServices(cli.env, ({ get }) => get(PlansQuery).onOffer());
+      const plans = await withServices(cli.env, ({ get }) => get(PlanRepository).onOffer());
       printResult(cli, json, plans, () => table(HEADINGS, plans.flatMap(rows)));
     });
 }

@@ -39,18 +39,15 @@ export function addProjectCreate(program: Command, cli: CliContext): void {
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
       const { withServices } = await import('../operator-services.js');
-      const project = await withServices(
-        cli.env,
-        async ({ tenants, projects, database, projectAllowance }) => {
-          const tenant = findTenant(await tenants.list(), options.tenant);
-          return namingOptions(OPTIONS, () =>
-            database.system(async () => {
-              await projectAllowance.admit(tenant.id);
-              return projects.create(tenant.id, newProject(options));
-            }),
-          );
-        },
-      );
+      const project = await withServices(cli.env, async ({ tenants, projects, database, planLimits }) => {
+        const tenant = findTenant(await tenants.list(), options.tenant);
+        return namingOptions(OPTIONS, () =>
+          database.system(async () => {
+            await planLimits.admitProject(tenant.id);
+            return projects.create(tenant.id, newProject(options));
+          }),
+        );
+      });
       const { id, projectKey, live, test } = project;
       const names = { tenantKey: options.tenant, projectKey };
       const result = {

@@ -81,16 +81,16 @@ async function apply(
   options: Options,
   wanted: WantedSubscription,
 ): Promise<keyof typeof OUTCOMES> {
-  const { StripeSubscriptions, SubscriptionChanges } = await import('#billing');
+  const { StripeSubscriptionsService } = await import('#billing');
   const provider = oneOf(PROVIDERS, '--provider', options.provider);
-  const changes = services.get(SubscriptionChanges);
+  const changes = services.subscriptions;
   const buyer = buyerOf(options);
   if (Object.keys(buyer).length > 0) await changes.setBuyer(tenantId, buyer);
   const isAtStripe = await changes.isPaidElsewhere(tenantId);
   if (isAtStripe && provider === 'MANUAL') {
     throw new UsageError('The subscription is paid through Stripe: cancel it there first, with --cancel');
   }
-  const target = isAtStripe || provider === 'STRIPE' ? services.get(StripeSubscriptions) : changes;
+  const target = isAtStripe || provider === 'STRIPE' ? services.get(StripeSubscriptionsService) : changes;
   if (options.cancel !== undefined) {
     const when = options.cancel === 'now' ? 'at-once' : 'at-period-end';
     await target.cancel(tenantId, when, options.reason ?? null);

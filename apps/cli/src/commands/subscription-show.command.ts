@@ -33,8 +33,8 @@ export async function subscriptionReport(
   tenantId: number,
   tenantKey: string,
 ): Promise<SubscriptionReport> {
-  const { SubscriptionReportQuery } = await import('#billing');
-  const report = await get(SubscriptionReportQuery).ofTenant(tenantId);
+  const { SubscriptionsQuery } = await import('#billing');
+  const report = await get(SubscriptionsQuery).report(tenantId);
   if (report !== null) return report;
   throw new OperatorError(
     'no-subscription',

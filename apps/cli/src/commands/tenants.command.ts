@@ -38,12 +38,12 @@ export function addTenantList(program: Command, cli: CliContext): void {
     .description('list tenants by key, with their plans')
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: { readonly json?: true }) => {
-      const [{ SubscriptionReportQuery }, { withServices }] = await Promise.all([
+      const [{ SubscriptionsQuery }, { withServices }] = await Promise.all([
         import('#billing'),
         import('../operator-services.js'),
       ]);
       const tenants = await withServices(cli.env, async ({ get, tenants: stored }) => {
-        const subscriptions = await get(SubscriptionReportQuery).all();
+        const subscriptions = await get(SubscriptionsQuery).plansByTenant();
         return (await stored.list()).map(({ id, tenantKey, name, createdAt }) => {
           const { planTier = null, status = null } = subscriptions.get(id) ?? {};
           return { id, tenantKey, name, planTier, subscriptionStatus: status, createdAt };

@@ -38,7 +38,7 @@ export class SubscriberLimitService {
 
   async #reserve(scope: ProjectScope, wanted: number): Promise<Reservation> {
     if (scope.environment !== 'LIVE' || this.limit === undefined) return { granted: wanted, max: UNLIMITED };
-    const max = await this.limit.max(scope);
+    const max = await this.limit.maxSubscribers(scope);
     if (max === UNLIMITED) return { granted: wanted, max };
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ granted: number }>`${prepared}

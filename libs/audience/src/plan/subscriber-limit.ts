@@ -3,7 +3,7 @@ import type { ProjectScope } from '#kernel';
 /** The limit of subscribers in a tenant's plan: a port of whoever knows plans. Without plans there is no limit. */
 export abstract class SubscriberLimit {
   /** For the live environments of all the tenant's projects together; −1 is unlimited. */
-  abstract max(scope: ProjectScope): Promise<number>;
+  abstract maxSubscribers(scope: ProjectScope): Promise<number>;
 }
 
 /** The value for no limit. */

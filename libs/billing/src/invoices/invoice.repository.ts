@@ -37,12 +37,12 @@ export class InvoiceRepository {
       .execute();
   }
 
-  /** Our copy of a payment provider's invoice, kept from others until the transaction ends; null when there is none. */
+  /** Our copy of a payment provider's invoice, locked until the transaction ends; null when there is none. */
   lockCopy(externalId: string): Promise<Invoice | null> {
     return this.database.em.findOne(Invoice, { externalId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   }
 
-  /** The same by its number. */
+  /** An invoice by its number, locked until the transaction ends; null when there is none. */
   lock(invoiceNumber: string): Promise<Invoice | null> {
     return this.database.em.findOne(Invoice, { invoiceNumber }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   }
@@ -57,29 +57,11 @@ export class InvoiceRepository {
     return row?.tenantId ?? null;
   }
 
-  /** When the oldest open invoice of a subscription is due; null when there is none. */
-  async openDueAt(subscriptionId: number): Promise<Date | null> {
-    return this.#oldestDue(subscriptionId, ['OPEN']);
-  }
-
-  /** The same with those that were given up. */
-  async unpaidDueAt(subscriptionId: number): Promise<Date | null> {
-    return this.#oldestDue(subscriptionId, ['OPEN', 'UNCOLLECTIBLE']);
-  }
-
-  /** Gives up what a subscription owes. */
-  async writeOff(subscriptionId: number, now: Date): Promise<void> {
-    await this.database.em.flush();
-    await this.database
-      .tables<BillingTables>()
-      .updateTable('billing.invoices')
-      .set({ status: 'UNCOLLECTIBLE', updatedAt: now })
-      .where('subscriptionId', '=', subscriptionId)
-      .where('status', '=', 'OPEN')
-      .execute();
-  }
-
-  async #oldestDue(subscriptionId: number, statuses: readonly InvoiceStatus[]): Promise<Date | null> {
+  /** Due time of a subscription's oldest open invoice; null when there is none. */
+  async oldestDueAt(
+    subscriptionId: number,
+    statuses: readonly InvoiceStatus[] = ['OPEN'],
+  ): Promise<Date | null> {
     await this.database.em.flush();
     const { dueAt } = await this.database
       .tables<BillingTables>()
@@ -89,5 +71,17 @@ export class InvoiceRepository {
       .where('status', 'in', statuses)
       .executeTakeFirstOrThrow();
     return dueAt;
+  }
+
+  /** Writes off a subscription's open invoices. */
+  async writeOff(subscriptionId: number, now: Date): Promise<void> {
+    await this.database.em.flush();
+    await this.database
+      .tables<BillingTables>()
+      .updateTable('billing.invoices')
+      .set({ status: 'UNCOLLECTIBLE', updatedAt: now })
+      .where('subscriptionId', '=', subscriptionId)
+      .where('status', '=', 'OPEN')
+      .execute();
   }
 }

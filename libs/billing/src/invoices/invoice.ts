@@ -1,5 +1,4 @@
 import { InvalidStateError } from '#kernel';
-import type { InvoiceAmounts } from './invoice-amounts.js';
 
 export const INVOICE_STATUSES = ['DRAFT', 'OPEN', 'PAID', 'UNCOLLECTIBLE', 'VOID'] as const;
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
@@ -12,16 +11,16 @@ export const BILLING_REASONS = [
 ] as const;
 export type BillingReason = (typeof BILLING_REASONS)[number];
 
-/** Who sells or buys, as it stands on the invoice. */
+/** Seller or buyer, as printed on the invoice. */
 export interface InvoiceParty {
   readonly name: string;
   /** Lines of the postal address, with line feeds between them. */
   readonly address: string | null;
-  /** As the law wants it written, e.g. `VAT DE123456789`. */
+  /** In the form that the law requires, e.g. `VAT DE123456789`. */
   readonly taxId: string | null;
 }
 
-/** One line; amounts are minor units of the invoice's currency, below zero for what is given back. */
+/** One line; amounts are minor units of the invoice's currency, below zero for a credit. */
 export interface InvoiceLine {
   readonly description: string;
   readonly amountCents: number;
@@ -32,7 +31,7 @@ export interface InvoiceLine {
 /** An invoice as its list shows it. */
 export interface InvoiceSummary {
   readonly id: number;
-  /** What signed links name. */
+  /** Its id in signed links. */
   readonly publicId: string;
   /** The payment provider's id. */
   readonly externalId: string | null;
@@ -48,6 +47,14 @@ export interface InvoiceSummary {
   readonly createdAt: Date;
 }
 
+export interface InvoiceAmounts {
+  readonly subtotalCents: number;
+  /** Hundredths of a percent: 2300 is 23 %. */
+  readonly taxRateBp: number;
+  readonly taxCents: number;
+  readonly amountCents: number;
+}
+
 /** A whole invoice as it is shown: subtotal = the sum of its lines, amount = subtotal + tax. */
 export interface InvoiceDocument extends InvoiceSummary, InvoiceAmounts {
   readonly seller: InvoiceParty;
@@ -58,14 +65,14 @@ export interface InvoiceDocument extends InvoiceSummary, InvoiceAmounts {
   readonly creditedCents: number;
 }
 
-/** What is left to pay, less what the customer's balance or credit notes took off; never below zero. */
+/** The amount less the customer's balance and credit notes; never below zero. */
 export function dueCents(
   invoice: Pick<InvoiceDocument, 'amountCents' | 'balanceCents' | 'creditedCents'>,
 ): number {
   return Math.max(0, invoice.amountCents + invoice.balanceCents - invoice.creditedCents);
 }
 
-/** What an invoice is about, before it has a number. */
+/** The parties and the reason of an invoice that has no number yet. */
 export interface InvoiceDraft {
   readonly publicId: string;
   readonly tenantId: number;
@@ -78,7 +85,7 @@ export interface InvoiceDraft {
   readonly buyer: InvoiceParty;
 }
 
-/** Which invoice it is of a tenant's year. */
+/** Place of an invoice in a tenant's year. */
 export interface InvoiceNumber {
   readonly year: number;
   readonly number: number;
@@ -86,9 +93,34 @@ export interface InvoiceNumber {
   readonly text: string;
 }
 
+/** `ACME-2026-000001`: tenant, year (UTC), number in that year. */
+export function invoiceNumber(tenantKey: string, year: number, number: number): string {
+  return `${tenantKey}-${year}-${String(number).padStart(6, '0')}`;
+}
+
+/** The sums of an invoice; the tax is rounded once, half to even. Throws `RangeError` for a subtotal below zero. */
+export function amountsOf(
+  lines: readonly { readonly amountCents: number }[],
+  taxRateBp: number,
+): InvoiceAmounts {
+  const subtotalCents = lines.reduce((sum, { amountCents }) => sum + amountCents, 0);
+  if (subtotalCents < 0) throw new RangeError('The subtotal of an invoice must not be below zero.');
+  const taxCents = share(subtotalCents, taxRateBp, 10_000);
+  return { subtotalCents, taxRateBp, taxCents, amountCents: subtotalCents + taxCents };
+}
+
+/** `amount` (whole, 0 or more) × part ∕ whole, rounded half to even, so that many roundings do not add up. */
+export function share(amount: number, part: number, whole: number): number {
+  const [dividend, divisor] = [BigInt(amount) * BigInt(part), BigInt(whole)];
+  const quotient = dividend / divisor;
+  const twice = (dividend % divisor) * 2n;
+  const up = twice > divisor || (twice === divisor && quotient % 2n === 1n);
+  return Number(up ? quotient + 1n : quotient);
+}
+
 const UNPAID: readonly InvoiceStatus[] = ['OPEN', 'UNCOLLECTIBLE'];
 
-/** What a tenant owes for a subscription. Once it has its number, what it is about never changes. */
+/** A tenant's debt for a subscription. Once it has its number, only its status changes. */
 export class Invoice {
   readonly id!: number;
   readonly publicId: string;
@@ -104,7 +136,7 @@ export class Invoice {
   amountCents = 0;
   /** The customer's balance at the provider that was applied: below zero is credit. */
   balanceCents = 0;
-  /** Taken back by credit notes of the provider. */
+  /** Sum of the provider's credit notes. */
   creditedCents = 0;
   numberYear: number | null = null;
   number: number | null = null;
@@ -130,18 +162,18 @@ export class Invoice {
     this.updatedAt = now;
   }
 
-  /** What it comes to, while it is a draft. */
+  /** Sets the amounts of a draft; no effect later. */
   bill(amounts: InvoiceAmounts): void {
     if (this.status === 'DRAFT') Object.assign(this, amounts);
   }
 
-  /** What the provider took off it. */
+  /** Notes the reductions of the payment provider. */
   reduce({ balanceCents, creditedCents }: Pick<InvoiceDocument, 'balanceCents' | 'creditedCents'>): void {
     this.balanceCents = balanceCents;
     this.creditedCents = creditedCents;
   }
 
-  /** A draft is open from now on, under its number. */
+  /** Opens a draft under its number. */
   issue({ year, number, text }: InvoiceNumber, issuedAt: Date, dueAt: Date): void {
     this.status = 'OPEN';
     this.numberYear = year;
@@ -151,19 +183,19 @@ export class Invoice {
     this.dueAt = dueAt;
   }
 
-  /** The money has come. Throws `InvalidStateError`. */
+  /** Throws `InvalidStateError` unless it is unpaid. */
   pay(now: Date): void {
     this.refuseUnlessUnpaid('pay');
     this.become('PAID', now);
   }
 
-  /** It was a mistake; it keeps its number. Throws `InvalidStateError`. */
+  /** Ends a mistaken invoice, which keeps its number. Throws `InvalidStateError` unless it is unpaid. */
   void(now: Date): void {
     this.refuseUnlessUnpaid('void');
     this.become('VOID', now);
   }
 
-  /** What the payment provider says of it. */
+  /** Takes over a status, also from the payment provider. */
   become(status: InvoiceStatus, now: Date, paidAt: Date | null = now): void {
     this.status = status;
     this.paidAt = status === 'PAID' ? (paidAt ?? now) : null;

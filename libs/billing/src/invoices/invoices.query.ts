@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { TenantsQuery } from '#access';
 import type { Page, PageRequest, ProjectScope } from '#kernel';
 import { Database, ListOrder } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
-import type { InvoiceDocument, InvoiceSummary } from './invoice.js';
+import type { InvoiceDocument, InvoiceStatus, InvoiceSummary } from './invoice.js';
+import { InvoicesService } from './invoices.service.js';
 
-export const SUMMARY = [
+const SUMMARY = [
   'id',
   'publicId',
   'externalId',
@@ -23,12 +25,22 @@ const LATEST_FIRST = new ListOrder([
   ['id', 'bigint'],
 ]);
 
+/** An invoice as the operator's list shows it. */
+export interface ListedInvoice extends Omit<InvoiceSummary, 'publicId'> {
+  /** Null for a draft, and while its tenant has no project. */
+  readonly invoiceUrl: string | null;
+}
+
 /** Reads invoices. */
 @Injectable()
 export class InvoicesQuery {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly tenants: TenantsQuery,
+    private readonly invoices: InvoicesService,
+  ) {}
 
-  /** Those of the scope's tenant, newest first. */
+  /** The invoices of the scope's tenant, newest first. */
   page(scope: ProjectScope, request: PageRequest): Promise<Page<InvoiceSummary>> {
     return this.database.list(scope, async () => {
       const invoices = this.database
@@ -59,5 +71,24 @@ export class InvoicesQuery {
         .execute();
       return { ...invoice, lines };
     });
+  }
+
+  /** A tenant's invoices for the operator, newest first. */
+  async ofTenant(tenantId: number, status?: InvoiceStatus): Promise<ListedInvoice[]> {
+    const scope = await this.tenants.firstEnvironment(tenantId);
+    const rows = await this.database.system(() => {
+      const ofTenant = this.database
+        .tables<BillingTables>()
+        .selectFrom('billing.invoices')
+        .select(SUMMARY)
+        .where('tenantId', '=', tenantId)
+        .orderBy('createdAt', 'desc')
+        .orderBy('id', 'desc');
+      return (status === undefined ? ofTenant : ofTenant.where('status', '=', status)).execute();
+    });
+    return rows.map(({ publicId, ...invoice }) => ({
+      ...invoice,
+      invoiceUrl: scope === null ? null : this.invoices.urlOf(scope, { publicId, status: invoice.status }),
+    }));
   }
 }

@@ -3,25 +3,25 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Stripe } from 'stripe';
 import { TenantsQuery } from '#access';
 import { InvalidStateError, NotFoundError } from '#kernel';
-import { InvoiceIssuing } from '../invoices/invoice-issuing.service.js';
-import { StripeCancellations } from '../subscriptions/stripe-cancellations.repository.js';
+import { InvoicesService } from '../invoices/invoices.service.js';
 import type { Subscription } from '../subscriptions/subscription.js';
 import { describeTerms, type Terms } from '../subscriptions/terms.js';
+import { StripeCancellationsRepository } from './stripe-cancellations.repository.js';
 import { STRIPE } from './stripe-client.provider.js';
 
 /** Begins, changes and ends subscriptions at Stripe. Throws Stripe's own errors, and an error when it is not configured. */
 @Injectable()
-export class StripeApi {
+export class StripeApiService {
   constructor(
     @Inject(STRIPE) private readonly client: Stripe | null,
-    private readonly issuing: InvoiceIssuing,
+    private readonly invoices: InvoicesService,
     private readonly tenants: TenantsQuery,
-    private readonly cancellations: StripeCancellations,
+    private readonly cancellations: StripeCancellationsRepository,
   ) {}
 
   /**
-   * Begins one for the customer of `ours`. Stripe may have done it and answered too late for the transaction that asked: what was
-   * begun for the same wish is taken over, and another wish is refused while that is there (`InvalidStateError`).
+   * Begins one for the customer of `ours`. An earlier attempt may have succeeded after its transaction had failed: that one is
+   * taken over for the same terms, and refuses other terms (`InvalidStateError`).
    */
   async begin(ours: Subscription, terms: Terms, trialDays: number | undefined): Promise<Stripe.Subscription> {
     const stripe = this.#stripe;
@@ -33,7 +33,7 @@ export class StripeApi {
       {
         customer,
         collection_method: 'send_invoice',
-        days_until_due: this.issuing.paymentDays,
+        days_until_due: this.invoices.paymentDays,
         items: [{ price_data: await priceData(stripe, terms) }],
         ...(trialDays !== undefined && { trial_period_days: trialDays }),
         metadata: { mailwright_tenant: String(ours.tenantId), mailwright_intent: intent },
@@ -42,7 +42,7 @@ export class StripeApi {
     );
   }
 
-  /** Subscriptions of a customer that Stripe renews and that are neither `known` nor waiting to be cancelled. */
+  /** Subscriptions of a customer that Stripe renews and that are neither `known` nor about to be cancelled. */
   async strays(customer: string, known: string | null): Promise<Stripe.Subscription[]> {
     const found: Stripe.Subscription[] = [];
     for await (const one of this.#stripe.subscriptions.list({ customer, limit: 100 })) found.push(one);
@@ -62,7 +62,7 @@ export class StripeApi {
     throw new InvalidStateError(message, stray.status, [...ENDED]);
   }
 
-  /** Puts one on other terms. What is more is paid for at once. */
+  /** Changes the terms. More of something is paid for at once. */
   async change(externalId: string, terms: Terms, isMore: boolean): Promise<Stripe.Subscription> {
     const stripe = this.#stripe;
     const [item] = (await stripe.subscriptions.retrieve(externalId)).items.data;
@@ -70,7 +70,7 @@ export class StripeApi {
     return stripe.subscriptions.update(externalId, {
       cancel_at_period_end: false,
       items: [{ id: item.id, price_data: await priceData(stripe, terms) }],
-      // Less of it costs less from the next period on, and nothing is paid back.
+      // Less costs less from the next period on, and nothing is paid back.
       proration_behavior: isMore ? 'always_invoice' : 'none',
     });
   }
@@ -82,7 +82,7 @@ export class StripeApi {
       : subscriptions.update(externalId, { cancel_at_period_end: true });
   }
 
-  /** Whether Stripe is configured. */
+  /** True when Stripe is configured. */
   get isOn(): boolean {
     return this.client !== null;
   }
@@ -92,7 +92,7 @@ export class StripeApi {
     return this.client;
   }
 
-  /** The id of the tenant's customer, which is made when there is none; `subscription` keeps it. */
+  /** The id of the tenant's customer, created when there is none; `subscription` keeps it. */
   async customer(subscription: Subscription): Promise<string> {
     const stripe = this.#stripe;
     if (subscription.externalCustomerId !== null) return subscription.externalCustomerId;
@@ -100,7 +100,7 @@ export class StripeApi {
     if (tenant === null) throw new NotFoundError();
     const customer = await stripe.customers.create(
       { name: subscription.buyerOf(tenant).name, metadata: { mailwright_tenant: tenant.tenantKey } },
-      // Tried again, it is the same customer.
+      // A retry creates no second customer.
       { idempotencyKey: `mailwright-customer-${tenant.tenantKey}-${tenant.createdAt.getTime()}` },
     );
     subscription.externalCustomerId = customer.id;
@@ -110,7 +110,7 @@ export class StripeApi {
 
 const ENDED: ReadonlySet<string> = new Set(['canceled', 'incomplete_expired']);
 
-/** The same for each attempt to begin the same after the same subscription. */
+/** Equal for repeated attempts to begin the same terms after the same subscription. */
 function intentOf(
   { tenantId, externalId }: Subscription,
   terms: Terms,
@@ -128,17 +128,6 @@ function intentOf(
     trialDays ?? null,
   ];
   return createHash('sha256').update(JSON.stringify(wish)).digest('hex').slice(0, 40);
-}
-
-/** What Stripe answers, or null when it has no such object. */
-export async function unlessGone<T>(asked: Promise<T>): Promise<T | null> {
-  try {
-    return await asked;
-  } catch (error) {
-    const { errors } = (await import('stripe')).Stripe;
-    if (error instanceof errors.StripeInvalidRequestError && error.code === 'resource_missing') return null;
-    throw error;
-  }
 }
 
 /** The price of the terms, under a product of their description. */

@@ -1,5 +1,5 @@
 import type { BillingReason, InvoiceLine, InvoiceStatus } from '../invoices/invoice.js';
-import type { OutsideState } from '../subscriptions/account-state.js';
+import type { OutsideState } from '../subscriptions/subscription-account.js';
 
 /** The parts of Stripe's subscription that we follow; times are seconds. */
 export interface StripeSubscription {
@@ -27,6 +27,24 @@ interface StripeLine {
   readonly amount: number;
   readonly taxes: readonly StripeTax[] | null;
   readonly period: { readonly start: number; readonly end: number };
+}
+
+/** An invoice as Stripe has it. */
+export interface OutsideInvoice {
+  readonly externalId: string;
+  readonly status: InvoiceStatus;
+  readonly reason: BillingReason;
+  readonly currency: string;
+  readonly lines: readonly InvoiceLine[];
+  readonly taxCents: number;
+  /** The total that Stripe states. */
+  readonly totalCents: number;
+  readonly balanceCents: number;
+  readonly creditedCents: number;
+  readonly createdAt: Date;
+  readonly issuedAt: Date;
+  readonly dueAt: Date | null;
+  readonly paidAt: Date | null;
 }
 
 const SUBSCRIPTION_STATUSES: Readonly<Record<string, OutsideState['status']>> = {
@@ -72,12 +90,12 @@ export function invoiceStatus(status: string | null): InvoiceStatus {
   return known;
 }
 
-/** What we do not know counts as an update. */
+/** An unknown reason counts as an update. */
 export function billingReason(reason: string | null): BillingReason {
   return reason === 'subscription_create' || reason === 'subscription_cycle' ? reason : 'subscription_update';
 }
 
-/** The lines without their taxes, inclusive ones as well, with what was taken off as a last one. */
+/** The lines without their taxes, inclusive ones as well, with the discount as the last one. */
 export function invoiceLines(lines: readonly StripeLine[], discountCents: number): InvoiceLine[] {
   const own = lines.map(({ description, amount, taxes, period }) => ({
     description: description ?? 'Subscription',
@@ -94,7 +112,7 @@ export function sumOf(amounts: readonly { readonly amount: number }[] | null | u
   return (amounts ?? []).reduce((sum, { amount }) => sum + amount, 0);
 }
 
-/** Of Stripe's seconds. */
+/** Converts Stripe's seconds. */
 export function moment(seconds: number): Date {
   return new Date(seconds * 1_000);
 }

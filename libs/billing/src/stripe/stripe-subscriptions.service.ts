@@ -1,36 +1,50 @@
 import { Injectable } from '@nestjs/common';
 import type { Stripe } from 'stripe';
 import { InvalidStateError, NotFoundError } from '#kernel';
-import { SubscriptionAccounts } from '../subscriptions/subscription-accounts.service.js';
+import { Database } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
+import {
+  type OpenSubscription,
+  SubscriptionAccountsService,
+} from '../subscriptions/subscription-accounts.service.js';
 import {
   type ChangeOutcome,
-  SubscriptionChanges,
+  SubscriptionsService,
   type WantedSubscription,
-} from '../subscriptions/subscription-changes.service.js';
-import type { OpenSubscription } from '../subscriptions/subscription-effects.service.js';
+} from '../subscriptions/subscriptions.service.js';
 import { compareTerms, type Terms } from '../subscriptions/terms.js';
-import { StripeApi } from './stripe-api.service.js';
+import { StripeApiService } from './stripe-api.service.js';
 import { outsideState } from './stripe-mapping.js';
-import { StripeSync } from './stripe-sync.service.js';
+import { StripeSyncService } from './stripe-sync.service.js';
 
-/** Subscriptions that are paid through Stripe: it renews them, makes their invoices and takes the money. */
+/** An object at Stripe that a tenant is billed for and that is unknown here. */
+export interface StripeStray {
+  readonly tenantId: number;
+  /** Stripe's id of the subscription or the invoice. */
+  readonly objectId: string;
+  /** `told`: by an event; `found`: among the customer's subscriptions. */
+  readonly source: 'told' | 'found';
+}
+
+/** The operator's changes of subscriptions paid through Stripe, which renews them, makes their invoices and takes the money. */
 @Injectable()
-export class StripeSubscriptions {
+export class StripeSubscriptionsService {
   constructor(
-    private readonly stripe: StripeApi,
-    private readonly accounts: SubscriptionAccounts,
-    private readonly changes: SubscriptionChanges,
-    private readonly sync: StripeSync,
+    private readonly database: Database,
+    private readonly stripe: StripeApiService,
+    private readonly accounts: SubscriptionAccountsService,
+    private readonly subscriptions: SubscriptionsService,
+    private readonly sync: StripeSyncService,
   ) {}
 
   /**
    * Begins or changes a tenant's subscription at Stripe. Throws `DomainValidationError`, `InvalidStateError`, or
-   * what `StripeApi` throws, and then nothing of ours was changed.
+   * the errors of `StripeApiService`; then nothing of ours was changed.
    */
   async set(tenantId: number, wanted: WantedSubscription): Promise<ChangeOutcome> {
     await this.#keepCustomer(tenantId, wanted);
     const { outcome, invoiceId } = await this.accounts.change(tenantId, async (open) => {
-      const terms = await this.changes.termsFor(open.account.state.terms, wanted);
+      const terms = await this.subscriptions.termsFor(open.account.state.terms, wanted);
       const externalId = renewedAs(open);
       return externalId === null
         ? this.#create(open, terms, wanted.trialDays)
@@ -40,7 +54,7 @@ export class StripeSubscriptions {
     return outcome;
   }
 
-  /** Ends it at Stripe: when the period is over, or at once. */
+  /** Ends it at Stripe when the period is over, or at once. */
   async cancel(tenantId: number, when: 'at-period-end' | 'at-once', reason: string | null): Promise<void> {
     await this.accounts.change(tenantId, async ({ account, subscription: { externalId }, now }) => {
       if (externalId === null) throw new NotFoundError();
@@ -50,10 +64,49 @@ export class StripeSubscriptions {
     });
   }
 
-  /** In a transaction of its own: with the customer, what was begun there and not noted here is found again. */
+  /** Unknown objects that Stripe bills our customers for: one request a customer; from events alone without a key. Throws Stripe's errors. */
+  async strays(): Promise<StripeStray[]> {
+    const { told, customers } = await this.database.system(async () => ({
+      told: await this.#told(),
+      customers: await this.#customers(),
+    }));
+    const strays: StripeStray[] = told.map((stray) => ({ ...stray, source: 'told' }));
+    if (!this.stripe.isOn) return strays;
+    for (const { tenantId, externalCustomerId, externalId } of customers) {
+      const found = await this.database.system(() => this.stripe.strays(externalCustomerId, externalId));
+      strays.push(...found.map(({ id }) => ({ tenantId, objectId: id, source: 'found' as const })));
+    }
+    return strays;
+  }
+
+  #told() {
+    return this.database
+      .tables<BillingTables>()
+      .selectFrom('billing.stripe_events')
+      .select(['strayTenantId as tenantId', 'objectId'])
+      .distinct()
+      .where('strayTenantId', 'is not', null)
+      .orderBy('strayTenantId')
+      .orderBy('objectId')
+      .$narrowType<{ tenantId: number }>()
+      .execute();
+  }
+
+  #customers() {
+    return this.database
+      .tables<BillingTables>()
+      .selectFrom('billing.subscriptions')
+      .select(['tenantId', 'externalCustomerId', 'externalId'])
+      .where('externalCustomerId', 'is not', null)
+      .orderBy('tenantId')
+      .$narrowType<{ externalCustomerId: string }>()
+      .execute();
+  }
+
+  /** Keeps the customer in a transaction of its own: with it, a subscription begun there and not noted here is found again. */
   async #keepCustomer(tenantId: number, wanted: WantedSubscription): Promise<void> {
     await this.accounts.change(tenantId, async (open) => {
-      refuseFree(await this.changes.termsFor(open.account.state.terms, wanted));
+      refuseFree(await this.subscriptions.termsFor(open.account.state.terms, wanted));
       if (renewedAs(open) === null) await this.stripe.customer(open.subscription);
     });
   }
@@ -93,7 +146,7 @@ function refuseFree({ priceCents, tier }: Terms): void {
   throw new InvalidStateError('What is free is not paid through Stripe.', tier, ['STANDARD', 'PRO']);
 }
 
-/** Stripe's id of the subscription that it renews; null where there is none that goes on. */
+/** Stripe's id of the subscription that it renews; null when none goes on. */
 function renewedAs({ account, subscription }: OpenSubscription): string | null {
   const { status, isRenewedElsewhere } = account.state;
   return isRenewedElsewhere && status !== 'CANCELLED' && status !== 'EXPIRED'

@@ -1,39 +1,45 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Stripe } from 'stripe';
+import { TenantsQuery } from '#access';
+import { newId, NotFoundError } from '#kernel';
+import { Invoice, type InvoiceAmounts, type InvoiceParty } from '../invoices/invoice.js';
 import { InvoiceRepository } from '../invoices/invoice.repository.js';
-import { settle } from '../subscriptions/invoice-payments.service.js';
-import { SubscriptionAccounts } from '../subscriptions/subscription-accounts.service.js';
-import type { OpenSubscription } from '../subscriptions/subscription-effects.service.js';
-import { STRIPE } from './stripe-client.provider.js';
-import { unlessGone } from './stripe-api.service.js';
-import { type OutsideInvoice, StripeInvoices } from './stripe-invoices.repository.js';
+import { InvoicesService } from '../invoices/invoices.service.js';
+import {
+  type OpenSubscription,
+  SubscriptionAccountsService,
+} from '../subscriptions/subscription-accounts.service.js';
+import type { Subscription } from '../subscriptions/subscription.js';
+import { STRIPE, unlessGone } from './stripe-client.provider.js';
 import {
   billingReason,
   invoiceLines,
   invoiceStatus,
   moment,
   momentOrNull,
+  type OutsideInvoice,
   outsideState,
   sumOf,
 } from './stripe-mapping.js';
 
-/** What became of one look: `unknown` is not ours, or not yet; `strayOf` is the tenant whose customer has it nevertheless. */
+/** Outcome of a sync: `unknown` is not ours, or not yet; `strayOf` is the tenant whose customer has it nevertheless. */
 export type SyncOutcome = 'done' | 'unknown' | { readonly strayOf: number };
 
 /**
- * Brings our rows to what Stripe has. The object is fetched while our row is locked, so that of two at once the
- * later one writes the later state, in whatever order Stripe's events came.
+ * Brings our rows to the state at Stripe. The object is fetched while our row is locked, so that of two syncs the later one
+ * writes the later state, in whatever order Stripe's events came.
  */
 @Injectable()
-export class StripeSync {
+export class StripeSyncService {
   constructor(
     @Inject(STRIPE) private readonly stripe: Stripe | null,
-    private readonly accounts: SubscriptionAccounts,
+    private readonly accounts: SubscriptionAccountsService,
     private readonly invoices: InvoiceRepository,
-    private readonly copies: StripeInvoices,
+    private readonly invoicing: InvoicesService,
+    private readonly tenants: TenantsQuery,
   ) {}
 
-  /** By the id of a subscription or an invoice of Stripe’s. */
+  /** Syncs a subscription or an invoice by Stripe's id. */
   async sync(objectId: string): Promise<SyncOutcome> {
     return objectId.startsWith('in_') ? this.#syncInvoice(objectId) : this.#syncSubscription(objectId);
   }
@@ -53,8 +59,8 @@ export class StripeSync {
     const subscriptionId = subscriptionOf(invoice);
     if (subscriptionId === null) return this.#unknown(invoice.customer);
     const outcome = await this.#change(subscriptionId, async (stripe, open) => {
-      await this.copies.save(open, await outsideInvoice(stripe, id));
-      await settle(open, this.invoices);
+      await this.#saveCopy(open, await outsideInvoice(stripe, id));
+      await this.accounts.settle(open);
     });
     return outcome === 'done' ? outcome : this.#unknown(invoice.customer);
   }
@@ -73,6 +79,36 @@ export class StripeSync {
     if (stripe === null) return 'unknown';
     const isOurs = await this.accounts.changeExternal(subscriptionId, (open) => work(stripe, open));
     return isOurs ? 'done' : 'unknown';
+  }
+
+  /** Updates our copy of an invoice. Once it is no longer a draft, it gets its number, dates and lines. */
+  async #saveCopy({ subscription, now }: OpenSubscription, outside: OutsideInvoice): Promise<void> {
+    const tenant = await this.tenants.find(subscription.tenantId);
+    if (tenant === null) throw new NotFoundError();
+    const copy =
+      (await this.invoices.lockCopy(outside.externalId)) ??
+      this.#draft(subscription, subscription.buyerOf(tenant), outside, now);
+    const isDraft = copy.status === 'DRAFT';
+    copy.bill(statedAmounts(outside));
+    copy.reduce(outside);
+    if (outside.status === 'DRAFT') return this.invoices.add(copy);
+    if (isDraft) {
+      const { issuedAt, dueAt } = outside;
+      copy.issue(await this.invoicing.nextNumber(tenant, issuedAt), issuedAt, dueAt ?? issuedAt);
+    }
+    copy.become(outside.status, now, outside.paidAt);
+    await this.invoices.add(copy, isDraft ? outside.lines : []);
+  }
+
+  #draft(
+    { id: subscriptionId, tenantId }: Subscription,
+    buyer: InvoiceParty,
+    { externalId, reason, currency, createdAt }: OutsideInvoice,
+    now: Date,
+  ): Invoice {
+    const { seller } = this.invoicing;
+    const about = { tenantId, subscriptionId, externalId, reason, currency, seller, buyer };
+    return new Invoice({ publicId: newId(), ...about }, createdAt, now);
   }
 }
 
@@ -106,4 +142,18 @@ async function outsideInvoice(stripe: Stripe, id: string): Promise<OutsideInvoic
     dueAt: momentOrNull(invoice.due_date),
     paidAt: momentOrNull(paidAt),
   };
+}
+
+/** Throws when lines and taxes do not add up to the total: a wrong copy would be worse than none. */
+function statedAmounts({ externalId, lines, taxCents, totalCents }: OutsideInvoice): InvoiceAmounts {
+  const subtotalCents = lines.reduce((sum, { amountCents }) => sum + amountCents, 0);
+  const taxRateBp =
+    subtotalCents <= 0 ? 0 : Math.min(10_000, Math.round((taxCents * 10_000) / subtotalCents));
+  const amountCents = subtotalCents + taxCents;
+  if (amountCents !== totalCents) {
+    throw new Error(
+      `The invoice ${externalId} at Stripe comes to ${totalCents}, its lines and taxes to ${amountCents}: it is not copied.`,
+    );
+  }
+  return { subtotalCents, taxRateBp, taxCents, amountCents };
 }

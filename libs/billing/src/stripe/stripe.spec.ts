@@ -6,14 +6,12 @@ import { type StandInEvent, StripeStandIn } from '#testing/stripe-stand-in';
 import { type BillingFixture, startBilling } from '../billing.fixture.js';
 import { dueCents } from '../invoices/invoice.js';
 import { InvoicesQuery } from '../invoices/invoices.query.js';
-import { AdvanceSubscriptions } from '../subscriptions/advance-subscriptions.task.js';
+import { AdvanceSubscriptions } from '../subscriptions/subscription-accounts.service.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from '../subscriptions/subscriptions.service.js';
-import { CancelExpiredAtStripe } from './cancel-expired-at-stripe.task.js';
-import { ApplyStripeEvents } from './apply-stripe-events.task.js';
-import { StripeCheckQuery } from './stripe-check.query.js';
-import { StripeEvents } from './stripe-events.service.js';
-import { StripeSubscriptions } from './stripe-subscriptions.service.js';
+import { CancelExpiredAtStripe } from './stripe-cancellations.repository.js';
+import { ApplyStripeEvents, StripeEventsService } from './stripe-events.service.js';
+import { StripeSubscriptionsService } from './stripe-subscriptions.service.js';
 
 const DAY_MS = 86_400_000;
 const START = new Date('2026-03-01T12:00:00.000Z');
@@ -22,7 +20,7 @@ describe('A subscription that is paid through Stripe', () => {
   let stripe: StripeStandIn;
   let billing: BillingFixture;
   let project: TestProject;
-  let subscriptions: StripeSubscriptions;
+  let subscriptions: StripeSubscriptionsService;
 
   beforeAll(async () => {
     stripe = new StripeStandIn(() => billing.clock.now());
@@ -32,7 +30,7 @@ describe('A subscription that is paid through Stripe', () => {
       STRIPE_WEBHOOK_SECRET: stripe.secret,
       STRIPE_API_BASE: base,
     });
-    subscriptions = billing.get(StripeSubscriptions);
+    subscriptions = billing.get(StripeSubscriptionsService);
   });
   afterAll(async () => {
     await billing.close();
@@ -54,7 +52,7 @@ describe('A subscription that is paid through Stripe', () => {
   const invoices = async () =>
     (await billing.get(InvoicesQuery).page(project.live, { page: 0, size: 100 })).items;
   const receive = async ({ payload, signature }: StandInEvent) =>
-    (await billing.get(StripeEvents).receive(Buffer.from(payload), signature)) === 'taken';
+    (await billing.get(StripeEventsService).receive(Buffer.from(payload), signature)) === 'taken';
   const apply = () => billing.get(ApplyStripeEvents).run();
   const events = () =>
     billing.test.query('select id, processed_at, last_error from billing.stripe_events order by id');
@@ -96,7 +94,7 @@ describe('A subscription that is paid through Stripe', () => {
       await apply();
       billing.clock.advance(60_000);
     }
-    expect(await billing.get(StripeCheckQuery).strays()).toEqual([
+    expect(await billing.get(StripeSubscriptionsService).strays()).toEqual([
       { tenantId: tenant(), objectId: invoice, source: 'told' },
       { tenantId: tenant(), objectId: stray.id, source: 'found' },
     ]);
@@ -182,7 +180,7 @@ describe('A subscription that is paid through Stripe', () => {
       '{"id":"evt_1","type":"invoice.paid","created":1}',
     ]) {
       const signed = stripe.sign(payload);
-      expect(await billing.get(StripeEvents).receive(Buffer.from(payload), signed)).toBe('unreadable');
+      expect(await billing.get(StripeEventsService).receive(Buffer.from(payload), signed)).toBe('unreadable');
     }
     expect(await events()).toEqual([]);
   });

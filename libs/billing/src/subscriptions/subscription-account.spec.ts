@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidStateError } from '#kernel';
 import * as fc from '#testing/properties';
-import type { PlanTier } from '../plans/plan.js';
+import type { PlanTier } from '../plan.js';
 import type { BillingInterval, BillingPeriod } from './billing-period.js';
-import { GRACE_DAYS, RESTRICTED_DAYS } from './due-step.js';
-import { SubscriptionAccount } from './subscription-account.js';
+import { GRACE_DAYS, RESTRICTED_DAYS, SubscriptionAccount } from './subscription-account.js';
 import type { Terms } from './terms.js';
 
 const DAY_MS = 86_400_000;

@@ -1,11 +1,79 @@
 import { InvalidStateError } from '#kernel';
 import type { BillingReason, InvoiceLine } from '../invoices/invoice.js';
-import type { AccountState, Effect, OutsideState, Start } from './account-state.js';
 import { type BillingPeriod, billingPeriod } from './billing-period.js';
-import { dueStep, nextDueAt } from './due-step.js';
-import { lineOf, upgradeOf } from './proration.js';
-import type { SubscriptionStatus } from './subscription-status.js';
-import { compareTerms, describeTerms, type Terms } from './terms.js';
+import { compareTerms, describeTerms, lineOf, type Terms, upgradeOf } from './terms.js';
+
+const DAY_MS = 86_400_000;
+/** Days that mail still goes out after an invoice is overdue. */
+export const GRACE_DAYS = 14;
+/** Days after the grace in which a payment still restores everything. */
+export const RESTRICTED_DAYS = 30;
+
+export const SUBSCRIPTION_STATUSES = [
+  'TRIALING',
+  'ACTIVE',
+  'PAST_DUE',
+  'RESTRICTED',
+  'CANCELLED',
+  'EXPIRED',
+] as const;
+export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
+
+/** Mail may be sent until the grace of a missed payment is over. */
+export function allowsSending(status: SubscriptionStatus): boolean {
+  return status === 'TRIALING' || status === 'ACTIVE' || status === 'PAST_DUE';
+}
+
+/** The state of a subscription, with the terms that its plans come to. */
+export interface AccountState {
+  readonly status: SubscriptionStatus;
+  readonly terms: Terms;
+  /** Terms after this period; null: the same. */
+  readonly pending: Terms | null;
+  /** Periods are anniversaries of this moment. */
+  readonly anchoredAt: Date;
+  readonly period: BillingPeriod;
+  readonly trialEndsAt: Date | null;
+  readonly cancelAtPeriodEnd: boolean;
+  readonly cancelledAt: Date | null;
+  readonly cancellationReason: string | null;
+  readonly pastDueSince: Date | null;
+  readonly restrictedSince: Date | null;
+  readonly endedAt: Date | null;
+  /** A payment provider renews it and makes its invoices. */
+  readonly isRenewedElsewhere: boolean;
+}
+
+/** A consequence of a change, for invoices and payment providers. */
+export type Effect =
+  | { readonly kind: 'period-started'; readonly period: BillingPeriod }
+  | {
+      readonly kind: 'invoice';
+      readonly reason: BillingReason;
+      readonly currency: string;
+      readonly lines: readonly InvoiceLine[];
+    }
+  /** Open invoices are written off. */
+  | { readonly kind: 'write-off' }
+  /** The payment provider has to end it, too. */
+  | { readonly kind: 'end-elsewhere' };
+
+/** Terms and trial of a subscription that begins, or begins again. */
+export interface Start {
+  readonly terms: Terms;
+  /** Null: without a trial. */
+  readonly trialEndsAt: Date | null;
+}
+
+/** A subscription as the payment provider that renews it has it. */
+export interface OutsideState {
+  readonly status: SubscriptionStatus;
+  readonly period: BillingPeriod;
+  readonly trialEndsAt: Date | null;
+  readonly cancelAtPeriodEnd: boolean;
+  readonly cancelledAt: Date | null;
+  readonly endedAt: Date | null;
+}
 
 const FRESH = {
   pending: null,
@@ -19,8 +87,8 @@ const FRESH = {
 };
 
 /**
- * The life of a subscription: what time, payments and the operator do to it. Money is in minor units; the moment of
- * every change comes from outside. `effects` collects what has to be invoiced.
+ * The life of a subscription under time, payments and the operator. Money is in minor units; the moment of every change comes
+ * from outside. Effects collect for the caller.
  */
 export class SubscriptionAccount {
   #state: AccountState;
@@ -48,17 +116,17 @@ export class SubscriptionAccount {
     return this.#state;
   }
 
-  /** What was not taken yet, in the order in which it happened. */
+  /** Effects not taken yet, oldest first. */
   takeEffects(): Effect[] {
     return this.#effects.splice(0);
   }
 
-  /** When time alone changes it next, given when its oldest open invoice is due; null: never. */
+  /** Time of the next change that time alone brings, given the due time of the oldest open invoice; null: never. */
   nextDueAt(openInvoiceDueAt: Date | null): Date | null {
     return nextDueAt(this.#state, openInvoiceDueAt);
   }
 
-  /** Does all that was due by `now`, in its order. Again at the same time it does nothing. */
+  /** Makes all changes due by `now`, in order. Repeated at the same time it does nothing. */
   advance(now: Date, openInvoiceDueAt: Date | null): void {
     for (;;) {
       const due = this.nextDueAt(openInvoiceDueAt);
@@ -68,9 +136,8 @@ export class SubscriptionAccount {
   }
 
   /**
-   * Puts it on other terms: more of something at once, for the rest of the period's price; less of it when the
-   * period ends. Nothing is ever paid back, so what would owe the tenant money waits for the end, too. Tells which
-   * it was. Throws `InvalidStateError` while an invoice is overdue.
+   * Changes the terms: more of something at once, for the rest of the period's price; less when the period ends. Nothing is
+   * paid back, so a change that would owe the tenant money waits, too. Throws `InvalidStateError` while an invoice is overdue.
    */
   change({ terms, trialEndsAt }: Start, now: Date): 'begun' | 'at-once' | 'at-period-end' | 'unchanged' {
     this.#refuseIn('change the plan', ['PAST_DUE', 'RESTRICTED']);
@@ -94,7 +161,7 @@ export class SubscriptionAccount {
     return 'at-period-end';
   }
 
-  /** Ends it: when what is paid for is used up, or at once. Nothing is paid back. */
+  /** Ends it when the paid period is over, or at once. Nothing is paid back. */
   cancel(when: 'at-period-end' | 'at-once', reason: string | null, now: Date): void {
     this.#refuseIn('cancel', ['CANCELLED', 'EXPIRED']);
     this.#set({ cancelledAt: now, cancellationReason: reason, pending: null });
@@ -102,7 +169,7 @@ export class SubscriptionAccount {
     else this.#set({ cancelAtPeriodEnd: true });
   }
 
-  /** Looks again after an invoice was paid or voided; `unpaidDueAt` is when the oldest of those left is due. */
+  /** Restores it after an invoice was paid or voided; `unpaidDueAt` is the due time of the oldest one left. */
   settle(now: Date, unpaidDueAt: Date | null): void {
     const { status, period, isRenewedElsewhere } = this.#state;
     const isStillOwed = unpaidDueAt !== null && unpaidDueAt <= now;
@@ -112,27 +179,24 @@ export class SubscriptionAccount {
     if (status === 'RESTRICTED' && period.end <= now && !isRenewedElsewhere) this.#comeBack(now);
   }
 
-  /** Hands it to a payment provider: from now on that one renews it. */
+  /** Hands it to a payment provider, which renews it from now on. */
   handOver(terms: Terms, outside: OutsideState, now: Date): void {
     this.#set({ ...FRESH, isRenewedElsewhere: true, status: outside.status, terms });
     this.#set({ anchoredAt: outside.period.start });
     this.follow(outside, now);
   }
 
-  /** The provider ended what expired here. A late payment still brings the rest of its period back, and no more. */
+  /** Notes that the provider ended an expired one. A late payment still restores the rest of its period, and no more. */
   endElsewhere(): void {
     this.#set({ isRenewedElsewhere: false, cancelAtPeriodEnd: true });
   }
 
-  /** What the provider was told already: more holds at once, less when its period ends. */
+  /** Notes terms that the provider has already: more holds at once, less when its period ends. */
   note(terms: Terms, when: 'at-once' | 'at-period-end'): void {
     this.#set(when === 'at-once' ? { terms, pending: null } : { pending: terms });
   }
 
-  /**
-   * Takes over how the payment provider has it, as long as that one renews it. How long it may go on unpaid is ours to
-   * say: its being behind with payments ends with `settle`.
-   */
+  /** Takes over the state at the payment provider that renews it. Arrears are ours to judge: they end with `settle`. */
   follow(outside: OutsideState, now: Date): void {
     if (!this.#state.isRenewedElsewhere) return;
     const { status, period, pending, terms, pastDueSince } = this.#state;
@@ -199,7 +263,7 @@ export class SubscriptionAccount {
     this.#startPeriod(billingPeriod(anchor, period.end, next.interval), 'subscription_cycle');
   }
 
-  /** Nothing was begun while it was restricted: its next period begins with the payment. */
+  /** No period began while it was restricted: the next one begins with the payment. */
   #comeBack(now: Date): void {
     const { terms, pending } = this.#state;
     const next = pending ?? terms;
@@ -217,7 +281,7 @@ export class SubscriptionAccount {
     this.#set({ status, endedAt, cancelAtPeriodEnd: false, pending: null, trialEndsAt: null });
   }
 
-  /** False when the tenant would get money back, or pays in another currency: then nothing was done. */
+  /** False, without a change, when the tenant would get money back or pays in another currency. */
   #upgrade(terms: Terms, now: Date): boolean {
     const { terms: current, period } = this.#state;
     const upgrade = upgradeOf(current, terms, period, now);
@@ -238,7 +302,7 @@ export class SubscriptionAccount {
     if (reason !== null) this.#invoice(reason, [lineOf(describeTerms(terms), terms.priceCents, period)]);
   }
 
-  /** What costs nothing needs no invoice. */
+  /** Adds an invoice unless it costs nothing. */
   #invoice(reason: BillingReason, lines: readonly InvoiceLine[]): void {
     if (lines.every(({ amountCents }) => amountCents === 0)) return;
     this.#effects.push({ kind: 'invoice', reason, currency: this.#state.terms.currency, lines });
@@ -247,9 +311,7 @@ export class SubscriptionAccount {
   #refuseIn(what: string, states: readonly SubscriptionStatus[]): void {
     const { status } = this.#state;
     if (!states.includes(status)) return;
-    const allowed = (
-      ['TRIALING', 'ACTIVE', 'PAST_DUE', 'RESTRICTED', 'CANCELLED', 'EXPIRED'] as const
-    ).filter((other) => !states.includes(other));
+    const allowed = SUBSCRIPTION_STATUSES.filter((other) => !states.includes(other));
     throw new InvalidStateError(`Cannot ${what}: the subscription is ${status}.`, status, allowed);
   }
 
@@ -263,4 +325,55 @@ export class SubscriptionAccount {
   #set(changes: Partial<AccountState>): void {
     this.#state = { ...this.#state, ...changes };
   }
+}
+
+/** The next change that time alone brings. */
+type DueStep = 'end-trial' | 'begin-grace' | 'restrict' | 'expire' | 'renew';
+
+function nextDueAt(state: AccountState, openInvoiceDueAt: Date | null): Date | null {
+  const { status, period, trialEndsAt, cancelAtPeriodEnd, isRenewedElsewhere } = state;
+  const renewal = isRenewedElsewhere ? null : period.end;
+  switch (status) {
+    case 'TRIALING':
+      return isRenewedElsewhere ? null : trialEndsAt;
+    case 'ACTIVE':
+      return earliest(renewal, openInvoiceDueAt);
+    case 'PAST_DUE':
+      return earliest(renewal, graceEnd(state));
+    case 'RESTRICTED':
+      return earliest(cancelAtPeriodEnd ? renewal : null, patienceEnd(state));
+    case 'CANCELLED':
+    case 'EXPIRED':
+      return null;
+  }
+}
+
+/** The change at the moment of `nextDueAt`. */
+function dueStep(state: AccountState, openInvoiceDueAt: Date | null): DueStep {
+  const { status, period, isRenewedElsewhere } = state;
+  const isBefore = (moment: Date | null) => moment !== null && (isRenewedElsewhere || moment <= period.end);
+  if (status === 'TRIALING') return 'end-trial';
+  if (status === 'ACTIVE' && isBefore(openInvoiceDueAt)) return 'begin-grace';
+  if (status === 'PAST_DUE' && isBefore(graceEnd(state))) return 'restrict';
+  if (status === 'RESTRICTED' && !isCancelledFirst(state)) return 'expire';
+  return 'renew';
+}
+
+function isCancelledFirst(state: AccountState): boolean {
+  const { cancelAtPeriodEnd, period, isRenewedElsewhere } = state;
+  const end = patienceEnd(state);
+  return cancelAtPeriodEnd && !isRenewedElsewhere && (end === null || period.end <= end);
+}
+
+const graceEnd = ({ pastDueSince }: AccountState) => daysAfter(pastDueSince, GRACE_DAYS);
+
+const patienceEnd = ({ restrictedSince }: AccountState) => daysAfter(restrictedSince, RESTRICTED_DAYS);
+
+function daysAfter(moment: Date | null, days: number): Date | null {
+  return moment === null ? null : new Date(moment.getTime() + days * DAY_MS);
+}
+
+function earliest(one: Date | null, other: Date | null): Date | null {
+  if (one === null || other === null) return one ?? other;
+  return one <= other ? one : other;
 }

@@ -1,28 +1,46 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, NotFoundError } from '#kernel';
-import { Database } from '#platform';
+import { TenantsQuery } from '#access';
+import { Clock, defineEvent, NotFoundError } from '#kernel';
+import { Database, forEachApart, PeriodicTask, publish } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
 import { InvoiceRepository } from '../invoices/invoice.repository.js';
+import { InvoicesService } from '../invoices/invoices.service.js';
 import { billingPeriod } from './billing-period.js';
-import type { SubscriptionAccount } from './subscription-account.js';
-import { type OpenSubscription, SubscriptionEffects } from './subscription-effects.service.js';
-import { SubscriptionRepository } from './subscription.repository.js';
-import { allowsSending } from './subscription-status.js';
+import { allowsSending, type SubscriptionAccount } from './subscription-account.js';
 import type { Subscription } from './subscription.js';
+import { SubscriptionRepository } from './subscription.repository.js';
 
-/** How long to wait for a tenant's first project, without which nobody can be told of a new month. */
+/** Interval of looking for a tenant's first project, which the announcement of a month needs. */
 const NO_PROJECT_MS = 600_000;
 
 /**
- * Changes subscriptions, one at a time and each in one transaction: first all that was due by now, then what is
- * asked for, then its invoices.
+ * A month of a subscription has begun, with the AI credits that it includes. Published again for the same `periodStart` after
+ * an upgrade in the middle of the month: the difference to the granted credits is due.
  */
+export const SubscriptionPeriodStarted = defineEvent<{
+  readonly subscriptionId: number;
+  /** Credits of the whole month; 0 when the subscription includes none. */
+  readonly aiCredits: number;
+  /** ISO 8601. */
+  readonly periodStart: string;
+}>('billing.subscription_period_started.v1');
+
+/** A subscription being changed, locked by the open transaction. */
+export interface OpenSubscription {
+  readonly subscription: Subscription;
+  readonly account: SubscriptionAccount;
+  readonly now: Date;
+}
+
+/** Changes subscriptions, each in one transaction: first the changes due by now, then the caller's, then its invoices. */
 @Injectable()
-export class SubscriptionAccounts {
+export class SubscriptionAccountsService {
   constructor(
     private readonly database: Database,
     private readonly subscriptions: SubscriptionRepository,
     private readonly invoices: InvoiceRepository,
-    private readonly effects: SubscriptionEffects,
+    private readonly invoicing: InvoicesService,
+    private readonly tenants: TenantsQuery,
     private readonly clock: Clock,
   ) {}
 
@@ -31,7 +49,7 @@ export class SubscriptionAccounts {
     return this.database.system(async () => this.#run(await this.#lock(tenantId), work));
   }
 
-  /** Runs `work` on the subscription that a payment provider calls so; false when it is none of ours. */
+  /** Runs `work` on the subscription with this id at the payment provider; false when it is none of ours. */
   changeExternal(externalId: string, work: (open: OpenSubscription) => Promise<void>): Promise<boolean> {
     return this.database.system(async () => {
       const tenantId = await this.subscriptions.tenantOfExternal(externalId);
@@ -40,12 +58,12 @@ export class SubscriptionAccounts {
     });
   }
 
-  /** The tenant that a payment provider knows as this customer, or null. */
+  /** The tenant with this customer id at the payment provider, or null. */
   tenantOfCustomer(externalCustomerId: string): Promise<number | null> {
     return this.database.system(() => this.subscriptions.tenantOfCustomer(externalCustomerId));
   }
 
-  /** Has the month told of that waits for the tenant's first project, once that is there. */
+  /** Makes the month due whose announcement waits for the tenant's first project. */
   expectProject(tenantId: number): Promise<void> {
     return this.database.system(() => this.subscriptions.lookForProject(tenantId, this.clock.now()));
   }
@@ -60,17 +78,26 @@ export class SubscriptionAccounts {
     });
   }
 
-  /** Tenants after `tenantId` whose subscription time has changed by now, in their order; some at a time. */
+  /** Tenants after `tenantId` with a change due by now, in their order, a page at a time. */
   dueAfter(tenantId: number): Promise<number[]> {
     return this.database.system(() => this.subscriptions.dueAfter(tenantId, this.clock.now()));
   }
 
-  /** Does what is due of a tenant's subscription, unless somebody else is at it. */
+  /** Makes the due changes of a tenant's subscription unless another process has it. */
   async advance(tenantId: number): Promise<void> {
     await this.database.system(async () => {
       const due = await this.subscriptions.lockDue(tenantId, this.clock.now());
       if (due !== null) await this.#run(await this.#open(due), () => undefined);
     });
+  }
+
+  /** Restores a subscription, if it may go on, after one of its invoices was paid or voided. */
+  async settle({ account, subscription, now }: OpenSubscription): Promise<void> {
+    const isExpired = account.state.status === 'EXPIRED';
+    account.settle(
+      now,
+      await this.invoices.oldestDueAt(subscription.id, isExpired ? ['OPEN', 'UNCOLLECTIBLE'] : ['OPEN']),
+    );
   }
 
   async #lock(tenantId: number): Promise<OpenSubscription> {
@@ -87,19 +114,60 @@ export class SubscriptionAccounts {
   async #run<T>(open: OpenSubscription, work: (open: OpenSubscription) => Promise<T> | T): Promise<T> {
     const { account, subscription, now } = open;
     const before = JSON.stringify(account.state);
-    account.advance(now, await this.invoices.openDueAt(subscription.id));
-    await this.effects.apply(open);
+    account.advance(now, await this.invoices.oldestDueAt(subscription.id));
+    await this.#apply(open);
     const result = await work(open);
-    await this.effects.apply(open);
-    const isAnnounced = await this.effects.announce(open);
+    await this.#apply(open);
+    const isAnnounced = await this.#announce(open);
     subscription.record(account.state);
     if (JSON.stringify(account.state) !== before) subscription.updatedAt = now;
-    const openDueAt = await this.invoices.openDueAt(subscription.id);
+    const openDueAt = await this.invoices.oldestDueAt(subscription.id);
     await this.subscriptions.save(subscription, nextLook(account, openDueAt, isAnnounced, now));
     return result;
   }
+
+  /** Carries out the collected effects of the account. */
+  async #apply({ account, subscription, now }: OpenSubscription): Promise<void> {
+    const { id: subscriptionId, tenantId, externalId } = subscription;
+    for (const effect of account.takeEffects()) {
+      if (effect.kind === 'write-off') await this.invoices.writeOff(subscriptionId, now);
+      if (effect.kind === 'end-elsewhere' && externalId !== null)
+        await this.#cancelAtProvider(externalId, tenantId, now);
+      if (effect.kind !== 'invoice') continue;
+      const tenant = await this.tenants.find(tenantId);
+      if (tenant === null) throw new NotFoundError();
+      const { reason, currency, lines } = effect;
+      const parties = { tenantId, tenantKey: tenant.tenantKey, buyer: subscription.buyerOf(tenant) };
+      await this.invoicing.issue({ ...parties, subscriptionId, reason, currency, lines }, now);
+    }
+  }
+
+  /** Writes an outbox row: Stripe may not answer when a subscription expires. */
+  async #cancelAtProvider(externalId: string, tenantId: number, requestedAt: Date): Promise<void> {
+    await this.database
+      .tables<BillingTables>()
+      .insertInto('billing.stripe_cancellations')
+      .values({ externalId, tenantId, requestedAt })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+
+  /** Announces a month that has begun, or more AI credits in it; false while the tenant has no project. */
+  async #announce({ account, subscription, now }: OpenSubscription): Promise<boolean> {
+    const { status, anchoredAt, terms } = account.state;
+    const { aiCredits } = terms;
+    const month = billingPeriod(anchoredAt, now).start;
+    if (!allowsSending(status) || subscription.isAnnounced(month, aiCredits)) return true;
+    const scope = await this.tenants.firstEnvironment(subscription.tenantId);
+    if (scope === null) return false;
+    const event = { subscriptionId: subscription.id, aiCredits, periodStart: month.toISOString() };
+    await publish(this.database, scope, SubscriptionPeriodStarted(event));
+    subscription.announce(month, aiCredits);
+    return true;
+  }
 }
 
+/** Time of the next look at a subscription: its next due change, month, or retry of the announcement. */
 function nextLook(
   account: SubscriptionAccount,
   openDueAt: Date | null,
@@ -112,4 +180,27 @@ function nextLook(
   const month = billingPeriod(anchoredAt, now).end;
   const look = isAnnounced ? month : new Date(Math.min(month.getTime(), now.getTime() + NO_PROJECT_MS));
   return due === null || look < due ? look : due;
+}
+
+/** Renews, restricts and ends due subscriptions, in one transaction each, so that it can stop anywhere. */
+@Injectable()
+export class AdvanceSubscriptions extends PeriodicTask {
+  override readonly name = 'advance-subscriptions';
+  override readonly everyMs = 10_000;
+
+  constructor(private readonly accounts: SubscriptionAccountsService) {
+    super();
+  }
+
+  override async run(): Promise<void> {
+    await forEachApart(this.#due(), (tenantId) => this.accounts.advance(tenantId), 'subscriptions failed');
+  }
+
+  async *#due(): AsyncGenerator<number> {
+    let tenants = await this.accounts.dueAfter(0);
+    while (tenants.length > 0) {
+      yield* tenants;
+      tenants = await this.accounts.dueAfter(tenants.at(-1) ?? 0);
+    }
+  }
 }

@@ -3,9 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
-import { PlanRepository } from '../plans/plan.repository.js';
-import type { AccountState } from './account-state.js';
-import { SubscriptionAccount } from './subscription-account.js';
+import { PlanRepository } from '../plan.repository.js';
+import { type AccountState, SubscriptionAccount } from './subscription-account.js';
 import { Subscription } from './subscription.js';
 import { nearestTermsOf, type Terms } from './terms.js';
 
@@ -19,13 +18,13 @@ export class SubscriptionRepository {
     private readonly plans: PlanRepository,
   ) {}
 
-  /** The tenant's subscription, kept from others until the transaction ends; null when it has none. */
+  /** The tenant's subscription, locked until the transaction ends; null when it has none. */
   lock(tenantId: number): Promise<Subscription | null> {
     const lockMode = LockMode.PESSIMISTIC_WRITE;
     return this.database.em.findOne(Subscription, { tenantId }, { lockMode, refresh: true });
   }
 
-  /** The tenant's subscription if it is due still and nobody else has it. */
+  /** The tenant's subscription, locked, if it is still due and nobody else has it. */
   async lockDue(tenantId: number, now: Date): Promise<Subscription | null> {
     const due = await this.#subscriptions
       .select('id')
@@ -37,7 +36,7 @@ export class SubscriptionRepository {
     return due === undefined ? null : this.lock(tenantId);
   }
 
-  /** Tenants after `tenantId` whose subscription time has changed by `now`, some at a time. */
+  /** Tenants after `tenantId` with a change due by `now`, in their order, a page at a time. */
   async dueAfter(tenantId: number, now: Date): Promise<number[]> {
     const rows = await this.#subscriptions
       .select('tenantId')
@@ -54,7 +53,7 @@ export class SubscriptionRepository {
     return rows.length > 0;
   }
 
-  /** Whose subscription a payment provider means; null when it is none of ours. */
+  /** The tenant of a payment provider's subscription; null when it is none of ours. */
   async tenantOfExternal(externalId: string): Promise<number | null> {
     const row = await this.#subscriptions
       .select('tenantId')
@@ -90,7 +89,7 @@ export class SubscriptionRepository {
     return numInsertedOrUpdatedRows === 1n;
   }
 
-  /** Writes what has changed, and when time alone changes it next; null: never. */
+  /** Writes the changes, with the time of the next change that time alone brings; null: never. */
   async save({ id }: Subscription, nextDueAt: Date | null): Promise<void> {
     await this.database.em.flush();
     await this.database
@@ -101,7 +100,7 @@ export class SubscriptionRepository {
       .execute();
   }
 
-  /** Makes a subscription due of which no month was told yet. */
+  /** Makes a subscription due whose first month was not announced yet. */
   async lookForProject(tenantId: number, now: Date): Promise<void> {
     await this.database
       .tables<BillingTables>()
@@ -112,7 +111,7 @@ export class SubscriptionRepository {
       .execute();
   }
 
-  /** Its life, by what its plans come to. */
+  /** The account with the terms of its plans. */
   async accountOf(subscription: Subscription, now: Date): Promise<SubscriptionAccount> {
     const { planTier, planVersionId, billingInterval: interval, aiCredits, currency } = subscription;
     const plan = await this.plans.ofSubscription(planTier, planVersionId);

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
-import type { PlanTier } from '../plans/plan.js';
+import type { PlanTier } from '../plan.js';
 import type { BillingInterval } from './billing-period.js';
-import type { SubscriptionStatus } from './subscription-status.js';
+import type { SubscriptionStatus } from './subscription-account.js';
 import { type PaymentProviderName, Subscription } from './subscription.js';
 
 /** billing.subscriptions, but for `next_due_at`: the repository keeps that time, in which −infinity and infinity stand. */

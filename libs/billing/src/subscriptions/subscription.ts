@@ -1,24 +1,23 @@
 import type { InvoiceParty } from '../invoices/invoice.js';
-import type { PlanLimits, PlanTier } from '../plans/plan.js';
-import type { AccountState } from './account-state.js';
+import type { PlanLimits, PlanTier } from '../plan.js';
 import { type BillingInterval, type BillingPeriod, billingPeriod } from './billing-period.js';
-import type { SubscriptionStatus } from './subscription-status.js';
+import type { AccountState, SubscriptionStatus } from './subscription-account.js';
 import type { Terms } from './terms.js';
 
-/** What a tenant has subscribed to, as of now. */
+/** A tenant's subscription as of now. */
 export interface CurrentSubscription {
   readonly id: number;
   readonly planTier: PlanTier;
   readonly status: SubscriptionStatus;
   readonly billingInterval: BillingInterval;
-  /** AI credits that it includes, a month. */
+  /** AI credits included a month. */
   readonly aiCredits: number;
   /** ISO 4217. */
   readonly currency: string;
-  /** What it becomes at the end of the period; null when it stays what it is. */
+  /** Plan after the end of the period; null for no change. */
   readonly pendingPlanTier: PlanTier | null;
   readonly pendingAiCredits: number | null;
-  /** When the cancellation was asked for. */
+  /** Time of the cancellation request. */
   readonly cancelledAt: Date | null;
   readonly cancellationReason: string | null;
   readonly cancelAtPeriodEnd: boolean;
@@ -27,7 +26,7 @@ export interface CurrentSubscription {
   /** Periods are anniversaries of this moment. */
   readonly anchoredAt: Date;
   readonly currentPeriod: BillingPeriod;
-  /** The month by which its use is counted. */
+  /** The month of its usage counts. */
   readonly currentMonth: BillingPeriod;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -41,7 +40,7 @@ export interface BuyerDetails {
   readonly taxId?: string | undefined;
 }
 
-/** What a tenant has subscribed to, and who is told and billed for it. Its life is a `SubscriptionAccount`. */
+/** The row of a tenant's subscription, with its buyer. `SubscriptionAccount` decides its changes. */
 export class Subscription {
   readonly id!: number;
   readonly tenantId!: number;
@@ -50,7 +49,7 @@ export class Subscription {
   /** Null in a row that was made by hand: the version on offer. */
   planVersionId!: number | null;
   billingInterval!: BillingInterval;
-  /** Null in a row that was made by hand: as few as the plan is sold with. */
+  /** Null in a row that was made by hand: the fewest of the plan. */
   aiCredits!: number | null;
   currency!: string;
   pendingPlanTier!: PlanTier | null;
@@ -74,13 +73,13 @@ export class Subscription {
   buyerName!: string | null;
   buyerAddress!: string | null;
   buyerTaxId!: string | null;
-  /** The month whose AI credits were announced last, and how many they were. */
+  /** The last month whose AI credits were announced, with their number. */
   announcedMonth!: Date | null;
   announcedCredits!: number | null;
   readonly createdAt!: Date;
   updatedAt!: Date;
 
-  /** To whom its invoices are made out: the tenant's name stands in for one that nobody has given. */
+  /** Buyer on its invoices; the tenant's name by default. */
   buyerOf(tenant: { readonly name: string }): InvoiceParty {
     return {
       name: this.buyerName ?? tenant.name,
@@ -89,7 +88,7 @@ export class Subscription {
     };
   }
 
-  /** What is left out stays as it is. */
+  /** Changes the given details only. */
   setBuyer({ name, address, taxId }: BuyerDetails): void {
     this.buyerName = name ?? this.buyerName;
     this.buyerAddress = address ?? this.buyerAddress;
@@ -100,13 +99,13 @@ export class Subscription {
     return this.announcedMonth?.getTime() === month.getTime() && (this.announcedCredits ?? 0) >= aiCredits;
   }
 
-  /** Notes that a month and its AI credits were told of. */
+  /** Notes the announcement of a month and its AI credits. */
   announce(month: Date, aiCredits: number): void {
     this.announcedMonth = month;
     this.announcedCredits = aiCredits;
   }
 
-  /** How it stands, given what its plans come to. */
+  /** Its state with the terms of its plans. */
   stateWith(terms: Terms, pending: Terms | null, now: Date): AccountState {
     const { currentPeriodStart: start, currentPeriodEnd: end } = this;
     return {
@@ -114,7 +113,7 @@ export class Subscription {
       terms,
       pending,
       anchoredAt: this.anchoredAt,
-      // A row that was made by hand says only where its periods begin.
+      // A row that was made by hand has only the anchor of its periods.
       period:
         start === null || end === null
           ? billingPeriod(this.anchoredAt, now, this.billingInterval)
@@ -130,7 +129,7 @@ export class Subscription {
     };
   }
 
-  /** Takes over how it stands now. */
+  /** Takes over a changed state. */
   record({ terms, pending, period, isRenewedElsewhere, ...state }: AccountState): void {
     Object.assign(this, state);
     this.planTier = terms.tier;

@@ -4,17 +4,55 @@ import type { AccessTables } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, PreparedQuery } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
-import { billingPeriod } from './billing-period.js';
-import { subscribed } from './subscribed.query.js';
-import { allowsSending } from './subscription-status.js';
-import type { CurrentSubscription } from './subscription.js';
+import type { PlanTier } from '../plan.js';
+import { type BillingInterval, billingPeriod } from './billing-period.js';
+import { type AccountState, allowsSending, type SubscriptionStatus } from './subscription-account.js';
+import type { CurrentSubscription, PaymentProviderName } from './subscription.js';
 
 type SubscriptionRow = Omit<CurrentSubscription, 'isSendingAllowed' | 'currentPeriod' | 'currentMonth'> & {
   readonly periodStart: Date | null;
   readonly periodEnd: Date | null;
 };
 
-/** Asked for whenever a plan's limit is. */
+/** A subscription as the operator sees it. */
+export interface SubscriptionReport extends Omit<
+  AccountState,
+  'terms' | 'pending' | 'anchoredAt' | 'period' | 'isRenewedElsewhere'
+> {
+  readonly tenantKey: string;
+  readonly planTier: PlanTier;
+  readonly planVersion: number;
+  readonly billingInterval: BillingInterval;
+  readonly aiCredits: number;
+  readonly currency: string;
+  readonly currentPeriodStart: Date | null;
+  readonly currentPeriodEnd: Date | null;
+  readonly pendingPlanTier: PlanTier | null;
+  readonly pendingAiCredits: number | null;
+  readonly pendingBillingInterval: BillingInterval | null;
+  readonly provider: PaymentProviderName;
+  readonly openInvoices: number;
+}
+
+/** Subscriptions `s` with the version `v` of the plan that each was made with, and the AI credits that it includes. */
+function subscribed(tables: Kysely<AccessTables & BillingTables>) {
+  return tables
+    .selectFrom('billing.subscriptions as s')
+    .innerJoin('billing.plan_versions as v', (join) =>
+      join.on(({ eb, fn }) =>
+        eb('v.id', '=', fn<number>('billing.plan_version_of', ['s.planTier', 's.planVersionId'])),
+      ),
+    )
+    .select((eb) => {
+      const fewest = eb
+        .selectFrom('billing.plan_variants as pv')
+        .select(({ fn }) => fn.min('pv.aiCredits').as('aiCredits'))
+        .whereRef('pv.planVersionId', '=', 'v.id');
+      return eb.fn.coalesce('s.aiCredits', fewest, eb.lit(0)).as('aiCredits');
+    });
+}
+
+/** Prepared: every check of a plan's limit reads it. */
 const OF_TENANT = new PreparedQuery((tables: Kysely<AccessTables & BillingTables>, tenantId: number) =>
   subscribed(tables)
     .select(['s.id', 's.planTier', 's.status', 's.billingInterval', 's.currency', 's.pendingPlanTier'])
@@ -24,7 +62,7 @@ const OF_TENANT = new PreparedQuery((tables: Kysely<AccessTables & BillingTables
     .where('s.tenantId', '=', tenantId),
 );
 
-/** Reads what a tenant has subscribed to. */
+/** Reads tenants' subscriptions. */
 @Injectable()
 export class SubscriptionsQuery {
   constructor(
@@ -39,11 +77,60 @@ export class SubscriptionsQuery {
       return row === undefined ? null : complete(row, this.clock.now());
     });
   }
+
+  /** The operator's view of a tenant's subscription, or null when it has none. */
+  report(tenantId: number): Promise<SubscriptionReport | null> {
+    return this.database.system(async () => {
+      const report = await subscribed(this.database.tables())
+        .innerJoin('access.tenants as t', 't.id', 's.tenantId')
+        .select(['t.tenantKey', 's.planTier', 'v.version as planVersion', 's.status', 's.billingInterval'])
+        .select(['s.currency', 's.currentPeriodStart', 's.currentPeriodEnd', 's.trialEndsAt'])
+        .select([
+          's.pendingPlanTier',
+          's.pendingAiCredits',
+          's.pendingBillingInterval',
+          's.cancelAtPeriodEnd',
+        ])
+        .select([
+          's.cancelledAt',
+          's.cancellationReason',
+          's.pastDueSince',
+          's.restrictedSince',
+          's.endedAt',
+          's.provider',
+        ])
+        .select((eb) =>
+          eb
+            .selectFrom('billing.invoices as i')
+            .select(eb.fn.countAll<number>().as('count'))
+            .whereRef('i.subscriptionId', '=', 's.id')
+            .where('i.status', '=', 'OPEN')
+            .$asScalar()
+            .$notNull()
+            .as('openInvoices'),
+        )
+        .where('s.tenantId', '=', tenantId)
+        .executeTakeFirst();
+      return report ?? null;
+    });
+  }
+
+  /** Plan and status of every subscription by tenant id, for the operator. */
+  plansByTenant(): Promise<
+    ReadonlyMap<number, { readonly planTier: PlanTier; readonly status: SubscriptionStatus }>
+  > {
+    return this.database.system(async () => {
+      const rows = await subscribed(this.database.tables())
+        .select(['s.tenantId', 's.planTier', 's.status'])
+        .execute();
+      return new Map(rows.map(({ tenantId, ...plan }) => [tenantId, plan]));
+    });
+  }
 }
 
 function complete({ periodStart, periodEnd, ...row }: SubscriptionRow, now: Date): CurrentSubscription {
   const isSendingAllowed = allowsSending(row.status);
-  // A period that is over but for the worker's turn is not shown as the current one of a subscription that goes on.
+  // A stored period may be over before the worker renews it; a subscription that goes on shows the next one.
   const isStored =
     periodStart !== null &&
     periodEnd !== null &&

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
-import { CampaignAllowance } from '#billing';
+import { PlanLimitsService } from '#billing';
 import { Database } from '#platform';
 import { translationFaults } from './campaign-translations.js';
 import { parseContentDocument } from '../content/document/content-document.js';
@@ -17,7 +17,7 @@ export class CampaignsService {
     private readonly database: Database,
     private readonly campaigns: CampaignRepository,
     private readonly audience: CampaignAudienceQuery,
-    private readonly allowance: CampaignAllowance,
+    private readonly planLimits: PlanLimitsService,
     private readonly clock: Clock,
   ) {}
 
@@ -34,7 +34,7 @@ export class CampaignsService {
     return this.database.transaction(scope, async () => {
       const now = this.clock.now();
       await this.#refuseFaults(scope, draft, now);
-      await this.allowance.admit(scope, now);
+      await this.planLimits.admitCampaign(scope, now);
       expectContent(this.database);
       return this.campaigns.add(scope, draft, now);
     });

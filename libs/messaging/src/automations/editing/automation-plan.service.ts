@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { PlanFeaturesQuery } from '#billing';
+import { PlanLimitsService } from '#billing';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 
 /** Checks that the tenant's plan includes automations. */
 @Injectable()
 export class AutomationPlan {
-  constructor(private readonly features: PlanFeaturesQuery) {}
+  constructor(private readonly features: PlanLimitsService) {}
 
   /** Throws DomainValidationError when the tenant's plan does not include automations. */
   async refuseUnlessIncluded(scope: ProjectScope): Promise<void> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { EmailQuota } from '#billing';
+import { EmailQuotaService } from '#billing';
 import { AutomationsFixture, chain, mail, trigger } from '../automations.fixture.js';
 
 const QUARTER_OF_AN_HOUR = 15 * 60_000;
@@ -13,7 +13,7 @@ describe('live mails of automations', () => {
 
   it('count against the plan; when the month has none left, people wait at the step until there are', async () => {
     const { scope, messaging } = fixture;
-    const quota = messaging.get(EmailQuota);
+    const quota = messaging.get(EmailQuotaService);
     // Behind the moment at which the subscription began, which the database's own clock tells.
     messaging.clock.advance(QUARTER_OF_AN_HOUR);
     const now = messaging.clock.now();

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type Recipient, RecipientsQuery } from '#audience';
-import { EmailQuota } from '#billing';
+import { EmailQuotaService } from '#billing';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { Senders } from '../../campaigns/senders/senders.service.js';
@@ -30,7 +30,7 @@ export class EmailStep implements StepTaker<'email'> {
     private readonly database: Database,
     private readonly recipients: RecipientsQuery,
     private readonly senders: Senders,
-    private readonly quota: EmailQuota,
+    private readonly quota: EmailQuotaService,
   ) {}
 
   async take(

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { EmailQuota, SubscriptionsQuery } from '#billing';
+import { EmailQuotaService, SubscriptionsQuery } from '#billing';
 import type { CampaignFacts } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { type MailAddresses, SenderOutlook } from './sender-outlook.service.js';
@@ -11,7 +11,7 @@ type Readiness = Pick<CampaignFacts, 'sender' | 'relays' | 'sendingAllowed' | 'e
 export class SendingReadiness {
   constructor(
     private readonly subscriptions: SubscriptionsQuery,
-    private readonly quota: EmailQuota,
+    private readonly quota: EmailQuotaService,
     private readonly sender: SenderOutlook,
   ) {}
 

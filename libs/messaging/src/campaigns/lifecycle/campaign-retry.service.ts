@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
-import { EmailQuota } from '#billing';
+import { EmailQuotaService } from '#billing';
 import { quotaMessage } from '#deliverability';
 import { Database, publish } from '#platform';
 import { FailedDeliveriesQuery } from './failed-deliveries.query.js';
@@ -18,7 +18,7 @@ export class CampaignRetryService {
     private readonly campaigns: CampaignRepository,
     private readonly analysis: CampaignAnalysisService,
     private readonly failed: FailedDeliveriesQuery,
-    private readonly quota: EmailQuota,
+    private readonly quota: EmailQuotaService,
   ) {}
 
   /**

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { EmailQuota } from '#billing';
+import { EmailQuotaService } from '#billing';
 import { type PreSendCheck, quotaMessage, summarise } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG } from '#platform';
@@ -15,7 +15,7 @@ export class CampaignSendingService {
   constructor(
     private readonly campaigns: CampaignRepository,
     private readonly analysis: CampaignAnalysisService,
-    private readonly quota: EmailQuota,
+    private readonly quota: EmailQuotaService,
     private readonly publisher: CampaignPublisher,
     @Inject(CONFIG) private readonly config: Config,
   ) {}

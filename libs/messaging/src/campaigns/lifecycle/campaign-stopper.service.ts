@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
-import { EmailQuota } from '#billing';
+import { EmailQuotaService } from '#billing';
 import { Database, publish } from '#platform';
 import type { Campaign } from '../campaign.js';
 import type { UnboundEmails } from '../campaign-draft.js';
@@ -12,7 +12,7 @@ import { CampaignPublisher } from './campaign-publisher.service.js';
 export class CampaignStopper {
   constructor(
     private readonly database: Database,
-    private readonly quota: EmailQuota,
+    private readonly quota: EmailQuotaService,
     private readonly publisher: CampaignPublisher,
     private readonly clock: Clock,
   ) {}

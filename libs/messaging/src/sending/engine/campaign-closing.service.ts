@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { EmailQuota } from '#billing';
+import { EmailQuotaService } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, environmentOf, unleased } from '#platform';
 import type { CampaignStatus } from '../../campaigns/campaign-status.js';
@@ -37,7 +37,7 @@ const FIRST: Place = { at: '-infinity', id: '00000000-0000-0000-0000-00000000000
 export class CampaignClosingService {
   constructor(
     private readonly database: Database,
-    private readonly quota: EmailQuota,
+    private readonly quota: EmailQuotaService,
     private readonly clock: Clock,
   ) {}
 

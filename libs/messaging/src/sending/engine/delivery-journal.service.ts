@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
-import { EmailQuota } from '#billing';
+import { EmailQuotaService } from '#billing';
 import { CONSEQUENCES } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, presentAnd, unleased } from '#platform';
@@ -32,7 +32,7 @@ export class DeliveryJournal {
   constructor(
     private readonly database: Database,
     private readonly returned: ReturnedDeliveries,
-    private readonly quota: EmailQuota,
+    private readonly quota: EmailQuotaService,
     private readonly recipients: RecipientsQuery,
     private readonly publisher: MailPublisher,
   ) {}

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
-import { EmailQuota } from '#billing';
+import { EmailQuotaService } from '#billing';
 import type { ProjectScope } from '#kernel';
 import { Database, SQL_STATE, sqlStateOf } from '#platform';
 import { isContentFault } from '../delivery-outcome.js';
@@ -39,7 +39,7 @@ export class CampaignExpansionService {
     private readonly database: Database,
     private readonly recipients: RecipientsQuery,
     private readonly mails: CampaignMailsService,
-    private readonly quota: EmailQuota,
+    private readonly quota: EmailQuotaService,
     private readonly hours: LocalHours,
   ) {}
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { EmailQuota } from '#billing';
+import { EmailQuotaService } from '#billing';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { CampaignRepository } from '../../campaigns/campaign.repository.js';
@@ -13,7 +13,7 @@ export class CampaignRetryDeliveriesService {
     private readonly database: Database,
     private readonly campaigns: CampaignRepository,
     private readonly failed: FailedDeliveriesQuery,
-    private readonly quota: EmailQuota,
+    private readonly quota: EmailQuotaService,
   ) {}
 
   /** Puts the deliveries back, a chunk a transaction; it can be killed anywhere and goes on. */

@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
-import { Database, publish } from '#platform';
-import type { BillingTables } from '../billing-tables.js';
-import { UNLIMITED } from '../plans/plan.js';
-import { billingPeriod } from '../subscriptions/billing-period.js';
-import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
-import { CreditsDepleted } from './credit.events.js';
+import { Database, drain, PeriodicTask, publish } from '#platform';
+import type { BillingTables } from './billing-tables.js';
 import {
   additionFaults,
   type CreditAddition,
   type CreditRequest,
   type CreditReservation,
+  CreditsDepleted,
   type CreditTransaction,
 } from './credit.js';
 import { TRANSACTION_COLUMNS } from './credits.query.js';
+import { UNLIMITED } from './plan.js';
+import { billingPeriod } from './subscriptions/billing-period.js';
+import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 
 interface Allowance {
   /** Null when unlimited. */
@@ -23,9 +23,8 @@ interface Allowance {
 }
 
 /**
- * The AI credits of tenants: an append-only ledger whose sum is never below zero, however many write at once. Who
- * uses credits reserves what the work may cost at most, and settles what it did cost. Functions of the database keep the
- * account, in templates: the ledger's trigger lets nobody else write it.
+ * Keeps the AI credits of tenants: an append-only ledger whose sum is never below zero under any concurrency. Consumers reserve
+ * the highest cost and settle the actual one. Database functions write the account: the ledger's trigger refuses all others.
  */
 @Injectable()
 export class CreditsService {
@@ -36,8 +35,8 @@ export class CreditsService {
   ) {}
 
   /**
-   * Adds credits that stay until they are used, or takes some by a negative ADJUSTMENT. Null when its `onceKey` was
-   * there before. Throws `DomainValidationError` (`credits`, `description`), also when less than nothing would be left.
+   * Adds credits that do not lapse, or takes some by a negative ADJUSTMENT. Null for a `onceKey` that was there before.
+   * Throws `DomainValidationError` (`credits`, `description`), also for more than the balance.
    */
   async add(tenantId: number, addition: CreditAddition): Promise<CreditTransaction | null> {
     const faults = additionFaults(addition);
@@ -48,17 +47,15 @@ export class CreditsService {
       `.execute(this.database.tables());
       const balance = rows[0]?.balance ?? 0;
       if (balance + addition.credits < 0) {
-        throw new DomainValidationError({
-          credits: `takes more than there is: the balance is ${balance}`,
-        });
+        throw new DomainValidationError({ credits: `takes more than there is: the balance is ${balance}` });
       }
       return this.#insert(tenantId, addition);
     });
   }
 
   /**
-   * Sets `credits` (a whole number from 1) aside for work that begins now: all of them or none. Joins the caller's
-   * transaction. They go back by themselves when nobody settles them within `heldForMs`.
+   * Reserves `credits` (a whole number from 1) for work that begins now, all or none, in the caller's transaction.
+   * They go back by themselves unless settled within `heldForMs`.
    */
   async reserve(scope: ProjectScope, request: CreditRequest): Promise<CreditReservation> {
     const { credits, referenceId, description, heldForMs } = request;
@@ -83,8 +80,8 @@ export class CreditsService {
   }
 
   /**
-   * Ends a reservation with what the work has cost; what was set aside beyond it goes back, and more than that is never
-   * taken. 0 gives all of it back. Joins the caller's transaction. False when it has ended before.
+   * Ends a reservation in the caller's transaction with the actual cost; the rest goes back, and more than was reserved is
+   * never taken. False when it has ended before.
    */
   async settle(scope: ProjectScope, reservationId: string, cost: number): Promise<boolean> {
     if (!Number.isSafeInteger(cost) || cost < 0)
@@ -102,7 +99,24 @@ export class CreditsService {
     });
   }
 
-  /** The caller has the account: nobody adds the same `onceKey` meanwhile. */
+  /**
+   * Brings the month that began at `monthStart` up to `credits`, in the caller's transaction, and returns the granted number.
+   * The first grant lets the rest of the month before lapse; a month that is over or was followed by another gets none.
+   */
+  grantMonth(scope: ProjectScope, monthStart: Date, credits: number): Promise<number> {
+    if (!Number.isSafeInteger(credits) || credits < 0)
+      throw new RangeError('A month has a whole number of credits.');
+    return this.database.transaction(scope, async () => {
+      const subscription = await this.subscriptions.ofTenant(scope);
+      const { end } = billingPeriod(subscription?.anchoredAt ?? monthStart, monthStart);
+      const { rows } = await sql<{ granted: number }>`
+        select billing.grant_monthly_credits(${scope.tenantId}, ${credits}, ${monthStart}, ${end}, ${this.clock.now()}) as granted
+      `.execute(this.database.tables());
+      return rows[0]?.granted ?? 0;
+    });
+  }
+
+  /** Needs the locked account: nobody adds the same `onceKey` meanwhile. */
   async #insert(tenantId: number, addition: CreditAddition): Promise<CreditTransaction | null> {
     const { type, credits: amount, referenceId = null, description = null, onceKey = null } = addition;
     const tables = this.database.tables<BillingTables>();
@@ -128,5 +142,71 @@ export class CreditsService {
       mostRequests: most === UNLIMITED ? null : most,
       monthStart: billingPeriod(subscription.anchoredAt, now).start,
     };
+  }
+}
+
+const AT_ONCE = 500;
+
+/** Ends monthly credits whose month is over, and returns credits reserved for work that never ended. */
+@Injectable()
+export class ExpireCredits extends PeriodicTask {
+  override readonly name = 'expire-credits';
+  override readonly everyMs = 60_000;
+
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override async run(): Promise<void> {
+    await drain(AT_ONCE, () => this.database.system(() => this.#returnAbandoned()));
+    await drain(AT_ONCE, () => this.database.system(() => this.#endMonths()));
+  }
+
+  /** In the order of the tenants, so that two workers cannot lock each other out. */
+  async #returnAbandoned(): Promise<number> {
+    const now = this.clock.now();
+    const tables = this.database.tables<BillingTables>();
+    const abandoned = tables
+      .selectFrom('billing.credit_reservations')
+      .select(['id', 'tenantId'])
+      .where('expiresAt', '<=', now)
+      .orderBy('tenantId')
+      .orderBy('id')
+      .limit(AT_ONCE);
+    const rows = await tables
+      .selectFrom(abandoned.as('r'))
+      .select((eb) =>
+        eb
+          .fn('billing.settle_credits', [
+            'r.id',
+            'r.tenantId',
+            eb.val(0),
+            eb.val('The work did not come to its end'),
+            eb.val(now),
+          ])
+          .as('settled'),
+      )
+      .execute();
+    return rows.length;
+  }
+
+  async #endMonths(): Promise<number> {
+    const now = this.clock.now();
+    const tables = this.database.tables<BillingTables>();
+    const over = tables
+      .selectFrom('billing.credit_accounts')
+      .select('tenantId')
+      .where('monthly', '>', 0)
+      .where('monthlyUntil', '<=', now)
+      .orderBy('tenantId')
+      .limit(AT_ONCE);
+    const rows = await tables
+      .selectFrom(over.as('a'))
+      .select((eb) => eb.fn('billing.lock_credits', ['a.tenantId', eb.val(now)]).as('account'))
+      .execute();
+    return rows.length;
   }
 }

@@ -2,16 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { BillingTables } from '../billing-tables.js';
-import { UNLIMITED } from '../plans/plan.js';
-import { billingPeriod } from '../subscriptions/billing-period.js';
-import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
+import type { BillingTables } from './billing-tables.js';
+import { UNLIMITED } from './plan.js';
+import { billingPeriod } from './subscriptions/billing-period.js';
+import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 
 export interface EmailReservation {
   readonly granted: boolean;
-  /** The period that was asked for its e-mails: what `settle` must be given later. */
+  /** The period whose e-mails were reserved, for `settle`. */
   readonly periodStart: Date;
-  /** What the period has left, this reservation included; `Infinity` when the plan has no limit. */
+  /** The e-mails left in the period after this reservation; `Infinity` when the plan has no limit. */
   readonly remaining: number;
 }
 
@@ -22,19 +22,17 @@ interface Allowance {
 }
 
 /**
- * The e-mails of a tenant's month: reserved when they are promised, settled when they are sent or given
- * up. Reserved and used ones together never pass the plan's limit, however many ask at once. A tenant
- * without a subscription that allows sending has none. Functions of the database do it, in templates: sending waits for none
- * of a tenant's campaigns.
+ * Monthly e-mail quota of a tenant: reserved when queued, settled when sent or given up. Reserved and used together never
+ * exceed the plan's limit under any concurrency. A tenant without a subscription that allows sending has none.
  */
 @Injectable()
-export class EmailQuota {
+export class EmailQuotaService {
   constructor(
     private readonly database: Database,
     private readonly subscriptions: SubscriptionsQuery,
   ) {}
 
-  /** E-mails that could still be reserved in the period of `now`; `Infinity` when the plan has no limit. */
+  /** E-mails that can still be reserved in the period of `now`; `Infinity` when the plan has no limit. */
   remaining(scope: ProjectScope, now: Date): Promise<number> {
     return this.database.transaction(scope, async () => {
       const { periodStart, limit } = await this.#allowance(scope, now);
@@ -42,7 +40,7 @@ export class EmailQuota {
     });
   }
 
-  /** E-mails of the period that are promised to queued campaigns or sent. */
+  /** E-mails of the period that are reserved or sent. */
   committed(scope: ProjectScope, periodStart: Date): Promise<number> {
     return this.database.transaction(scope, async () => {
       const row = await this.database
@@ -66,8 +64,8 @@ export class EmailQuota {
   }
 
   /**
-   * Promises all of `emails` (a whole number, 0 or more) or none of them. Joins the caller's transaction:
-   * rolled back with it. Until it ends, other reservations of the tenant wait, settlements don't.
+   * Reserves all of `emails` (a whole number, 0 or more) or none, in the caller's transaction. Until it ends, other
+   * reservations of the tenant wait; settlements do not.
    */
   async reserve(scope: ProjectScope, emails: number, now: Date): Promise<EmailReservation> {
     if (!isCount(emails)) throw new RangeError('A reservation is a whole number of e-mails.');
@@ -84,10 +82,7 @@ export class EmailQuota {
     });
   }
 
-  /**
-   * Turns reserved e-mails of a period into `used` and `released` ones. Joins the caller's transaction and
-   * never waits for another one.
-   */
+  /** Turns reserved e-mails of a period into used and released ones, in the caller's transaction; waits for no other. */
   async settle(
     scope: ProjectScope,
     periodStart: Date,
@@ -96,15 +91,14 @@ export class EmailQuota {
     if (!isCount(change.used) || !isCount(change.released))
       throw new RangeError('E-mails are settled in whole numbers.');
     if (change.used + change.released === 0) return;
-    const { tenantId } = scope;
-    await this.database.transaction(scope, () =>
-      sql`select billing.settle_emails(${tenantId}, ${periodStart}, ${change.used}, ${change.released})`.execute(
-        this.database.tables(),
-      ),
-    );
+    const settled = this.settling(scope, sql`${periodStart}`, {
+      used: sql`${change.used}`,
+      released: sql`${change.released}`,
+    });
+    await this.database.transaction(scope, () => sql`select ${settled}`.execute(this.database.tables()));
   }
 
-  /** `settle` as an expression for a statement of the caller's, with SQL for the numbers. */
+  /** The same as an expression for the caller's statement. */
   settling(
     scope: ProjectScope,
     periodStart: RawBuilder<unknown>,

@@ -1,20 +1,47 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { BillingTables } from '../billing-tables.js';
-import { CreditsQuery } from '../credits/credits.query.js';
-import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
-import { EmailQuota } from './email-quota.service.js';
-import type { UsageSummary } from './usage.js';
-import { SubscriberCount } from './usage-sources.js';
+import type { BillingTables } from './billing-tables.js';
+import { CreditsQuery } from './credits.query.js';
+import { EmailQuotaService } from './email-quota.service.js';
+import { UNLIMITED } from './plan.js';
+import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 
-/** Reads what a tenant uses of its plan. */
+/** The used amount of one thing and its limit; −1 is unlimited. */
+export interface Usage {
+  readonly current: number;
+  readonly limit: number;
+}
+
+/** A tenant's use of its plan; months are those of its subscription. */
+export interface UsageSummary {
+  readonly subscribers: Usage;
+  readonly campaigns: Usage;
+  readonly projects: Usage;
+  readonly aiCredits: Usage;
+  readonly emails: Usage;
+}
+
+/** 0–100 with two decimals, rounded down so that only a limit that is reached says 100; 0 without a limit. */
+export function percentOf({ current, limit }: Usage): number {
+  if (limit === UNLIMITED) return 0;
+  if (current >= limit) return limit === 0 && current === 0 ? 0 : 100;
+  return Math.floor((current * 10_000) / limit) / 100;
+}
+
+/** The subscribers that count for the plan: a port of the context that keeps them. */
+export abstract class SubscriberCount {
+  /** In the live environments of all projects of the scope's tenant. */
+  abstract ofTenant(scope: ProjectScope): Promise<number>;
+}
+
+/** Reads a tenant's use of its plan. */
 @Injectable()
 export class UsageQuery {
   constructor(
     private readonly database: Database,
     private readonly subscriptions: SubscriptionsQuery,
-    private readonly emails: EmailQuota,
+    private readonly emails: EmailQuotaService,
     @Optional() @Inject(SubscriberCount) private readonly subscribers: SubscriberCount | undefined,
     private readonly credits: CreditsQuery,
   ) {}
@@ -40,7 +67,7 @@ export class UsageQuery {
     });
   }
 
-  /** Campaigns of the month that began at `start`, and projects, of which a scope sees only its own. */
+  /** Campaigns of the month that began at `start`, and all projects, of which a scope sees only its own. */
   #counted({ tenantId }: ProjectScope, start: Date): Promise<{ campaigns: number; projects: number }> {
     return this.database
       .tables<BillingTables>()

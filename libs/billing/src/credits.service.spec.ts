@@ -1,18 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DomainValidationError, ManualClock, newId, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
+import type { TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import * as fc from '#testing/properties';
-import { billingPeriod } from '../subscriptions/billing-period.js';
-import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
-import { SubscriptionsService } from '../subscriptions/subscriptions.service.js';
-import { CreditCheckQuery } from './credit-check.query.js';
+import { type BillingFixture, startBilling } from './billing.fixture.js';
 import type { CreditReservation } from './credit.js';
 import { CreditsQuery } from './credits.query.js';
-import { CreditsService } from './credits.service.js';
-import { ExpireCredits } from './expire-credits.task.js';
-import { MonthlyCreditsService } from './monthly-credits.service.js';
+import { CreditsService, ExpireCredits } from './credits.service.js';
+import { billingPeriod } from './subscriptions/billing-period.js';
+import { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 
 const START = new Date('2026-01-31T12:00:00.000Z');
 const HOUR_MS = 3_600_000;
@@ -20,40 +16,36 @@ const MONTHS = [START, new Date('2026-02-28T12:00:00.000Z')] as const;
 
 describe('AI credits', () => {
   let test: TestDatabase;
-  let database: Database;
+  let billing: BillingFixture;
   let clock: ManualClock;
   let credits: CreditsService;
-  let monthly: MonthlyCreditsService;
   let query: CreditsQuery;
-  let check: CreditCheckQuery;
   let expire: ExpireCredits;
   let scope: ProjectScope;
 
   beforeAll(async () => {
-    test = await createTestDatabase();
-    database = await Database.connect({ url: test.url, poolSize: 20, applicationName: 'spec', entities: [] });
-    query = new CreditsQuery(database);
-    check = new CreditCheckQuery(database);
+    billing = await startBilling(START);
+    test = billing.test;
+    query = billing.get(CreditsQuery);
+    credits = billing.get(CreditsService);
+    expire = billing.get(ExpireCredits);
   });
 
   beforeEach(async () => {
     clock = new ManualClock(START);
-    credits = new CreditsService(database, clock, new SubscriptionsQuery(database, clock));
-    monthly = new MonthlyCreditsService(database, clock, new SubscriptionsQuery(database, clock));
-    expire = new ExpireCredits(database, clock);
+    billing.clock = clock;
     scope = await subscriber();
   });
 
   afterAll(async () => {
-    expect(await check.discrepancies()).toEqual([]);
-    await database.close();
-    await test.drop();
+    expect(await query.discrepancies()).toEqual([]);
+    await billing.close();
   });
 
   /** A tenant whose plan does not bound its AI requests. */
   async function subscriber(plan = 'PRO'): Promise<ProjectScope> {
     const { live } = await createProject(test);
-    await new SubscriptionsService(database, clock).startFree(live.tenantId);
+    await billing.get(SubscriptionsService).startFree(live.tenantId);
     await test.query('update billing.subscriptions set plan_tier = $2 where tenant_id = $1', [
       live.tenantId,
       plan,
@@ -63,7 +55,7 @@ describe('AI credits', () => {
 
   const give = (amount: number, type: 'GRANT' | 'PURCHASE' | 'ADJUSTMENT' = 'PURCHASE') =>
     credits.add(scope.tenantId, { type, credits: amount });
-  const grantMonth = (month: 0 | 1, amount: number) => monthly.grant(scope, MONTHS[month], amount);
+  const grantMonth = (month: 0 | 1, amount: number) => credits.grantMonth(scope, MONTHS[month], amount);
   const reserve = (amount: number, heldForMs = HOUR_MS) =>
     credits.reserve(scope, { credits: amount, referenceId: newId(), description: 'A report', heldForMs });
   const idOf = (reservation: CreditReservation): string => {
@@ -355,7 +347,7 @@ describe('AI credits', () => {
             clock.advance(amount * HOUR_MS);
             await expire.run();
           } else if (kind === 'month') {
-            await monthly.grant(scope, billingPeriod(START, clock.now()).start, amount);
+            await credits.grantMonth(scope, billingPeriod(START, clock.now()).start, amount);
           } else if (kind === 'reserve') {
             const reservation = await reserve(amount, 24 * HOUR_MS);
             if (reservation.reserved) open.push(reservation.id);
@@ -371,6 +363,6 @@ describe('AI credits', () => {
       }),
       { numRuns: fc.runs(15) },
     );
-    expect(await check.discrepancies()).toEqual([]);
+    expect(await query.discrepancies()).toEqual([]);
   });
 });

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { offsetOf, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { BillingTables } from '../billing-tables.js';
+import type { BillingTables } from './billing-tables.js';
 import type { CreditBalance, CreditTransaction } from './credit.js';
 
 export const TRANSACTION_COLUMNS = [
@@ -13,6 +14,20 @@ export const TRANSACTION_COLUMNS = [
   'description',
   'createdAt',
 ] as const;
+
+/** A stored number of a tenant's credits that differs from its ledger. */
+export interface CreditDiscrepancy {
+  readonly tenantId: number;
+  /** `balance`, `monthly` and `transactions` of the account, or `balanceAfter` of a row. */
+  readonly what: 'balance' | 'monthly' | 'transactions' | 'balanceAfter';
+  /** Place of the row in the ledger; null for the account. */
+  readonly sequence: number | null;
+  readonly kept: number;
+  /** The sum of the amounts. */
+  readonly actual: number;
+}
+
+const MOST_DISCREPANCIES = 1_000;
 
 /** Reads a tenant's AI credits. */
 @Injectable()
@@ -60,6 +75,33 @@ export class CreditsQuery {
         .executeTakeFirstOrThrow();
       // A sum of bigint is numeric, which comes as text.
       return Math.max(0, -Number(sum));
+    });
+  }
+
+  /** Adds up the ledger anew: the first 1 000 discrepancies over all tenants. Reads all of it, in one snapshot. */
+  async discrepancies(): Promise<CreditDiscrepancy[]> {
+    return this.database.system(async () => {
+      // A template: the builder has no named windows and no rows of values.
+      const { rows } = await sql<CreditDiscrepancy>`
+        with summed as (
+          select tenant_id, sequence, balance_after, sum(amount) over of_tenant as balance,
+            row_number() over of_tenant as place, monthly
+          from billing.credit_transactions window of_tenant as (partition by tenant_id order by sequence)
+        ), totals as (
+          select tenant_id, count(*) as transactions, sum(monthly) as monthly, (array_agg(balance order by sequence desc))[1] as balance
+          from summed group by tenant_id
+        )
+        select tenant_id as "tenantId", 'balanceAfter' as what, sequence, balance_after as kept, balance::bigint as actual
+        from summed where balance_after <> balance or sequence <> place
+        union all
+        select a.tenant_id, v.what, null, v.kept, v.actual::bigint
+        from billing.credit_accounts a left join totals t using (tenant_id)
+        cross join lateral (values ('balance', a.balance, coalesce(t.balance, 0)), ('monthly', a.monthly, coalesce(t.monthly, 0)),
+          ('transactions', a.transactions, coalesce(t.transactions, 0))) v(what, kept, actual)
+        where v.kept <> v.actual
+        order by 1, 2, 3 limit ${MOST_DISCREPANCIES}
+      `.execute(this.database.tables());
+      return rows;
     });
   }
 

@@ -1,3 +1,5 @@
+import { defineEvent } from '#kernel';
+
 export const CREDIT_TRANSACTION_TYPES = [
   'GRANT',
   'PURCHASE',
@@ -12,7 +14,7 @@ export type CreditTransactionType = (typeof CREDIT_TRANSACTION_TYPES)[number];
 export interface CreditTransaction {
   readonly id: string;
   readonly type: CreditTransactionType;
-  /** What it added; negative for what it took. */
+  /** Negative when credits were taken. */
   readonly amount: number;
   /** The sum of all amounts up to this one. */
   readonly balanceAfter: number;
@@ -23,7 +25,7 @@ export interface CreditTransaction {
 
 export interface CreditBalance {
   readonly balance: number;
-  /** There is nothing left, or less than what was refused last. */
+  /** True when nothing is left, or less than the last refused request. */
   readonly creditsDepleted: boolean;
   /** Null before the first transaction. */
   readonly lastUpdatedAt: Date | null;
@@ -36,17 +38,17 @@ export interface CreditAddition {
   readonly credits: number;
   readonly description?: string | null;
   readonly referenceId?: string | null;
-  /** Of what may happen once only, such as an invoice's purchase: the second time nothing is added. */
+  /** Key of an addition that happens once only, such as an invoice's purchase: nothing is added the second time. */
   readonly onceKey?: string;
 }
 
-/** What work that is under way may cost at most, and for what. */
+/** A request for the credits that work may cost at most. */
 export interface CreditRequest {
   readonly credits: number;
-  /** What the credits are used for: an id of the consumer's. */
+  /** The consumer's id of the work. */
   readonly referenceId: string;
   readonly description: string;
-  /** How long the work may take before the credits go back by themselves, ms. */
+  /** Time after which unsettled credits go back by themselves, ms. */
   readonly heldForMs: number;
 }
 
@@ -57,7 +59,7 @@ export type CreditReservation =
 
 const MOST_CREDITS = 1_000_000_000;
 
-/** What is wrong with an addition, by field; empty when nothing is. */
+/** Faults of an addition by field; empty for a valid one. */
 export function additionFaults({ type, credits, description }: CreditAddition): Record<string, string> {
   const faults: Record<string, string> = {};
   if (!Number.isSafeInteger(credits) || credits === 0 || Math.abs(credits) > MOST_CREDITS) {
@@ -70,3 +72,6 @@ export function additionFaults({ type, credits, description }: CreditAddition): 
   }
   return faults;
 }
+
+/** A tenant has too few AI credits for a request, or none: published once, until there are enough again. */
+export const CreditsDepleted = defineEvent<{ tenantId: number }>('billing.credits_depleted.v1');

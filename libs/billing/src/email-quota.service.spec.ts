@@ -1,39 +1,38 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ManualClock, type ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
+import type { TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
-import { isWaitingForLock } from '#testing/lock-waits';
 import { createProject } from '#testing/fixtures';
+import { isWaitingForLock } from '#testing/lock-waits';
 import * as fc from '#testing/properties';
-import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
-import { SubscriptionsService } from '../subscriptions/subscriptions.service.js';
-import { EmailQuota } from './email-quota.service.js';
+import { type BillingFixture, startBilling } from './billing.fixture.js';
+import { EmailQuotaService } from './email-quota.service.js';
+import { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 
 const START = new Date('2026-01-31T12:00:00.000Z');
 const FREE_EMAILS = 50_000;
 
 describe('The month’s e-mails', () => {
   let test: TestDatabase;
+  let billing: BillingFixture;
   let database: Database;
-  let quota: EmailQuota;
+  let quota: EmailQuotaService;
   let scope: ProjectScope;
-  const clock = new ManualClock(START);
 
   beforeAll(async () => {
-    test = await createTestDatabase();
-    database = await Database.connect({ url: test.url, poolSize: 20, applicationName: 'spec', entities: [] });
-    quota = new EmailQuota(database, new SubscriptionsQuery(database, clock));
+    billing = await startBilling(START);
+    ({ test, database } = billing);
+    quota = billing.get(EmailQuotaService);
   });
 
   beforeEach(async () => {
     scope = (await createProject(test)).live;
-    await new SubscriptionsService(database, clock).startFree(scope.tenantId);
+    await billing.get(SubscriptionsService).startFree(scope.tenantId);
   });
 
   afterAll(async () => {
-    await database.close();
-    await test.drop();
+    await billing.close();
   });
 
   const usage = async () => {
@@ -167,7 +166,7 @@ describe('The month’s e-mails', () => {
 
   it('of one tenant are not another’s', async () => {
     const other = (await createProject(test)).live;
-    await new SubscriptionsService(database, clock).startFree(other.tenantId);
+    await billing.get(SubscriptionsService).startFree(other.tenantId);
     await quota.reserve(scope, 50_000, START);
     expect(await quota.remaining(other, START)).toBe(FREE_EMAILS);
   });
@@ -194,7 +193,7 @@ describe('The month’s e-mails', () => {
       fc.asyncProperty(steps, async (campaigns) => {
         const project = await createProject(test);
         scope = project.live;
-        await new SubscriptionsService(database, clock).startFree(scope.tenantId);
+        await billing.get(SubscriptionsService).startFree(scope.tenantId);
         const totals = { reserved: 0, used: 0 };
         await Promise.all(
           campaigns.map(async ({ emails, used: share }) => {
