@@ -1,6 +1,6 @@
 const SPECS = {
-  'libs/audience/src/consents': ['consent', 'consent-proof', 'subscriber-status'],
-  'libs/audience/src/sign-up': ['confirmation', 'sign-up.errors'],
+  'libs/audience/src/consents': ['consent'],
+  'libs/audience/src/sign-up': ['confirmation'],
   'libs/audience/src/segments': [
     'case-folding',
     'rule-conditions',

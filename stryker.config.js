@@ -1,8 +1,8 @@
 /** Changes the rules of five domains, one place at a time, and looks whether a test fails: docs/internals/testing.md. */
 export default {
   mutate: [
-    'libs/audience/src/consents/{consent,consent-proof,subscriber-status}.ts',
-    'libs/audience/src/sign-up/{confirmation,sign-up.errors}.ts',
+    'libs/audience/src/consents/consent.ts',
+    'libs/audience/src/sign-up/confirmation.ts',
     'libs/audience/src/segments/{rule-*,segment,segment-graph,segment-rules,text-folding}.ts',
     'libs/billing/src/credit.ts',
     'libs/deliverability/src/bounces/{bounce-class,retry-schedule}.ts',

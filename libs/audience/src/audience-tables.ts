@@ -1,7 +1,6 @@
 import type { Generated } from 'kysely';
 import type { Tables } from '#platform';
-import type { Consent, ConsentStatus } from './consents/consent.js';
-import type { SubscriberStatus } from './consents/subscriber-status.js';
+import type { Consent, ConsentStatus, SubscriberStatus } from './consents/consent.js';
 import { CustomFieldSchema } from './custom-fields/custom-field.schema.js';
 import { ImportSchema } from './imports/import.schema.js';
 import { SegmentSchema } from './segments/segment.schema.js';

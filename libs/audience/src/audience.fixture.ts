@@ -6,8 +6,8 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { audienceEntities } from './audience-tables.js';
 import { AudienceModule } from './audience.module.js';
-import { ConsentsQuery } from './consents/consents.query.js';
-import { consentProof } from './consents/consent-proof.js';
+import { ConsentsService } from './sign-up/consents.service.js';
+import { consentProof } from './consents/consent.js';
 import type { SubscriberView } from './subscribers/subscriber.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
 import { SignUpService } from './sign-up/sign-up.service.js';
@@ -91,7 +91,7 @@ export class AudienceFixture {
 
   /** The consents of a subscriber, by topic key. */
   async consentsOf(scope: ProjectScope, email: string) {
-    const { consents } = await this.get(ConsentsQuery).preferences(scope, address(email));
+    const { consents } = await this.get(ConsentsService).preferences(scope, address(email));
     return new Map(consents.map((consent) => [consent.topicKey, consent]));
   }
 

@@ -1,14 +1,9 @@
 import { Module } from '@nestjs/common';
-import { AutomatedConsents } from './sign-up/automated-consents.service.js';
-import { ConsentPublisher } from './consents/consent-publisher.service.js';
-import { ConsentWriter } from './consents/consent-writer.repository.js';
-import { ConfirmationRepeats } from './sign-up/confirmation-repeats.service.js';
-import { SignUpService } from './sign-up/sign-up.service.js';
-import { ConfirmationsQuery } from './sign-up/confirmations.query.js';
-import { ConfirmationsService } from './sign-up/confirmations.service.js';
-import { ConsentsQuery } from './consents/consents.query.js';
 import { ConsentsService } from './sign-up/consents.service.js';
-import { ExpireConfirmations } from './sign-up/expire-confirmations.task.js';
+import { ConsentRepository } from './consents/consent.repository.js';
+import { SignUpService } from './sign-up/sign-up.service.js';
+import { ConfirmationsService } from './sign-up/confirmations.service.js';
+import { ExpireConfirmations } from './consents/expire-confirmations.task.js';
 import { CounterCheckService } from './counters/counter-check.service.js';
 import { FoldCounters } from './counters/fold-counters.task.js';
 import { CustomFieldRepository } from './custom-fields/custom-field.repository.js';
@@ -53,7 +48,6 @@ import { SubscriberRules } from './segments/subscriber-rules.service.js';
 import { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
 import { Triggers } from './triggers/triggers.service.js';
 import { RecipientsQuery } from './recipients/recipients.query.js';
-import { NewSubscribers } from './sign-up/new-subscribers.repository.js';
 import { SubscriberLimitService } from './plan/subscriber-limit.service.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
 import { LiveSubscribersQuery } from './plan/live-subscribers.query.js';
@@ -71,11 +65,8 @@ import { UsageCatalogue } from './usage/usage-catalogue.service.js';
 const exported = [
   ActivityCatalogue,
   AddressDigests,
-  AutomatedConsents,
-  ConfirmationsQuery,
-  ConfirmationsService,
-  ConsentsQuery,
   ConsentsService,
+  ConfirmationsService,
   CounterCheckService,
   CustomFieldRemovalService,
   CustomFieldsQuery,
@@ -122,9 +113,7 @@ const exported = [
 @Module({
   providers: [
     ...exported,
-    ConfirmationRepeats,
-    ConsentPublisher,
-    ConsentWriter,
+    ConsentRepository,
     SubscriberLimitService,
     CustomFieldRepository,
     ErasureRepository,
@@ -134,7 +123,6 @@ const exported = [
     ImportedSubscribers,
     ImportedPeople,
     ImportedRows,
-    NewSubscribers,
     RuleCatalogueQuery,
     SegmentChanges,
     SegmentPredicates,

@@ -1,23 +1,33 @@
 export { AudienceModule } from './audience.module.js';
 export { audienceEntities, type AudienceTables } from './audience-tables.js';
-export { AutomatedConsents, type ConsentOutcomes } from './sign-up/automated-consents.service.js';
-export { ConfirmationsQuery, type ConfirmationMail } from './sign-up/confirmations.query.js';
+export {
+  type ConsentOutcomes,
+  type ConsentPreference,
+  type ConsentPreferences,
+  ConsentsService,
+  type GrantedConsent,
+} from './sign-up/consents.service.js';
 export {
   type ConfirmationDescription,
+  type ConfirmationMail,
   ConfirmationsService,
   type ConfirmingPerson,
 } from './sign-up/confirmations.service.js';
-export { CONFIRMATION_VALID_MS, CONSENT_STATUSES, type ConsentStatus } from './consents/consent.js';
-export { ConfirmationRequested, ConfirmationsRequested } from './consents/consent.events.js';
 export {
+  CONFIRMATION_VALID_MS,
+  CONSENT_STATUSES,
   type ConsentActor,
   type ConsentDetails,
   consentProof,
   type ConsentProof,
-} from './consents/consent-proof.js';
-export { type ConsentPreference, type ConsentPreferences, ConsentsQuery } from './consents/consents.query.js';
-export { ConsentsService, type GrantedConsent } from './sign-up/consents.service.js';
-export { ExpireConfirmations } from './sign-up/expire-confirmations.task.js';
+  type ConsentStatus,
+  SUBSCRIBER_STATUSES,
+  type SubscriberStatus,
+  SUPPRESSION_REASONS,
+  type SuppressionReason,
+} from './consents/consent.js';
+export { ConfirmationRequested, ConfirmationsRequested } from './consents/consent.repository.js';
+export { ExpireConfirmations } from './consents/expire-confirmations.task.js';
 export { type CounterCheck, CounterCheckService } from './counters/counter-check.service.js';
 export { FoldCounters } from './counters/fold-counters.task.js';
 export {
@@ -107,12 +117,6 @@ export type {
   Recipient,
 } from './recipients/recipient.js';
 export { RecipientsQuery } from './recipients/recipients.query.js';
-export {
-  SUBSCRIBER_STATUSES,
-  type SubscriberStatus,
-  SUPPRESSION_REASONS,
-  type SuppressionReason,
-} from './consents/subscriber-status.js';
 export { normalizedName } from './subscribers/person-name.js';
 export type { SubscriberPatch, SubscriberSource, SubscriberView } from './subscribers/subscriber.js';
 export { AudienceFeatures } from './plan/audience-features.js';

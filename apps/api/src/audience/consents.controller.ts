@@ -1,6 +1,6 @@
 import { Body, Delete, Get, Param, Post } from '@nestjs/common';
 import type { z } from 'zod';
-import { consentProof, ConsentsQuery, ConsentsService } from '#audience';
+import { ConfirmationsService, consentProof, ConsentsService } from '#audience';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import {
   ApiController,
@@ -22,7 +22,7 @@ import {
 export class ConsentsController {
   constructor(
     private readonly consents: ConsentsService,
-    private readonly query: ConsentsQuery,
+    private readonly confirmations: ConfirmationsService,
   ) {}
 
   @Get()
@@ -36,7 +36,7 @@ export class ConsentsController {
     @InScope() scope: ProjectScope,
     @Param('email', { schema: emailParam }) address: EmailAddress,
   ): Promise<z.output<typeof consentPreferencesView>> {
-    return toConsentPreferencesView(await this.query.preferences(scope, address));
+    return toConsentPreferencesView(await this.consents.preferences(scope, address));
   }
 
   @Post()
@@ -89,6 +89,6 @@ export class ConsentsController {
     @Param('email', { schema: emailParam }) address: EmailAddress,
     @Param('topicKey') topicKey: string,
   ): Promise<void> {
-    await this.consents.resend(scope, address, topicKey, consentProof('API_KEY', keyId));
+    await this.confirmations.resend(scope, address, topicKey, consentProof('API_KEY', keyId));
   }
 }

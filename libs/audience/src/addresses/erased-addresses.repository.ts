@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { before, Database, environmentOf, type OldRows, RemoveOldRows } from '#platform';
-import type { Consent } from '../consents/consent.js';
-import type { ConsentOccasion } from '../consents/consent-proof.js';
-import { written } from '../consents/written-consents.query.js';
+import type { ChangeContext, Consent } from '../consents/consent.js';
+import { ConsentRepository } from '../consents/consent.repository.js';
 import { AddressDigests } from './address-digests.service.js';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -25,6 +24,7 @@ export class ErasedAddresses {
   constructor(
     private readonly database: Database,
     private readonly digests: AddressDigests,
+    private readonly consents: ConsentRepository,
     private readonly clock: Clock,
   ) {}
 
@@ -92,23 +92,20 @@ export class ErasedAddresses {
   async restore(
     scope: ProjectScope,
     emailKeys: readonly string[],
-    { at, proof }: ConsentOccasion,
+    { at, proof }: ChangeContext,
   ): Promise<void> {
     if (emailKeys.length === 0) return;
     const environment = environmentOf(scope);
-    const occasion = { at, proof: { ...proof, source: LEFT_BEFORE } };
-    const changed = sql`
-      select o.subscriber_id, null::text as subscriber_status, null::timestamptz as subscriber_created_at, t.id as topic_id,
-        'UNSUBSCRIBED'::text as status, null::timestamptz as granted_at, null::timestamptz as confirmed_at,
-        l.left_at::timestamptz as revoked_at, null::timestamptz as token_expires_at, null::timestamptz as subscribed_at,
-        null::text as from_status, false as has_expired
+    const context = { at, proof: { ...proof, source: LEFT_BEFORE } };
+    const revoked = sql`
+      select o.subscriber_id, t.id as topic_id, l.left_at::timestamptz as revoked_at
       from owned o cross join lateral jsonb_each_text(o.left_topics) l(topic_id, left_at)
       join audience.topics t on t.environment_id = ${environment} and t.id = l.topic_id::uuid and t.deleted_at is null
       where not exists (
         select 1 from audience.consents c
         where c.environment_id = ${environment} and c.subscriber_id = o.subscriber_id and c.topic_id = t.id
       )`;
-    await sql`
+    const finding = sql`
       with owned as materialized (
         select e.address_digest, case when ${this.#isHeld(sql`e`)} then e.left_topics else '{}' end as left_topics, (
             select b.id from audience.subscribers b where b.environment_id = ${environment} and b.email_key = p.key collate "C"
@@ -118,9 +115,8 @@ export class ErasedAddresses {
       ), found as (
         update audience.erased_addresses e set subscriber_id = o.subscriber_id, left_topics = '{}' from owned o
         where e.environment_id = ${environment} and e.address_digest = o.address_digest
-      ), ${written(scope, changed, 'new', occasion)}
-      select count(*) from recorded
-    `.execute(this.database.tables());
+      )`;
+    await this.consents.insertRevoked(scope, finding, revoked, context);
   }
 
   /** The digest by which an address is kept. */

@@ -3,6 +3,11 @@ import * as fc from '#testing/properties';
 import {
   act,
   CONFIRMATION_VALID_MS,
+  CONSENT_STATUSES,
+  ConsentExistsError,
+  consentProof,
+  subscriberStatus,
+  SUPPRESSION_REASONS,
   type Consent,
   type ConsentAction,
   type ConsentOutcome,
@@ -172,5 +177,73 @@ describe('a consent', () => {
         }
       }),
     );
+  });
+});
+
+describe('the status of a subscriber', () => {
+  it('follows from the suppression of the address before all else', () => {
+    for (const consents of [[], ['SUBSCRIBED'], CONSENT_STATUSES] as const) {
+      expect(SUPPRESSION_REASONS.map((reason) => subscriberStatus(reason, consents))).toEqual([
+        'SUPPRESSED',
+        'COMPLAINED',
+        'BOUNCED',
+      ]);
+    }
+  });
+
+  it('follows from the best of the consents, and is UNSUBSCRIBED without one that stands or waits', () => {
+    expect(subscriberStatus(null, CONSENT_STATUSES)).toBe('ACTIVE');
+    expect(subscriberStatus(null, ['EXPIRED', 'PENDING_CONFIRMATION'])).toBe('PENDING_CONFIRMATION');
+    expect(subscriberStatus(null, ['EXPIRED', 'UNSUBSCRIBED'])).toBe('UNSUBSCRIBED');
+    expect(subscriberStatus(null, [])).toBe('UNSUBSCRIBED');
+  });
+});
+
+describe('the proof of a consent', () => {
+  const unknown = {
+    source: null,
+    sourceUrl: null,
+    ipAddress: null,
+    userAgent: null,
+    consentText: null,
+    formVersion: null,
+    messageId: null,
+    wording: null,
+  };
+
+  it('keeps what the actor told', () => {
+    const told = {
+      source: 'form',
+      sourceUrl: 'https://example.com/news',
+      ipAddress: '192.0.2.1',
+      userAgent: 'Browser',
+      consentText: 'Yes, send me news.',
+      formVersion: '7',
+      messageId: '<m@example.com>',
+      wording: { locale: 'de', version: 2 },
+    };
+    expect(consentProof('API_KEY', 'key', told)).toEqual({ actor: 'API_KEY', actorId: 'key', ...told });
+  });
+
+  it('says of what the actor left out that it is unknown', () => {
+    expect(consentProof('EXPIRY', null)).toEqual({ actor: 'EXPIRY', actorId: null, ...unknown });
+    expect(consentProof('IMPORT', 'import', { source: 'file', ipAddress: undefined })).toEqual({
+      actor: 'IMPORT',
+      actorId: 'import',
+      ...unknown,
+      source: 'file',
+    });
+  });
+});
+
+describe('who asks once more', () => {
+  it.each([
+    ['SUBSCRIBED', 'The subscriber has consented to this topic already.'],
+    [
+      'PENDING_CONFIRMATION',
+      'The consent waits for its confirmation; use resend to send the confirmation mail again.',
+    ],
+  ] as const)('for a consent that is %s is told so', (status, message) => {
+    expect(new ConsentExistsError(status)).toMatchObject({ code: 'already-exists', message });
   });
 });

@@ -1,7 +1,9 @@
+import { DomainError } from '#kernel';
+
 export const CONSENT_STATUSES = ['PENDING_CONFIRMATION', 'SUBSCRIBED', 'UNSUBSCRIBED', 'EXPIRED'] as const;
 export type ConsentStatus = (typeof CONSENT_STATUSES)[number];
 
-/** How long the link of a confirmation mail is valid. */
+/** Validity of the link in a confirmation mail. */
 export const CONFIRMATION_VALID_MS = 48 * 3_600_000;
 
 /** One subscriber's consent to one topic. */
@@ -24,6 +26,19 @@ export interface Consent {
 export interface ConsentTopic {
   readonly id: string;
   readonly doubleOptInEnabled: boolean;
+}
+
+/** The consent exists already, or is pending. */
+export class ConsentExistsError extends DomainError {
+  override readonly code = 'already-exists';
+
+  constructor(status: ConsentStatus) {
+    super(
+      status === 'SUBSCRIBED'
+        ? 'The subscriber has consented to this topic already.'
+        : 'The consent waits for its confirmation; use resend to send the confirmation mail again.',
+    );
+  }
 }
 
 type Times = Omit<Consent, 'topicId' | 'status'>;
@@ -75,9 +90,9 @@ export type ConsentAction = keyof typeof RULES;
 
 /** The outcome of an action on a consent. */
 export interface ConsentOutcome {
-  /** Whether the consent expired before the action. */
+  /** The consent expired before the action. */
   readonly hasExpired: boolean;
-  /** Whether the action was possible; otherwise the consent did not change. */
+  /** The action was possible; otherwise the consent did not change. */
   readonly isDone: boolean;
   /** The status before the action, after any expiry. */
   readonly from: ConsentStatus | null;
@@ -102,8 +117,8 @@ export function act(
 }
 
 /**
- * Undoes a revocation: the consent is what it was `before`. Null where it is not the same any more, because it was granted
- * or revoked again since, or its topic is gone.
+ * Undoes a revocation: the consent is as it was `before`. Null where it is not the same any more, because it was granted or revoked
+ * again since, or its topic is gone.
  */
 export function restored(
   current: Consent | undefined,
@@ -114,13 +129,13 @@ export function restored(
   return { hasExpired: false, isDone: true, from: 'UNSUBSCRIBED', consent: before };
 }
 
-/** The status at a time: one not confirmed in time is expired, whether or not that is stored yet. */
+/** The status at a time: a consent not confirmed in time is expired, whether or not that is stored yet. */
 export function statusAt({ status, tokenExpiresAt }: Consent, at: Date): ConsentStatus {
   const isOver = status === 'PENDING_CONFIRMATION' && tokenExpiresAt !== null && tokenExpiresAt <= at;
   return isOver ? 'EXPIRED' : status;
 }
 
-/** Whether the consent waits for its confirmation. */
+/** True while the consent waits for its confirmation. */
 export function isUnconfirmed({ status }: Consent): boolean {
   return status === 'PENDING_CONFIRMATION' || status === 'EXPIRED';
 }
@@ -142,4 +157,122 @@ function subscribed(before: Times, at: Date): State {
 function pending(before: Times, at: Date): State {
   const tokenExpiresAt = new Date(at.getTime() + CONFIRMATION_VALID_MS);
   return { ...before, status: 'PENDING_CONFIRMATION', tokenExpiresAt, subscribedAt: null };
+}
+
+export const SUBSCRIBER_STATUSES = [
+  'SUPPRESSED',
+  'COMPLAINED',
+  'BOUNCED',
+  'ACTIVE',
+  'PENDING_CONFIRMATION',
+  'UNSUBSCRIBED',
+] as const;
+export type SubscriberStatus = (typeof SUBSCRIBER_STATUSES)[number];
+
+export const SUPPRESSION_REASONS = ['GLOBAL_UNSUBSCRIBE', 'SPAM_COMPLAINT', 'HARD_BOUNCE'] as const;
+export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
+
+/** The status of a subscriber with a suppressed address, by reason. */
+export const STATUS_OF_SUPPRESSED: Readonly<Record<SuppressionReason, SubscriberStatus>> = {
+  GLOBAL_UNSUBSCRIBE: 'SUPPRESSED',
+  SPAM_COMPLAINT: 'COMPLAINED',
+  HARD_BOUNCE: 'BOUNCED',
+};
+
+/** The status of other subscribers, by the first of these consents that they have. */
+export const STATUS_BY_CONSENT: readonly (readonly [ConsentStatus, SubscriberStatus])[] = [
+  ['SUBSCRIBED', 'ACTIVE'],
+  ['PENDING_CONFIRMATION', 'PENDING_CONFIRMATION'],
+];
+
+/** The status of subscribers with neither. */
+export const STATUS_WITHOUT_CONSENT: SubscriberStatus = 'UNSUBSCRIBED';
+
+/** Derives a subscriber's status from the suppression of the address, if any, and from the consents. */
+export function subscriberStatus(
+  suppression: SuppressionReason | null,
+  consents: readonly ConsentStatus[],
+): SubscriberStatus {
+  if (suppression !== null) return STATUS_OF_SUPPRESSED[suppression];
+  const best = STATUS_BY_CONSENT.find(([consent]) => consents.includes(consent));
+  return best?.[1] ?? STATUS_WITHOUT_CONSENT;
+}
+
+/** The first consents and status of new subscribers, whose address is not suppressed. */
+export interface FirstConsents {
+  readonly outcomes: readonly (ConsentOutcome & { readonly topicId: string })[];
+  readonly consents: readonly Consent[];
+  readonly status: SubscriberStatus;
+}
+
+export function firstConsents(topics: readonly ConsentTopic[], at: Date): FirstConsents {
+  const outcomes = topics.map((topic) => ({ topicId: topic.id, ...act(null, 'grant', topic, at) }));
+  const consents = outcomes.flatMap(({ consent }) => consent ?? []);
+  const statuses = consents.map(({ status }) => status);
+  return { outcomes, consents, status: subscriberStatus(null, statuses) };
+}
+
+export type ConsentActor =
+  | 'API_KEY'
+  | 'SUBSCRIBER_PAGE'
+  | 'IMPORT'
+  | 'ONE_CLICK'
+  | 'COMPLAINT'
+  | 'BOUNCE'
+  | 'OPERATOR'
+  | 'EXPIRY'
+  | 'AUTOMATION';
+
+/** The language and version of the texts that a person agreed to; version null: not the project's own texts. */
+export interface ConsentWording {
+  readonly locale: string;
+  readonly version: number | null;
+}
+
+/** The proof of a change in the consent record, to show to a regulator (GDPR Art. 7 (1)). */
+export interface ConsentProof {
+  readonly actor: ConsentActor;
+  /** The API key, confirmation or delivery through which the actor acted. */
+  readonly actorId: string | null;
+  readonly source: string | null;
+  readonly sourceUrl: string | null;
+  readonly ipAddress: string | null;
+  readonly userAgent: string | null;
+  readonly consentText: string | null;
+  readonly formVersion: string | null;
+  /** The Message-ID of the mail with the link that the person used. */
+  readonly messageId: string | null;
+  /** The wording of the page on which the person agreed; null where that was not a page of ours. */
+  readonly wording: ConsentWording | null;
+}
+
+/** The time and proof of a change. */
+export interface ChangeContext {
+  readonly at: Date;
+  readonly proof: ConsentProof;
+}
+
+/** The proof as an actor gives it; missing parts are recorded as unknown. */
+export type ConsentDetails = {
+  readonly [Field in Exclude<keyof ConsentProof, 'actor' | 'actorId'>]?: ConsentProof[Field] | undefined;
+};
+
+/** Completes the proof of an actor. */
+export function consentProof(
+  actor: ConsentActor,
+  actorId: string | null,
+  details: ConsentDetails = {},
+): ConsentProof {
+  return {
+    actor,
+    actorId,
+    source: details.source ?? null,
+    sourceUrl: details.sourceUrl ?? null,
+    ipAddress: details.ipAddress ?? null,
+    userAgent: details.userAgent ?? null,
+    consentText: details.consentText ?? null,
+    formVersion: details.formVersion ?? null,
+    messageId: details.messageId ?? null,
+    wording: details.wording ?? null,
+  };
 }

@@ -3,11 +3,11 @@ import { DomainError, type ProjectScope } from '#kernel';
 import { address, type AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
 import { ConfirmationsService } from '../sign-up/confirmations.service.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
-import { ExpireConfirmations } from '../sign-up/expire-confirmations.task.js';
+import { ExpireConfirmations } from '../consents/expire-confirmations.task.js';
 import { ErasureService } from '../erasure/erasure.service.js';
-import { refreshedStatuses } from '../consents/written-consents.query.js';
+import { ConsentRepository } from '../consents/consent.repository.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
-import type { SuppressionReason } from '../consents/subscriber-status.js';
+import type { SuppressionReason } from '../consents/consent.js';
 
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import type { TopicView } from '../topics/topics.query.js';
@@ -148,7 +148,7 @@ export class AudienceWorkload {
         update audience.consents set status = 'UNSUBSCRIBED', revoked_at = ${this.audience.clock.now()}
         where topic_id = ${topics[topic]!.id} and subscriber_id = any(${ids}::uuid[])
       `.execute(this.audience.database.tables());
-      await refreshedStatuses(scope, ids, this.audience.clock.now()).execute(this.audience.database.tables());
+      await this.audience.get(ConsentRepository).refreshStatuses(scope, ids, this.audience.clock.now());
     });
   }
 }

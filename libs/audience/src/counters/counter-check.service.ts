@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '#platform';
-import { STATUS_WITHOUT_CONSENT } from '../consents/subscriber-status.js';
-import { statusByConsents, statusOfSuppressed } from '../consents/written-consents.query.js';
+import { STATUS_WITHOUT_CONSENT } from '../consents/consent.js';
+import { statusByConsents, statusOfSuppressed } from '../consents/consent.repository.js';
 
 /** A counter that differs from its rows. */
 export interface CounterDifference {

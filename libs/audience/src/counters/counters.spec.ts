@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import * as fc from '#testing/properties';
 import { AudienceFixture } from '../audience.fixture.js';
-import { SUBSCRIBER_STATUSES, SUPPRESSION_REASONS } from '../consents/subscriber-status.js';
+import { SUBSCRIBER_STATUSES, SUPPRESSION_REASONS } from '../consents/consent.js';
 import { SubscribersQuery } from '../subscribers/subscribers.query.js';
 import { SuppressionsQuery } from '../suppressions/suppressions.query.js';
 import { TopicsQuery } from '../topics/topics.query.js';

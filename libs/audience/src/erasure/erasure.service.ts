@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import type { ConsentProof } from '../consents/consent-proof.js';
-import { ConsentWriter } from '../consents/consent-writer.repository.js';
+import type { ConsentProof } from '../consents/consent.js';
+import { ConsentRepository } from '../consents/consent.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { ErasureRepository } from './erasure.repository.js';
@@ -12,7 +12,7 @@ export class ErasureService {
   constructor(
     private readonly subscribers: SubscriberRepository,
     private readonly suppressions: SuppressionRepository,
-    private readonly consents: ConsentWriter,
+    private readonly consents: ConsentRepository,
     private readonly erasures: ErasureRepository,
     private readonly clock: Clock,
   ) {}

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { newId, NotFoundError, type ProjectScope } from '#kernel';
 import { tracesOf } from '#testing/traces';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
-import { consentProof } from '../consents/consent-proof.js';
+import { consentProof } from '../consents/consent.js';
 import { SubscriberEventsService } from '../events/subscriber-events.service.js';
 import { SignUpService } from '../sign-up/sign-up.service.js';
 import { SuppressedError } from '../suppressions/suppression.errors.js';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EmailAddress } from '#kernel';
-import type { SubscriberOutcome } from '../consents/consent-writer.repository.js';
+import type { SubscriberOutcome } from '../consents/consent.repository.js';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
 import { NO_FIELDS, type SubscriberFields } from '../subscribers/subscriber.js';

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
-import type { ConsentOccasion } from '../consents/consent-proof.js';
-import { type FirstConsents, firstConsents } from '../consents/written-consents.query.js';
+import { type ChangeContext, type FirstConsents, firstConsents } from '../consents/consent.js';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { definitionsDigest } from '../custom-fields/definitions-digest.js';
@@ -20,7 +19,7 @@ export interface ImportTerms {
   readonly areAsChecked: boolean;
   /** How many new subscribers the plan allows, at most one for each row. */
   readonly room: number;
-  readonly occasion: ConsentOccasion;
+  readonly occasion: ChangeContext;
 }
 
 /** Finds the terms for a chunk. */

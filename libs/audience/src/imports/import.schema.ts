@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
-import type { ConsentProof } from '../consents/consent-proof.js';
+import type { ConsentProof } from '../consents/consent.js';
 import type { ColumnTarget } from './import-columns.js';
 import { Import, type ImportConflict, type ImportStatus } from './import.js';
 

@@ -1,4 +1,4 @@
-import type { ConsentProof } from '../consents/consent-proof.js';
+import type { ConsentProof } from '../consents/consent.js';
 import type { SubscriberFields } from '../subscribers/subscriber.js';
 import type { ColumnTarget } from './import-columns.js';
 

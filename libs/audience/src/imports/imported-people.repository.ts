@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
-import type { ConsentOccasion } from '../consents/consent-proof.js';
-import { requestMails, wakeForConsents } from '../consents/consent-writer.repository.js';
-import { type FirstConsents, selectedForMade, written } from '../consents/written-consents.query.js';
+import type { ChangeContext, FirstConsents } from '../consents/consent.js';
+import { ConsentRepository } from '../consents/consent.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import type { SubscriberFields } from '../subscribers/subscriber.js';
 import type { KnownPerson } from './import-decisions.js';
@@ -15,6 +14,7 @@ export class ImportedPeople {
   constructor(
     private readonly database: Database,
     private readonly suppressions: SuppressionRepository,
+    private readonly consents: ConsentRepository,
   ) {}
 
   /** The subscribers with these addresses, by key, locked until the transaction ends. */
@@ -48,11 +48,11 @@ export class ImportedPeople {
     scope: ProjectScope,
     people: readonly (SubscriberFields & { readonly address: EmailAddress })[],
     first: FirstConsents,
-    occasion: ConsentOccasion,
+    context: ChangeContext,
   ): Promise<void> {
     if (people.length === 0) return;
-    const { at } = occasion;
-    const { rows } = await sql<{ id: string }>`
+    const { at } = context;
+    const making = sql`
       with made as (
         insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, email, email_key,
           first_name, last_name, phone, locale, time_zone, custom_fields, subscriber_key)
@@ -65,12 +65,14 @@ export class ImportedPeople {
           access.next_subscriber_keys(${people.length})
         ) as n(email, email_key, ${FIELD_NAMES}, subscriber_key)
         returning id, status, created_at
-      ), ${written(scope, selectedForMade(first), 'new', occasion)}
-      select id from asked
-    `.execute(this.database.tables());
-    wakeForConsents(this.database, first.consents);
-    const confirmationIds = rows.map(({ id }) => id);
-    await requestMails(this.database, scope, confirmationIds);
+      )`;
+    await this.consents.createSubscribers(
+      scope,
+      making,
+      sql<{ readonly number: number }>`count(*) as number`,
+      first,
+      context,
+    );
   }
 
   /** Writes all fields of locked subscribers. */

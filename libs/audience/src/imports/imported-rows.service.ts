@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { ErasedAddresses } from '../addresses/erased-addresses.repository.js';
-import { ConsentWriter } from '../consents/consent-writer.repository.js';
-import { firstConsents } from '../consents/written-consents.query.js';
+import { ConsentRepository } from '../consents/consent.repository.js';
+import { firstConsents } from '../consents/consent.js';
 import { ImportDecisions } from './import-decisions.js';
 import { isReadable, type ReadRow, readRow } from './import-row.js';
 import type { ImportTerms } from './import-terms.service.js';
@@ -27,7 +27,7 @@ export class ImportedRows {
     private readonly staged: StagedRows,
     private readonly people: ImportedPeople,
     private readonly erased: ErasedAddresses,
-    private readonly consents: ConsentWriter,
+    private readonly consents: ConsentRepository,
   ) {}
 
   /** Removes the remaining rows of a range, in the open transaction, and applies them. `made`: subscribers already created from it. */

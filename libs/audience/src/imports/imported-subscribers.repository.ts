@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { environmentOf } from '#platform';
 import { ErasedAddresses } from '../addresses/erased-addresses.repository.js';
-import type { ConsentOccasion } from '../consents/consent-proof.js';
-import { requestMails, wakeForConsents } from '../consents/consent-writer.repository.js';
-import { type FirstConsents, selectedForMade, written } from '../consents/written-consents.query.js';
+import type { ChangeContext, FirstConsents } from '../consents/consent.js';
+import { ConsentRepository } from '../consents/consent.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import type { RowRange } from './row-ranges.js';
 
@@ -13,9 +12,9 @@ import type { RowRange } from './row-ranges.js';
 @Injectable()
 export class ImportedSubscribers {
   constructor(
-    private readonly database: Database,
     private readonly suppressions: SuppressionRepository,
     private readonly erased: ErasedAddresses,
+    private readonly consents: ConsentRepository,
   ) {}
 
   /**
@@ -28,16 +27,12 @@ export class ImportedSubscribers {
     importId: string,
     range: RowRange,
     first: FirstConsents,
-    occasion: ConsentOccasion,
+    context: ChangeContext,
   ): Promise<number> {
-    const { rows } = await sql<{ made: number; confirmationIds: string[] | null }>`
-      with taken as (${this.#taken(scope, importId, range)}), made as (${made(scope, first, occasion.at)}),
-        ${written(scope, selectedForMade(first), 'new', occasion)}
-      select (select count(*) from made) as made, (select array_agg(id) from asked) as confirmation_ids
-    `.execute(this.database.tables());
-    wakeForConsents(this.database, first.consents);
-    await requestMails(this.database, scope, rows[0]!.confirmationIds ?? []);
-    return rows[0]!.made;
+    const making = sql`
+      with taken as (${this.#taken(scope, importId, range)}), made as (${made(scope, first, context.at)})`;
+    const count = sql<{ readonly number: number }>`count(*) as number`;
+    return (await this.consents.createSubscribers(scope, making, count, first, context)).number;
   }
 
   /** Each look-up is a value of its own, never a join: it must be one step in an index however small a table seems. */

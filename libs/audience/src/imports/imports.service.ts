@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, newId, type ProjectScope, UnavailableError } from '#kernel';
-import { type ConsentDetails, consentProof } from '../consents/consent-proof.js';
+import { type ConsentDetails, consentProof } from '../consents/consent.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { definitionsDigest } from '../custom-fields/definitions-digest.js';
 import { topicKeyFaults } from '../topics/topic.js';

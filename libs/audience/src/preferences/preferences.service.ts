@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
-import type { ConsentProof } from '../consents/consent-proof.js';
-import { ConsentWriter, type SubscriberOutcome } from '../consents/consent-writer.repository.js';
+import type { ConsentProof } from '../consents/consent.js';
+import { ConsentRepository, type SubscriberOutcome } from '../consents/consent.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { grantFault } from '../topics/topic.js';
@@ -15,7 +15,7 @@ export class PreferencesService {
     private readonly subscribers: SubscriberRepository,
     private readonly suppressions: SuppressionsService,
     private readonly topics: TopicRepository,
-    private readonly consents: ConsentWriter,
+    private readonly consents: ConsentRepository,
     private readonly clock: Clock,
   ) {}
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import type { ConsentProof } from '../consents/consent-proof.js';
-import { ConsentWriter } from '../consents/consent-writer.repository.js';
+import type { ConsentProof } from '../consents/consent.js';
+import { ConsentRepository } from '../consents/consent.repository.js';
 import { type Unsubscription, Unsubscriptions } from '../consents/unsubscriptions.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
@@ -18,7 +18,7 @@ export class UnsubscribeService {
     private readonly subscribers: SubscriberRepository,
     private readonly suppressions: SuppressionsService,
     private readonly topics: TopicRepository,
-    private readonly consents: ConsentWriter,
+    private readonly consents: ConsentRepository,
     private readonly unsubscriptions: Unsubscriptions,
   ) {}
 

@@ -1,5 +1,5 @@
 import type { CustomFieldType } from '../custom-fields/custom-field.js';
-import { SUBSCRIBER_STATUSES } from '../consents/subscriber-status.js';
+import { SUBSCRIBER_STATUSES } from '../consents/consent.js';
 import type { RuleCatalogue } from './rule-catalogue.js';
 import { type JsonObject, member, type RuleFaults } from './rule-faults.js';
 import type { RuleField, TextColumn, ValueKind } from './segment-rules.js';

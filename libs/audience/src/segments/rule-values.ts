@@ -1,6 +1,5 @@
 import { parseDate, parseDateTime } from '../custom-fields/custom-field-moments.js';
-import type { RuleDuration } from './rule-duration.js';
-import { parseDuration } from './rule-duration.js';
+import { parseDuration, type RuleDuration } from './rule-duration.js';
 import type { RuleFaults } from './rule-faults.js';
 import type { DayOrMoment } from './segment-rules.js';
 

@@ -6,6 +6,7 @@ import {
   confirmationState,
   coveredBy,
   repeatsCountSince,
+  ResendTooSoonError,
   secondsUntilRepeat,
 } from './confirmation.js';
 
@@ -107,5 +108,13 @@ describe('repeating a confirmation mail', () => {
         }
       }),
     );
+  });
+});
+
+describe('who asks once more', () => {
+  it('for a confirmation mail too soon is told when it may be', () => {
+    const error = new ResendTooSoonError(42);
+    expect(error).toMatchObject({ code: 'rate-limited', members: { retryAfterSeconds: 42 } });
+    expect(error.message).toBe('The confirmation mail was sent too recently or too often.');
   });
 });

@@ -1,3 +1,4 @@
+import { DomainError } from '#kernel';
 import { type Consent, isUnconfirmed } from '../consents/consent.js';
 
 /** A confirmation request: a mail whose link covers the topics of one grant. */
@@ -11,7 +12,7 @@ export interface Confirmation {
 
 export type ConfirmationState = 'open' | 'confirmed' | 'expired' | 'gone';
 
-/** Its current consents, without those granted again since, which have their own request. */
+/** The current consents that a request covers, without those granted again since, which have their own request. */
 export function coveredBy(confirmation: Confirmation, consents: readonly Consent[]): readonly Consent[] {
   const { topicIds, createdAt } = confirmation;
   return consents.filter(
@@ -32,6 +33,19 @@ export function confirmationState(
     return consents.some(({ status }) => status === 'SUBSCRIBED') ? 'confirmed' : 'gone';
   }
   return expiresAt > now ? 'open' : 'expired';
+}
+
+/** Confirmation mails go out at most once a minute and five times a day for one consent. */
+export class ResendTooSoonError extends DomainError {
+  override readonly code = 'rate-limited';
+
+  constructor(readonly retryAfterSeconds: number) {
+    super('The confirmation mail was sent too recently or too often.');
+  }
+
+  override get members(): Readonly<Record<string, unknown>> {
+    return { retryAfterSeconds: this.retryAfterSeconds };
+  }
 }
 
 const MINUTE_MS = 60_000;

@@ -1,16 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId, type ProjectScope } from '#kernel';
 import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
-import { consentProof } from '../consents/consent-proof.js';
-import { ConsentsQuery } from '../consents/consents.query.js';
+import { consentProof } from '../consents/consent.js';
+import { ConsentsService } from './consents.service.js';
 import { PersonalDataQuery } from '../erasure/personal-data.query.js';
 import { PreferencesService } from '../preferences/preferences.service.js';
 import { UnsubscribeService } from '../preferences/unsubscribe.service.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
-import { ConfirmationsQuery } from './confirmations.query.js';
 import { ConfirmationsService } from './confirmations.service.js';
-import { ConsentsService } from './consents.service.js';
-import { ExpireConfirmations } from './expire-confirmations.task.js';
+import { ExpireConfirmations } from '../consents/expire-confirmations.task.js';
 
 const ADA = 'Ada@example.com';
 const PERSON = { ipAddress: '198.51.100.3', userAgent: 'Browser/1' };
@@ -21,13 +19,11 @@ const topicsNamed = (...names: string[]) =>
 describe('confirmations', () => {
   let audience: AudienceFixture;
   let service: ConfirmationsService;
-  let query: ConfirmationsQuery;
   let consents: ConsentsService;
 
   beforeAll(async () => {
     audience = await AudienceFixture.open();
     service = audience.get(ConfirmationsService);
-    query = audience.get(ConfirmationsQuery);
     consents = audience.get(ConsentsService);
   });
   afterAll(() => audience.close());
@@ -47,7 +43,7 @@ describe('confirmations', () => {
 
   it('say what to send for all topics of one request', async () => {
     const { scope, ada, confirmationId } = await asked();
-    expect(await query.forMail(scope, confirmationId)).toEqual({
+    expect(await service.forMail(scope, confirmationId)).toEqual({
       confirmationId,
       subscriberId: ada.id,
       email: 'Ada@example.com',
@@ -86,7 +82,7 @@ describe('confirmations', () => {
       locale: null,
       topics: topicsNamed('Art', 'News'),
     });
-    expect(await query.forMail(scope, confirmationId)).toBeNull();
+    expect(await service.forMail(scope, confirmationId)).toBeNull();
     expect(await service.requestAnother(scope, confirmationId)).toBe('not-needed');
     const recorded = await audience.test.query(
       `select actor, actor_id, ip_address, user_agent, text_locale, text_version from audience.consent_ledger
@@ -107,7 +103,7 @@ describe('confirmations', () => {
   it('show in which wording a person agreed last, and null where that was no page of ours', async () => {
     const { scope, ada, art, confirmationId } = await asked();
     const wordings = async () => {
-      const { consents: shown } = await audience.get(ConsentsQuery).preferences(scope, address(ADA));
+      const { consents: shown } = await audience.get(ConsentsService).preferences(scope, address(ADA));
       return Object.fromEntries(
         shown.map(({ topicName, textLocale, textVersion }) => [topicName, [textLocale, textVersion]]),
       );
@@ -137,7 +133,7 @@ describe('confirmations', () => {
   it('leave out what was revoked in between', async () => {
     const { scope, news, confirmationId } = await asked();
     await consents.revoke(scope, address(ADA), news.topicKey, PROOF);
-    expect((await query.forMail(scope, confirmationId))?.topics).toEqual(topicsNamed('Art'));
+    expect((await service.forMail(scope, confirmationId))?.topics).toEqual(topicsNamed('Art'));
     expect(await service.confirm(scope, confirmationId, PERSON)).toBe('confirmed');
     expect((await statuses(scope)).sort()).toEqual(['SUBSCRIBED', 'UNSUBSCRIBED']);
   });
@@ -163,7 +159,7 @@ describe('confirmations', () => {
     for (const opened of [0, 1]) {
       const { scope, news } = await asked();
       audience.clock.advance(MINUTE);
-      await consents.resend(scope, address(ADA), news.topicKey, PROOF);
+      await service.resend(scope, address(ADA), news.topicKey, PROOF);
       const mails = await audience.requestedMails(scope);
       expect(await service.confirm(scope, mails[opened] ?? '', PERSON)).toBe('confirmed');
       expect((await audience.consentsOf(scope, ADA)).get(news.topicKey)?.status).toBe('SUBSCRIBED');
@@ -178,9 +174,9 @@ describe('confirmations', () => {
     expect(await service.describe(scope, 'not an id')).toEqual(gone);
     expect(await service.describe(stranger, confirmationId)).toEqual(gone);
     expect(await service.confirm(stranger, confirmationId, PERSON)).toBe('gone');
-    expect(await query.forMail(stranger, confirmationId)).toBeNull();
+    expect(await service.forMail(stranger, confirmationId)).toBeNull();
     await audience.get(SuppressionsService).suppress(scope, address(ADA), 'HARD_BOUNCE', PROOF);
-    expect(await query.forMail(scope, confirmationId)).toBeNull();
+    expect(await service.forMail(scope, confirmationId)).toBeNull();
     expect(await service.confirm(scope, confirmationId, PERSON)).toBe('gone');
     expect(await service.requestAnother(scope, confirmationId)).toBe('not-needed');
   });
@@ -221,7 +217,7 @@ describe('confirmations', () => {
         await note();
         expect(await service.describe(scope, confirmationId)).toEqual(expired);
         expect(await service.confirm(scope, confirmationId, PERSON)).toBe('expired');
-        expect(await query.forMail(scope, confirmationId)).toBeNull();
+        expect(await service.forMail(scope, confirmationId)).toBeNull();
       }
       expect(await statuses(scope)).toEqual(['EXPIRED', 'EXPIRED']);
     });
@@ -246,7 +242,7 @@ describe('confirmations', () => {
       expect(await service.requestAnother(scope, confirmationId)).toBe('too-soon');
       const [, second = '', ...others] = await audience.requestedMails(scope);
       expect(others).toEqual([]);
-      expect(await query.forMail(scope, second)).toMatchObject({ topics: topicsNamed('News') });
+      expect(await service.forMail(scope, second)).toMatchObject({ topics: topicsNamed('News') });
       expect(await audience.statusOf(scope, ADA)).toBe('PENDING_CONFIRMATION');
       expect(await service.confirm(scope, confirmationId, PERSON)).toBe('expired');
       expect(await service.confirm(scope, second, PERSON)).toBe('confirmed');

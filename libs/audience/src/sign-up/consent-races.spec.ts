@@ -9,11 +9,14 @@ import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { TopicDeletionService } from '../topics/topic-deletion.service.js';
 import type { TopicView } from '../topics/topics.query.js';
 import { ConfirmationsService } from './confirmations.service.js';
-import type { ConsentStatus } from '../consents/consent.js';
-import { type SuppressionReason, subscriberStatus } from '../consents/subscriber-status.js';
-import { consentProof } from '../consents/consent-proof.js';
+import {
+  consentProof,
+  type ConsentStatus,
+  subscriberStatus,
+  type SuppressionReason,
+} from '../consents/consent.js';
 import { ConsentsService } from './consents.service.js';
-import { ExpireConfirmations } from './expire-confirmations.task.js';
+import { ExpireConfirmations } from '../consents/expire-confirmations.task.js';
 
 /** Sequences of operations, each on a few people of its own. */
 const RUNS = fc.runs(25);
@@ -130,7 +133,7 @@ describe('consents that many change at once', () => {
       case 'revoke':
         return consents.revoke(scope, address(email), topicKey, PROOF);
       case 'resend':
-        return consents.resend(scope, address(email), topicKey, PROOF);
+        return audience.get(ConfirmationsService).resend(scope, address(email), topicKey, PROOF);
       case 'join':
         return preferences.join(scope, subscriberId, topicKey, PROOF);
       case 'leave':

@@ -3,8 +3,9 @@ import { DomainValidationError, InvalidStateError, NotFoundError } from '#kernel
 import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
 import { SuppressedError } from '../suppressions/suppression.errors.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
-import { ConsentExistsError, ResendTooSoonError } from './sign-up.errors.js';
-import { consentProof } from '../consents/consent-proof.js';
+import { ConsentExistsError, consentProof } from '../consents/consent.js';
+import { ResendTooSoonError } from './confirmation.js';
+import { ConfirmationsService } from './confirmations.service.js';
 import { ConsentsService } from './consents.service.js';
 
 const ADA = 'ada@example.com';
@@ -12,10 +13,12 @@ const ADA = 'ada@example.com';
 describe('consents', () => {
   let audience: AudienceFixture;
   let service: ConsentsService;
+  let confirmations: ConfirmationsService;
 
   beforeAll(async () => {
     audience = await AudienceFixture.open();
     service = audience.get(ConsentsService);
+    confirmations = audience.get(ConfirmationsService);
   });
   afterAll(() => audience.close());
 
@@ -135,7 +138,7 @@ describe('consents', () => {
 
   it('have their mail resent only while they are pending', async () => {
     const { scope, topic } = await subscriber(true);
-    const resend = (topicKey: string) => service.resend(scope, address(ADA), topicKey, PROOF);
+    const resend = (topicKey: string) => confirmations.resend(scope, address(ADA), topicKey, PROOF);
     await resend(topic.topicKey);
     expect(await audience.requestedMails(scope)).toHaveLength(2);
     await expect(resend('APIT-999')).rejects.toThrow(NotFoundError);
@@ -151,7 +154,7 @@ describe('consents', () => {
 
   it('have their mail resent once a minute and five times a day', async () => {
     const { scope, topic } = await subscriber(true);
-    const resend = () => service.resend(scope, address(ADA), topic.topicKey, PROOF);
+    const resend = () => confirmations.resend(scope, address(ADA), topic.topicKey, PROOF);
     const outcomes = await Promise.allSettled([resend(), resend(), resend()]);
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected']);
     await expect(resend()).rejects.toMatchObject({
@@ -172,7 +175,9 @@ describe('consents', () => {
   it('of a suppressed address get no mail again', async () => {
     const { scope, topic } = await subscriber(true);
     await audience.get(SuppressionsService).suppress(scope, address(ADA), 'SPAM_COMPLAINT', PROOF);
-    await expect(service.resend(scope, address(ADA), topic.topicKey, PROOF)).rejects.toThrow(SuppressedError);
+    await expect(confirmations.resend(scope, address(ADA), topic.topicKey, PROOF)).rejects.toThrow(
+      SuppressedError,
+    );
   });
 
   it('cannot be reached from another project or environment', async () => {
@@ -186,7 +191,7 @@ describe('consents', () => {
       await expect(service.revoke(stranger, address(ADA), topic.topicKey, PROOF)).rejects.toThrow(
         NotFoundError,
       );
-      await expect(service.resend(stranger, address(ADA), topic.topicKey, PROOF)).rejects.toThrow(
+      await expect(confirmations.resend(stranger, address(ADA), topic.topicKey, PROOF)).rejects.toThrow(
         NotFoundError,
       );
       await expect(audience.consentsOf(stranger, ADA)).rejects.toThrow(NotFoundError);

@@ -1,17 +1,32 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, DomainValidationError, type EmailAddress, newId, type ProjectScope } from '#kernel';
-import { Publisher } from '#platform';
-import { ConsentPublisher } from '../consents/consent-publisher.service.js';
-import type { ConsentProof } from '../consents/consent-proof.js';
-import { firstConsents } from '../consents/written-consents.query.js';
-import type { CustomFieldValues } from '../custom-fields/custom-field.js';
+import { sql } from 'kysely';
+import {
+  Clock,
+  DomainError,
+  DomainValidationError,
+  type EmailAddress,
+  newId,
+  type ProjectScope,
+} from '#kernel';
+import { Database, environmentOf, prepared, Publisher } from '#platform';
+import { addressLock } from '../addresses/address-lock.query.js';
+import { ErasedAddresses } from '../addresses/erased-addresses.repository.js';
+import {
+  type ChangeContext,
+  type ConsentProof,
+  type FirstConsents,
+  firstConsents,
+} from '../consents/consent.js';
+import { ConsentRepository } from '../consents/consent.repository.js';
+import type { CustomFieldDefinition, CustomFieldValues } from '../custom-fields/custom-field.js';
+import { definitionsLock } from '../custom-fields/custom-field.repository.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
 import { SubscriberLimitService } from '../plan/subscriber-limit.service.js';
 import type { SubscriberPatch, SubscriberSource, SubscriberView } from '../subscribers/subscriber.js';
+import { newSubscriberColumns } from '../subscribers/subscriber-columns.query.js';
 import { SuppressedError } from '../suppressions/suppression.errors.js';
-import { topicKeyFaults } from '../topics/topic.js';
-import { NewSubscribers, type SignUpTerms } from './new-subscribers.repository.js';
-import { SubscriberExistsError } from './sign-up.errors.js';
+import { SuppressionRepository } from '../suppressions/suppression.repository.js';
+import { type GrantableTopic, isTopicKey, topicKeyFaults } from '../topics/topic.js';
 
 /** A new subscriber, who consents to at least one topic. */
 export type NewSubscriberInput = SubscriberPatch & {
@@ -20,58 +35,130 @@ export type NewSubscriberInput = SubscriberPatch & {
   readonly source: SubscriberSource;
 };
 
-/** Adds subscribers, with their first consents. */
+/** Another subscriber of the project has the address. */
+export class SubscriberExistsError extends DomainError {
+  override readonly code = 'already-exists';
+
+  constructor() {
+    super('A subscriber with this e-mail address exists already.');
+  }
+}
+
+/** The facts that decide about a sign-up, locked until the transaction ends. */
+interface SignUpTerms {
+  readonly isSubscriber: boolean;
+  readonly isSuppressed: boolean;
+  /** A subscriber with this address was erased not long ago. */
+  readonly isErased: boolean;
+  /** The topics with these keys, in the order of their ids. */
+  readonly topics: readonly GrantableTopic[];
+  /** The project's active custom fields, oldest first; locked when values are written. */
+  readonly definitions: readonly CustomFieldDefinition[];
+}
+
+/** Signs up new people with their first consents, one at a time and in few round trips; imports do it for many. */
 @Injectable()
 export class SignUpService {
   constructor(
-    private readonly newSubscribers: NewSubscribers,
+    private readonly database: Database,
+    private readonly consents: ConsentRepository,
+    private readonly suppressions: SuppressionRepository,
+    private readonly erased: ErasedAddresses,
     private readonly limit: SubscriberLimitService,
-    private readonly consents: ConsentPublisher,
     private readonly publisher: Publisher,
     private readonly clock: Clock,
   ) {}
 
   /** Throws DomainValidationError, SuppressedError, SubscriberExistsError. */
   create(scope: ProjectScope, input: NewSubscriberInput, proof: ConsentProof): Promise<SubscriberView> {
-    const { address, topicKeys, customFields = {} } = input;
-    const writesCustomFields = Object.keys(customFields).length > 0;
-    const signUp = { emailKey: address.key, topicKeys, writesCustomFields };
-    return this.newSubscribers.whileLocked(scope, signUp, async (terms) => {
-      const values = checkedFields(input, terms);
+    return this.database.transaction(scope, async () => {
+      await this.#lock(scope, input);
+      const terms = await this.#terms(scope, input);
+      const customFields = checkedFields(input, terms);
       if (terms.isSuppressed) throw new SuppressedError();
       if (terms.isSubscriber) throw new SubscriberExistsError();
       await this.limit.admit(scope);
-      return this.#insert(scope, input, values, terms, proof);
+      const context = { at: this.clock.now(), proof };
+      const first = firstConsents(terms.topics, context.at);
+      const subscriber = await this.#insert(scope, { ...input, customFields }, first, context);
+      // Other topics that an erased address had left stay left.
+      if (terms.isErased) await this.erased.restore(scope, [input.address.key], context);
+      // Before the consents, so that listeners know the subscriber first.
+      const { id: subscriberId } = subscriber;
+      await this.publisher.publish(scope, {
+        type: 'subscriber.created',
+        subscriberId,
+        data: { ...subscriber },
+      });
+      await this.consents.publish(
+        scope,
+        first.outcomes.map((outcome) => ({ ...outcome, subscriberId })),
+        proof,
+      );
+      return subscriber;
     });
   }
 
-  async #insert(
+  /** Locks the address, about which this transaction alone decides, and the definitions of custom fields if there are values. */
+  async #lock(scope: ProjectScope, { address, customFields = {} }: NewSubscriberInput): Promise<void> {
+    const ofAddress = sql`${prepared}select pg_advisory_xact_lock(${addressLock(scope, address.key)})`;
+    const ofBoth = sql`${ofAddress}, pg_advisory_xact_lock_shared(${definitionsLock(scope)})`;
+    await (Object.keys(customFields).length > 0 ? ofBoth : ofAddress).execute(this.database.tables());
+  }
+
+  /** Reads all facts in a statement after the locks, so that it sees the changes of those who held them before. */
+  async #terms(scope: ProjectScope, { address, topicKeys }: NewSubscriberInput): Promise<SignUpTerms> {
+    const keys = [...new Set(topicKeys)].filter(isTopicKey);
+    const { rows } = await sql<SignUpTerms>`${prepared}
+      with named as (
+        select t.id, t.topic_key as "topicKey", t.status, t.double_opt_in_enabled as "doubleOptInEnabled"
+        from audience.topics t
+        where t.environment_id = ${scope.environmentId} and t.topic_key = any(${keys}::text[]) and t.deleted_at is null
+        order by t.id for key share
+      )
+      select
+        (
+          select b.id from audience.subscribers b
+          where b.environment_id = ${environmentOf(scope)} and b.email_key = ${address.key}
+        ) is not null as is_subscriber,
+        ${this.suppressions.isAddressSuppressed(scope, address.key)} as is_suppressed,
+        ${this.erased.isAddressErased(scope, address.key)} as is_erased,
+        coalesce((select json_agg(n) from named n), '[]') as topics,
+        coalesce((
+          select json_agg(json_build_object('key', f.key, 'type', f.type, 'displayName', f.display_name, 'isRequired',
+            f.is_required, 'defaultValue', f.default_value, 'options', f.options, 'status', f.status)
+            order by f.created_at, f.id)
+          from audience.custom_fields f where f.environment_id = ${scope.environmentId} and f.status = 'ACTIVE'
+        ), '[]') as definitions
+    `.execute(this.database.tables());
+    return rows[0]!;
+  }
+
+  /** Creates the subscriber with the consents, their record and the confirmation request in one statement. */
+  #insert(
     scope: ProjectScope,
-    input: NewSubscriberInput,
-    customFields: CustomFieldValues,
-    { topics, isErased }: SignUpTerms,
-    proof: ConsentProof,
+    input: NewSubscriberInput & { readonly customFields: CustomFieldValues },
+    first: FirstConsents,
+    context: ChangeContext,
   ): Promise<SubscriberView> {
-    const at = this.clock.now();
-    const { address, source, firstName = null, lastName = null, phone = null } = input;
-    const { locale = null, timeZone = null } = input;
-    const fields = { firstName, lastName, phone, locale, timeZone, customFields };
-    const person = { id: newId(), address, source, ...fields };
-    const first = firstConsents(topics, at);
-    const subscriber = await this.newSubscribers.insert(scope, person, first, { at, proof }, isErased);
-    const { id: subscriberId } = subscriber;
-    // Before the consents, so that listeners know the subscriber first.
-    await this.publisher.publish(scope, {
-      type: 'subscriber.created',
-      subscriberId,
-      data: { ...subscriber },
-    });
-    await this.consents.publish(
-      scope,
-      first.outcomes.map((outcome) => ({ ...outcome, subscriberId })),
-      proof,
-    );
-    return subscriber;
+    const {
+      address,
+      firstName = null,
+      lastName = null,
+      phone = null,
+      locale = null,
+      timeZone = null,
+    } = input;
+    const making = sql`${prepared}
+      with made as (
+        insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name,
+          last_name, phone, locale, time_zone, custom_fields, source, status, created_at, updated_at)
+        values (${newId()}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key},
+          ${firstName}, ${lastName}, ${phone}, ${locale}, ${timeZone},
+          ${JSON.stringify(input.customFields)}::jsonb, ${input.source}, ${first.status}, ${context.at}, ${context.at})
+        returning *
+      )`;
+    return this.consents.createSubscribers(scope, making, newSubscriberColumns, first, context);
   }
 }
 

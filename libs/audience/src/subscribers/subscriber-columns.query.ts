@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { environmentOf } from '#platform';
+import type { SubscriberView } from './subscriber.js';
 
 /** The keys of the project's archived fields: a value of type text[]. */
 export function archivedKeys(scope: ProjectScope): RawBuilder<string[]> {
@@ -15,15 +16,15 @@ export function activeValues(scope: ProjectScope): RawBuilder<unknown> {
 }
 
 /** The columns of a `SubscriberView`, of a table called `b`. */
-export function subscriberColumns(scope: ProjectScope): RawBuilder<unknown> {
+export function subscriberColumns(scope: ProjectScope): RawBuilder<SubscriberView> {
   return withCustomFields(activeValues(scope));
 }
 
 /** The same of one who was made now, whose values are all of active fields. */
 export const newSubscriberColumns = withCustomFields(sql`b.custom_fields`);
 
-function withCustomFields(customFields: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`b.id, b.subscriber_key as "subscriberKey", b.email, b.first_name as "firstName", b.last_name as "lastName",
+function withCustomFields(customFields: RawBuilder<unknown>): RawBuilder<SubscriberView> {
+  return sql<SubscriberView>`b.id, b.subscriber_key as "subscriberKey", b.email, b.first_name as "firstName", b.last_name as "lastName",
     b.phone, b.locale, b.time_zone as "timeZone", b.status, b.source, ${customFields} as "customFields",
     b.created_at as "createdAt", b.updated_at as "updatedAt"`;
 }

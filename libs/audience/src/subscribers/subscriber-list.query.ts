@@ -7,7 +7,7 @@ import {
   subscriberCount,
   topicSubscriberCount,
 } from '../counters/counters.query.js';
-import type { SubscriberStatus } from '../consents/subscriber-status.js';
+import type { SubscriberStatus } from '../consents/consent.js';
 import { normalizedName } from './person-name.js';
 import { everyoneFound, searched } from './subscriber-search.query.js';
 

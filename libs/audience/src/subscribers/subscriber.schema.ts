@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
-import type { SubscriberStatus } from '../consents/subscriber-status.js';
+import type { SubscriberStatus } from '../consents/consent.js';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
 import { Subscriber, type SubscriberSource } from './subscriber.js';
 

@@ -1,4 +1,4 @@
-import type { SubscriberStatus } from '../consents/subscriber-status.js';
+import type { SubscriberStatus } from '../consents/consent.js';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
 import { patched } from '../patched.js';
 

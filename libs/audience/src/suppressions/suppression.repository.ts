@@ -4,7 +4,7 @@ import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database, environmentOf, prepared } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { AddressDigests } from '../addresses/address-digests.service.js';
-import type { SuppressionReason } from '../consents/subscriber-status.js';
+import type { SuppressionReason } from '../consents/consent.js';
 import { closeUnsubscriptions } from '../consents/unsubscriptions.repository.js';
 import { type StandingSuppression, Suppression, type SuppressionDetails } from './suppression.js';
 

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
-import type { SuppressionReason } from '../consents/subscriber-status.js';
+import type { SuppressionReason } from '../consents/consent.js';
 import { Suppression } from './suppression.js';
 
 /** audience.suppressions. Erased addresses are in another table, which only SQL writes. */

@@ -1,5 +1,5 @@
 import type { EmailAddress, ProjectScope } from '#kernel';
-import type { SuppressionReason } from '../consents/subscriber-status.js';
+import type { SuppressionReason } from '../consents/consent.js';
 
 /** An address that gets no mail from a project. It need not be a subscriber's. */
 export class Suppression {

@@ -4,7 +4,7 @@ import type { EmailAddress, Page, PageRequest, ProjectScope } from '#kernel';
 import { Database, limitOf, ListOrder, totalOf } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
 import { suppressionCount } from '../counters/counters.query.js';
-import type { SuppressionReason } from '../consents/subscriber-status.js';
+import type { SuppressionReason } from '../consents/consent.js';
 import type { SuppressionDetails } from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';
 

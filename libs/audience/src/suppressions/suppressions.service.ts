@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, type EmailAddress, type ProjectScope } from '#kernel';
 import { Publisher } from '#platform';
-import type { ConsentProof } from '../consents/consent-proof.js';
-import { ConsentWriter } from '../consents/consent-writer.repository.js';
+import type { ConsentProof, SuppressionReason } from '../consents/consent.js';
+import { ConsentRepository } from '../consents/consent.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressedError } from './suppression.errors.js';
-import type { SuppressionReason } from '../consents/subscriber-status.js';
 import type { SuppressionDetails } from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';
 
@@ -15,7 +14,7 @@ export class SuppressionsService {
   constructor(
     private readonly suppressions: SuppressionRepository,
     private readonly subscribers: SubscriberRepository,
-    private readonly consents: ConsentWriter,
+    private readonly consents: ConsentRepository,
     private readonly publisher: Publisher,
     private readonly clock: Clock,
   ) {}
@@ -40,7 +39,7 @@ export class SuppressionsService {
       await this.suppressions.closeUnsubscriptions(scope, subscriberId);
       if (reason === 'GLOBAL_UNSUBSCRIBE')
         await this.consents.change(scope, { subscriberIds: [subscriberId], action: 'revoke' }, by);
-      await this.consents.refreshStatus(scope, subscriberId, now);
+      await this.consents.refreshStatuses(scope, [subscriberId], now);
       return standing;
     });
   }
@@ -70,7 +69,7 @@ export class SuppressionsService {
         subscriberId,
         data: { email: emailKey },
       });
-      if (subscriberId !== null) await this.consents.refreshStatus(scope, subscriberId, this.clock.now());
+      if (subscriberId !== null) await this.consents.refreshStatuses(scope, [subscriberId], this.clock.now());
     });
   }
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kernel';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
-import { consentProof } from '../consents/consent-proof.js';
+import { consentProof } from '../consents/consent.js';
 import { UnsubscribeService } from '../preferences/unsubscribe.service.js';
 import { SuppressionsQuery } from './suppressions.query.js';
 import { SuppressionsService } from './suppressions.service.js';

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
-import { consentProof } from '../consents/consent-proof.js';
-import { ConsentWriter } from '../consents/consent-writer.repository.js';
+import { consentProof } from '../consents/consent.js';
+import { ConsentRepository } from '../consents/consent.repository.js';
 import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
 import { TopicDeleted } from './topic.events.js';
 import { TopicRepository } from './topic.repository.js';
@@ -20,7 +20,7 @@ export class TopicDeletionService {
     private readonly database: Database,
     private readonly topics: TopicRepository,
     private readonly usage: UsageCatalogue,
-    private readonly consents: ConsentWriter,
+    private readonly consents: ConsentRepository,
     private readonly clock: Clock,
   ) {}
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
-import { newId, type ProjectScope } from '#kernel';
+import { newId, NotFoundError, type ProjectScope } from '#kernel';
 import { PreparedQuery, Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { nextKey } from '../next-key.query.js';
@@ -52,6 +52,18 @@ export class TopicRepository {
       .where('deletedAt', 'is', null);
     const row = await (reason === 'change' ? topic.forNoKeyUpdate() : topic.forUpdate()).executeTakeFirst();
     return row === undefined ? null : this.database.em.map(Topic, row, { mapped: true });
+  }
+
+  /** The topic with this key, locked against deletion until the transaction ends. */
+  async find(scope: ProjectScope, topicKey: string): Promise<GrantableTopic | undefined> {
+    return (await this.named(scope, [topicKey])).get(topicKey);
+  }
+
+  /** The same; throws NotFoundError when there is none. */
+  async existing(scope: ProjectScope, topicKey: string): Promise<GrantableTopic> {
+    const topic = await this.find(scope, topicKey);
+    if (topic === undefined) throw new NotFoundError();
+    return topic;
   }
 
   /** The topics with these keys, by key, locked against deletion until the transaction ends. */

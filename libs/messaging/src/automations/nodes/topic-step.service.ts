@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AutomatedConsents, type ConsentOutcomes } from '#audience';
+import { ConsentsService, type ConsentOutcomes } from '#audience';
 import { onwards, type PersonAtStep, type StepContext, type StepResult, type StepTaker } from './step.js';
 import type { PlannedStep } from './version-plan.js';
 
@@ -14,7 +14,7 @@ const SKIPPED: Partial<Record<Outcome, string>> = {
 /** Subscribes subscribers to a topic, or unsubscribes them. */
 @Injectable()
 export class TopicStep implements StepTaker<'topic_action'> {
-  constructor(private readonly consents: AutomatedConsents) {}
+  constructor(private readonly consents: ConsentsService) {}
 
   async take(
     { config: { action, topicKey } }: PlannedStep<'topic_action'>,
@@ -22,7 +22,8 @@ export class TopicStep implements StepTaker<'topic_action'> {
     { plan }: StepContext,
   ): Promise<readonly StepResult[]> {
     const ids = people.map(({ subscriberId }) => subscriberId);
-    const outcomes = await this.consents[action](plan.scope, ids, topicKey, plan.automationId);
+    const change = action === 'subscribe' ? 'grantForAutomation' : 'revokeForAutomation';
+    const outcomes = await this.consents[change](plan.scope, ids, topicKey, plan.automationId);
     return people.map(({ subscriberId }) => {
       const outcome = outcomes.get(subscriberId);
       const reason = outcome === undefined ? 'erased' : SKIPPED[outcome];

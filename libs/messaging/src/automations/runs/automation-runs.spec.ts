@@ -1,7 +1,6 @@
 import { evaluateDueSegments } from '#testing/due-segments';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
-  ConsentsQuery,
   ConsentsService,
   CustomFieldsService,
   ErasureService,
@@ -281,7 +280,7 @@ describe('people in automations', () => {
       const { email } = await fixture.person();
       await fixture.enter(id, email);
       await fixture.run();
-      const { consents } = await get(ConsentsQuery).preferences(fixture.scope, address(email));
+      const { consents } = await get(ConsentsService).preferences(fixture.scope, address(email));
       expect(new Map(consents.map(({ topicKey, status }) => [topicKey, status]))).toEqual(
         new Map([
           [fixture.topic.topicKey, 'UNSUBSCRIBED'],

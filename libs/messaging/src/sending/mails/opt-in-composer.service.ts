@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ConfirmationsQuery, topicNamesIn } from '#audience';
+import { ConfirmationsService, topicNamesIn } from '#audience';
 import { Senders } from '../../campaigns/senders/senders.service.js';
 import { systemHeaders } from '../../content/mime/list-headers.js';
 import { buildMimeMessage } from '../../content/mime/mime-message.js';
@@ -14,7 +14,7 @@ import { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
 @Injectable()
 export class OptInComposer {
   constructor(
-    private readonly confirmations: ConfirmationsQuery,
+    private readonly confirmations: ConfirmationsService,
     private readonly senders: Senders,
     private readonly links: MailLinkMaker,
   ) {}

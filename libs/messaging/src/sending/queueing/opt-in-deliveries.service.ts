@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ConfirmationsQuery } from '#audience';
+import { ConfirmationsService } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { Senders } from '../../campaigns/senders/senders.service.js';
@@ -12,7 +12,7 @@ import type { MessagingTables } from '../../messaging-tables.js';
 export class OptInDeliveriesService {
   constructor(
     private readonly database: Database,
-    private readonly confirmations: ConfirmationsQuery,
+    private readonly confirmations: ConfirmationsService,
     private readonly senders: Senders,
     private readonly clock: Clock,
   ) {}

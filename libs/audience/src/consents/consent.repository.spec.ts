@@ -3,9 +3,8 @@ import type { ProjectScope } from '#kernel';
 import * as fc from '#testing/properties';
 import { AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
 import type { TopicView } from '../topics/topics.query.js';
-import { act, type Consent, type ConsentAction } from './consent.js';
-import { ConsentWriter } from './consent-writer.repository.js';
-import { subscriberStatus } from './subscriber-status.js';
+import { act, type Consent, type ConsentAction, subscriberStatus } from './consent.js';
+import { ConsentRepository } from './consent.repository.js';
 
 const PEOPLE = 4;
 const ACTIONS = ['grant', 'offer', 'join', 'confirm', 'askAgain', 'revoke'] as const;
@@ -80,7 +79,7 @@ describe('the writer of consents', () => {
             action === 'grant' || action === 'offer' || action === 'join'
               ? { subscriberIds, action, topics: named }
               : { subscriberIds, action, topicIds: named.map(({ id }) => id) };
-          await audience.get(ConsentWriter).change(scope, order, PROOF);
+          await audience.get(ConsentRepository).change(scope, order, PROOF);
           for (const id of subscriberIds)
             for (const topic of named) model.act(action, id, topic, audience.clock.now());
         }
@@ -100,12 +99,12 @@ describe('the writer of consents', () => {
     const { scope, topics, ids } = await world();
     const asked = await audience.requestedMails(scope);
     await audience
-      .get(ConsentWriter)
+      .get(ConsentRepository)
       .change(scope, { subscriberIds: ids, action: 'grant', topics: topics.slice(1) }, PROOF);
     expect(await audience.requestedMails(scope)).toHaveLength(asked.length + PEOPLE);
     expect(await audience.statusOf(scope, 'person-0@example.com')).toBe('PENDING_CONFIRMATION');
     const [first = '', ...others] = ids;
-    const writer = audience.get(ConsentWriter);
+    const writer = audience.get(ConsentRepository);
     await writer.change(scope, { subscriberIds: others, action: 'confirm' }, PROOF);
     await writer.change(scope, { subscriberIds: [first], action: 'revoke' }, PROOF);
     expect(await audience.statusOf(scope, 'person-1@example.com')).toBe(

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock } from '#kernel';
 import { Database, drainEnvironments, PeriodicTask, environmentOf } from '#platform';
-import { ConsentWriter } from '../consents/consent-writer.repository.js';
+import { ConsentRepository } from './consent.repository.js';
 
 const CHUNK = 1_000;
 
@@ -14,7 +14,7 @@ export class ExpireConfirmations extends PeriodicTask {
 
   constructor(
     private readonly database: Database,
-    private readonly consents: ConsentWriter,
+    private readonly consents: ConsentRepository,
     private readonly clock: Clock,
   ) {
     super();

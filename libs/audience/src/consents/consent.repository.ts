@@ -1,0 +1,477 @@
+import { Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { Clock, defineEvent, type ProjectScope, type PublishedEventType } from '#kernel';
+import { Database, environmentOf, prepared, publish, Publisher } from '#platform';
+import { TRIGGERS_CHANNEL } from '../triggers/triggers.service.js';
+import {
+  act,
+  type ChangeContext,
+  type Consent,
+  type ConsentAction,
+  type ConsentActor,
+  type ConsentOutcome,
+  consentProof,
+  type ConsentProof,
+  type ConsentStatus,
+  type ConsentTopic,
+  type FirstConsents,
+  restored,
+  STATUS_BY_CONSENT,
+  STATUS_OF_SUPPRESSED,
+  STATUS_WITHOUT_CONSENT,
+  type SubscriberStatus,
+} from './consent.js';
+
+/** A confirmation mail for the topics of one request has to be sent. */
+export const ConfirmationRequested = defineEvent<{ confirmationId: string }>(
+  'audience.confirmation_requested.v1',
+);
+
+/** Confirmation mails have to be sent, one for each of many requests, such as those of an import. */
+export const ConfirmationsRequested = defineEvent<{ confirmationIds: readonly string[] }>(
+  'audience.confirmations_requested.v1',
+);
+
+/** A change of consents: the subscribers, the topics and the action. */
+export type ConsentOrder = { readonly subscriberIds: readonly string[] } & (
+  | { readonly action: 'grant' | 'offer' | 'join'; readonly topics: readonly ConsentTopic[] }
+  | {
+      readonly action: Exclude<ConsentAction, 'grant' | 'offer' | 'join'>;
+      /** Default: all topics with a consent. */
+      readonly topicIds?: readonly string[];
+    }
+);
+
+/** The outcome for one person's consent to one topic. */
+export interface SubscriberOutcome extends ConsentOutcome {
+  readonly subscriberId: string;
+  readonly topicId: string;
+}
+
+type Environment = Pick<ProjectScope, 'environmentId'>;
+
+/** Actors that change the consents of thousands at a time: no event is published for each. */
+const UNPUBLISHED: ReadonlySet<ConsentActor> = new Set(['IMPORT', 'AUTOMATION']);
+
+/**
+ * The only writer of consents, for one person or a million: writes them with the consent record, confirmation requests and their
+ * mails, and the subscribers' statuses. Callers hold the locks of the subscribers' rows, which protect their consents.
+ */
+@Injectable()
+export class ConsentRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly publisher: Publisher,
+    private readonly clock: Clock,
+  ) {}
+
+  /** All consents that the subscriber ever gave. */
+  ofSubscriber(scope: ProjectScope, subscriberId: string): Promise<readonly Consent[]> {
+    return this.database.transaction(scope, () => this.#read(scope, [subscriberId]));
+  }
+
+  /** Returns the outcome for each person and topic, changed or not. */
+  change(
+    scope: ProjectScope,
+    order: ConsentOrder,
+    proof: ConsentProof,
+  ): Promise<readonly SubscriberOutcome[]> {
+    return this.database.transaction(scope, async () => {
+      const context = { at: this.clock.now(), proof };
+      const decisions = decide(order, await this.#read(scope, order.subscriberIds), context.at);
+      const asks = order.action === 'askAgain' ? 'again' : 'first';
+      await this.#requestMails(
+        scope,
+        await this.#write(scope, decisions.filter(isChanged), 'changed', context, asks),
+      );
+      await this.publish(scope, decisions, proof);
+      return decisions;
+    });
+  }
+
+  /**
+   * Returns consents of a person to what they were `before` a revocation, if they did not change since; sends no mail for those that
+   * wait for their confirmation. Returns the outcomes of those that it restored.
+   */
+  restore(
+    scope: ProjectScope,
+    subscriberId: string,
+    { before, revokedAt }: { readonly before: readonly Consent[]; readonly revokedAt: Date },
+    proof: ConsentProof,
+  ): Promise<readonly SubscriberOutcome[]> {
+    return this.database.transaction(scope, async () => {
+      const current = await this.#read(scope, [subscriberId]);
+      const decisions = before.flatMap((consent): Decision[] => {
+        const { topicId } = consent;
+        const stored = current.find((one) => one.topicId === topicId);
+        const outcome = restored(stored, consent, revokedAt);
+        return outcome === null || stored === undefined
+          ? []
+          : [{ subscriberId, topicId, stored, ...outcome }];
+      });
+      await this.#write(scope, decisions, 'changed', { at: this.clock.now(), proof }, 'nobody');
+      await this.publish(scope, decisions, proof);
+      return decisions;
+    });
+  }
+
+  /** Expires consents that were not confirmed in time, in the system's open transaction. */
+  async expire(environment: Environment, subscriberIds: readonly string[]): Promise<void> {
+    const context = { at: this.clock.now(), proof: consentProof('EXPIRY', null) };
+    const stored = await this.#read(environment, subscriberIds);
+    const decisions = decide({ subscriberIds, action: 'expire' }, stored, context.at);
+    await this.#write(environment, decisions.filter(isChanged), 'changed', context);
+  }
+
+  /** Revokes these people's consents to a topic in the consent record, and removes them. Publishes no events. */
+  remove(
+    scope: ProjectScope,
+    subscriberIds: readonly string[],
+    topicId: string,
+    proof: ConsentProof,
+  ): Promise<void> {
+    return this.database.transaction(scope, async () => {
+      const context = { at: this.clock.now(), proof };
+      const order = { subscriberIds, action: 'revoke', topicIds: [topicId] } as const;
+      const decisions = decide(order, await this.#read(scope, subscriberIds), context.at);
+      await this.#write(scope, decisions, 'removed', context);
+    });
+  }
+
+  /**
+   * Creates subscribers with the same first consents in one statement, in the open transaction. `making`: a WITH whose part `made` inserts
+   * them and returns `id`, `status` and `created_at`. Returns one row of `columns` of `made b`. Publishes no events.
+   */
+  async createSubscribers<Row extends object>(
+    scope: ProjectScope,
+    making: RawBuilder<unknown>,
+    columns: RawBuilder<Row>,
+    first: FirstConsents,
+    context: ChangeContext,
+  ): Promise<Row> {
+    const { rows } = await sql<Row & { readonly confirmationIds: readonly string[] | null }>`${making},
+      ${written(scope, selectedForMade(first), 'new', context)}
+      select ${columns}, (select array_agg(id) from asked) as confirmation_ids from made b
+    `.execute(this.database.tables());
+    this.#notify(first.consents);
+    const { confirmationIds, ...created } = rows[0]!;
+    await this.#requestMails(scope, confirmationIds ?? []);
+    return created as unknown as Row;
+  }
+
+  /**
+   * Inserts revoked consents that subscribers had before, in the open transaction. `revoked` selects `subscriber_id`, `topic_id` and
+   * `revoked_at` from the parts of the WITH `finding`.
+   */
+  async insertRevoked(
+    scope: ProjectScope,
+    finding: RawBuilder<unknown>,
+    revoked: RawBuilder<unknown>,
+    context: ChangeContext,
+  ): Promise<void> {
+    const consents = sql`
+      select subscriber_id, null::text as subscriber_status, null::timestamptz as subscriber_created_at, topic_id,
+        'UNSUBSCRIBED'::text as status, null::timestamptz as granted_at, null::timestamptz as confirmed_at, revoked_at,
+        null::timestamptz as token_expires_at, null::timestamptz as subscribed_at, null::text as from_status,
+        false as has_expired
+      from (${revoked}) r`;
+    await sql`${finding}, ${written(scope, consents, 'new', context)} select count(*) from recorded`.execute(
+      this.database.tables(),
+    );
+  }
+
+  /**
+   * Derives the statuses of these subscribers again, in the open transaction, and writes those that change. The condition is repeated instead of joined: while a
+   * project grows faster than its statistics, the planner would join by reading all subscribers.
+   */
+  async refreshStatuses(scope: Environment, subscriberIds: readonly string[], at: Date): Promise<void> {
+    const environment = environmentOf(scope);
+    await sql`
+      update audience.subscribers b set status = ${derivedStatus(environment)}, updated_at = ${at}
+      where b.environment_id = ${environment} and b.id = any(${[...subscriberIds]}::uuid[])
+        and b.status <> ${derivedStatus(environment)}
+    `.execute(this.database.tables());
+  }
+
+  /** Publishes changed consents, in the transaction that changes them. No event is published for an expired one. */
+  async publish(
+    scope: ProjectScope,
+    outcomes: readonly SubscriberOutcome[],
+    { actor }: Pick<ConsentProof, 'actor'>,
+  ): Promise<void> {
+    if (UNPUBLISHED.has(actor)) return;
+    const heard = outcomes.flatMap((outcome) => {
+      const type = eventOf(outcome);
+      return type !== null && this.publisher.hasListeners(scope, type) ? [{ ...outcome, type }] : [];
+    });
+    if (heard.length === 0) return;
+    const nameOf = await this.#names(scope, heard);
+    const events = heard.flatMap(({ subscriberId, topicId, type, consent }) => {
+      const name = nameOf.get(`${subscriberId} ${topicId}`);
+      if (name === undefined || consent === null) return [];
+      const { status, grantedAt, confirmedAt, revokedAt } = consent;
+      const data = { subscriberId, ...name, status, grantedAt, confirmedAt, revokedAt };
+      return [{ type, subscriberId, data }];
+    });
+    await this.publisher.publish(scope, ...events);
+  }
+
+  #names(scope: ProjectScope, outcomes: readonly SubscriberOutcome[]) {
+    return this.database.transaction(scope, async () => {
+      // A template: one parameter for each person would make a new statement for each number of people.
+      const { rows } = await sql<{ key: string; email: string; topicKey: string }>`
+        select b.id || ' ' || t.id as key, b.email, t.topic_key
+        from unnest(${outcomes.map((one) => one.subscriberId)}::uuid[], ${outcomes.map((one) => one.topicId)}::uuid[])
+          as o(subscriber_id, topic_id)
+        join audience.subscribers b on b.environment_id = ${scope.environmentId} and b.id = o.subscriber_id
+        join audience.topics t on t.environment_id = b.environment_id and t.id = o.topic_id
+      `.execute(this.database.tables());
+      return new Map(rows.map(({ key, email, topicKey }) => [key, { email, topicKey }]));
+    });
+  }
+
+  async #read(
+    { environmentId }: Environment,
+    subscriberIds: readonly string[],
+  ): Promise<readonly StoredConsent[]> {
+    if (subscriberIds.length === 0) return [];
+    const { rows } = await sql<StoredConsent>`${prepared}
+      select subscriber_id, subscriber_status, subscriber_created_at, topic_id, status, granted_at,
+        confirmed_at, revoked_at, token_expires_at, subscribed_at
+      from audience.consents
+      where environment_id = ${environmentId} and subscriber_id = any(${[...subscriberIds]}::uuid[])
+    `.execute(this.database.tables());
+    return rows;
+  }
+
+  /** Returns the ids of the confirmation requests. */
+  async #write(
+    environment: Environment,
+    decisions: readonly Decision[],
+    into: 'changed' | 'removed',
+    context: ChangeContext,
+    asks?: Asked,
+  ): Promise<readonly string[]> {
+    const consents = decisions.flatMap(writtenConsent);
+    if (consents.length === 0) return [];
+    const { rows } = await sql<{ id: string }>`${prepared}
+      with ${written(environment, selected(consents), into, context, asks)} select id from asked
+    `.execute(this.database.tables());
+    this.#notify(consents);
+    const subscriberIds = [...new Set(consents.map(({ subscriberId }) => subscriberId))];
+    await this.refreshStatuses(environment, subscriberIds, context.at);
+    return rows.map(({ id }) => id);
+  }
+
+  /** Notifies those who may wait for somebody to give one of these consents. */
+  #notify(consents: readonly Pick<Consent, 'status'>[]): void {
+    if (consents.some(({ status }) => status === 'SUBSCRIBED')) this.database.notify(TRIGGERS_CHANNEL);
+  }
+
+  /** Queues the mails of confirmation requests. */
+  async #requestMails(scope: ProjectScope, confirmationIds: readonly string[]): Promise<void> {
+    const [confirmationId, ...others] = confirmationIds;
+    if (confirmationId === undefined) return;
+    const isOne = others.length === 0;
+    const event = isOne
+      ? ConfirmationRequested({ confirmationId })
+      : ConfirmationsRequested({ confirmationIds });
+    await publish(this.database, scope, event);
+  }
+}
+
+/** A consent to write, with its previous status. */
+interface WrittenConsent extends Consent {
+  readonly subscriberId: string;
+  /** The subscriber's; null: take it from the subscriber's row. */
+  readonly subscriberStatus: SubscriberStatus | null;
+  readonly subscriberCreatedAt: Date | null;
+  readonly from: ConsentStatus | null;
+  readonly hasExpired: boolean;
+}
+
+type StoredConsent = Omit<WrittenConsent, 'from' | 'hasExpired'>;
+type Decision = SubscriberOutcome & { readonly stored: StoredConsent | null };
+
+function decide(order: ConsentOrder, consents: readonly StoredConsent[], at: Date): Decision[] {
+  const consentsOf = Map.groupBy(consents, ({ subscriberId }) => subscriberId);
+  return order.subscriberIds.flatMap((subscriberId) => {
+    const known = consentsOf.get(subscriberId) ?? [];
+    return topicsOf(order, known).map((topic) => {
+      const stored = known.find(({ topicId }) => topicId === topic.id) ?? null;
+      return { subscriberId, topicId: topic.id, stored, ...act(stored, order.action, topic, at) };
+    });
+  });
+}
+
+function topicsOf(order: ConsentOrder, consents: readonly StoredConsent[]): readonly ConsentTopic[] {
+  if ('topics' in order) return order.topics;
+  const topicIds = consents.map(({ topicId }) => topicId);
+  const chosen = topicIds.filter((topicId) => order.topicIds?.includes(topicId) ?? true);
+  return chosen.map((id) => ({ id, doubleOptInEnabled: false }));
+}
+
+function isChanged({ isDone, hasExpired }: Decision): boolean {
+  return isDone || hasExpired;
+}
+
+function writtenConsent({ subscriberId, stored, consent, from, hasExpired }: Decision): WrittenConsent[] {
+  if (consent === null) return [];
+  const { subscriberStatus = null, subscriberCreatedAt = null } = stored ?? {};
+  return [{ subscriberId, subscriberStatus, subscriberCreatedAt, ...consent, from, hasExpired }];
+}
+
+function eventOf({ isDone, from, consent }: ConsentOutcome): PublishedEventType | null {
+  if (!isDone || consent === null || consent.status === from) return null;
+  switch (consent.status) {
+    case 'EXPIRED':
+      return null;
+    case 'PENDING_CONFIRMATION':
+      return 'consent.pending';
+    case 'UNSUBSCRIBED':
+      return 'consent.revoked';
+    case 'SUBSCRIBED':
+      return from === 'PENDING_CONFIRMATION' ? 'consent.confirmed' : 'consent.granted';
+  }
+}
+
+type Column = readonly [field: keyof WrittenConsent, column: string, type: string];
+
+const OF_SUBSCRIBER: readonly Column[] = [
+  ['subscriberId', 'subscriber_id', 'uuid'],
+  ['subscriberStatus', 'subscriber_status', 'text'],
+  ['subscriberCreatedAt', 'subscriber_created_at', 'timestamptz'],
+];
+const OF_CONSENT: readonly Column[] = [
+  ['topicId', 'topic_id', 'uuid'],
+  ['status', 'status', 'text'],
+  ['grantedAt', 'granted_at', 'timestamptz'],
+  ['confirmedAt', 'confirmed_at', 'timestamptz'],
+  ['revokedAt', 'revoked_at', 'timestamptz'],
+  ['tokenExpiresAt', 'token_expires_at', 'timestamptz'],
+  ['subscribedAt', 'subscribed_at', 'timestamptz'],
+];
+const BEFORE: readonly Column[] = [
+  ['from', 'from_status', 'text'],
+  ['hasExpired', 'has_expired', 'boolean'],
+];
+
+const stored = names([...OF_SUBSCRIBER, ...OF_CONSENT]);
+
+const INTO = {
+  /** First consents, such as those of new subscribers. */
+  new: (environment: RawBuilder<unknown>) =>
+    sql`insert into audience.consents (environment_id, ${stored}) select ${environment}, ${stored} from changed returning topic_id`,
+  changed: (environment: RawBuilder<unknown>) => sql`
+    insert into audience.consents (environment_id, ${stored}) select ${environment}, ${stored} from changed
+    on conflict (subscriber_id, topic_id, environment_id) do update set status = excluded.status, granted_at = excluded.granted_at,
+      confirmed_at = excluded.confirmed_at, revoked_at = excluded.revoked_at,
+      token_expires_at = excluded.token_expires_at, subscribed_at = excluded.subscribed_at`,
+  removed: (environment: RawBuilder<unknown>) => sql`
+    delete from audience.consents c using changed d
+    where c.environment_id = ${environment} and c.subscriber_id = d.subscriber_id and c.topic_id = d.topic_id`,
+};
+
+/** The confirmation requests that pending consents cause: first mails, repeats or none. */
+type Asked = 'first' | 'again' | 'nobody';
+
+/**
+ * The rest of a WITH that writes consents, their changes in the consent record, and a confirmation request for each person with
+ * pending ones. `changed` selects the consents; `asked` returns the ids of the requests.
+ */
+function written(
+  { environmentId }: Environment,
+  changed: RawBuilder<unknown>,
+  into: keyof typeof INTO,
+  { at, proof }: ChangeContext,
+  asks: Asked = 'first',
+): RawBuilder<unknown> {
+  const environment = sql`${environmentId}::bigint`;
+  // An expiry before the action is not the actor's doing.
+  const expiries = sql`
+    select ${environment}, ${entry(sql`'PENDING_CONFIRMATION'`, sql`'EXPIRED'`, at, consentProof('EXPIRY', null))} where has_expired union all`;
+  return sql`
+    changed as materialized (${changed}),
+    written as (${INTO[into](environment)}),
+    recorded as (
+      insert into audience.consent_ledger (environment_id, id, subscriber_id, topic_id, from_status, to_status, occurred_at,
+        actor, actor_id, source, source_url, ip_address, user_agent, consent_text, form_version, message_id,
+        text_locale, text_version)
+      ${into === 'new' ? sql`` : expiries}
+      select ${environment}, ${entry(sql`from_status`, sql`status`, at, proof)} where from_status is distinct from status
+      returning id
+    ),
+    asked as (
+      insert into audience.confirmations (id, environment_id, subscriber_id, topic_ids, is_repeat, created_at, expires_at)
+      select platform.new_id(), ${environment}, subscriber_id, array_agg(topic_id), ${asks === 'again'}::boolean, ${at}::timestamptz,
+        max(token_expires_at)
+      from changed where status = 'PENDING_CONFIRMATION' and ${asks !== 'nobody'}::boolean group by subscriber_id
+      returning id
+    )
+  `;
+}
+
+function entry(
+  from: RawBuilder<unknown>,
+  to: RawBuilder<unknown>,
+  at: Date,
+  proof: ConsentProof,
+): RawBuilder<unknown> {
+  return sql`platform.new_id(), subscriber_id, topic_id, ${from}, ${to}, ${at}::timestamptz,
+    ${proof.actor}, ${proof.actorId}, ${proof.source}, ${proof.sourceUrl}, ${proof.ipAddress}, ${proof.userAgent},
+    ${proof.consentText}, ${proof.formVersion}, ${proof.messageId},
+    ${proof.wording?.locale ?? null}, ${proof.wording?.version ?? null}::int from changed`;
+}
+
+/** These consents as the `changed` of `written`. */
+function selected(consents: readonly WrittenConsent[]): RawBuilder<unknown> {
+  return sql`select * from ${table(consents, [...OF_SUBSCRIBER, ...OF_CONSENT, ...BEFORE])}`;
+}
+
+/** The same first consents for each subscriber in `made`. */
+function selectedForMade({ consents }: FirstConsents): RawBuilder<unknown> {
+  return sql`
+    select m.id as subscriber_id, m.status as subscriber_status, m.created_at as subscriber_created_at, c.*,
+      null::text as from_status, false as has_expired
+    from made m cross join ${table(consents, OF_CONSENT)}
+  `;
+}
+
+function table<Row>(rows: readonly Row[], columns: readonly Column[]): RawBuilder<unknown> {
+  const arrays = columns.map(
+    ([field, , type]) => sql`${rows.map((row) => row[field as keyof Row])}::${sql.raw(type)}[]`,
+  );
+  return sql`unnest(${sql.join(arrays)}) as c(${names(columns)})`;
+}
+
+function names(columns: readonly Column[]): RawBuilder<unknown> {
+  return sql.raw(columns.map(([, column]) => column).join(', '));
+}
+
+/** `subscriberStatus` as SQL, from a suppression's reason; null without a suppression. */
+export function statusOfSuppressed(reason: RawBuilder<unknown>): RawBuilder<unknown> {
+  const cases = Object.entries(STATUS_OF_SUPPRESSED).map(
+    ([one, status]) => sql`when ${reason} = ${sql.lit(one)} then ${sql.lit(status)}`,
+  );
+  return sql`case ${sql.join(cases, sql` `)} end`;
+}
+
+/** `subscriberStatus` as an SQL aggregate over a person's consents, the rows of a table `c`. */
+export const statusByConsents: RawBuilder<unknown> = sql`case ${sql.join(
+  STATUS_BY_CONSENT.map(
+    ([consent, status]) => sql`when bool_or(c.status = ${sql.lit(consent)}) then ${sql.lit(status)}`,
+  ),
+  sql` `,
+)} else ${sql.lit(STATUS_WITHOUT_CONSENT)} end`;
+
+/** `subscriberStatus` as SQL for a subscriber `b`. One subselect in all: Citus takes no COALESCE of subselects in an UPDATE. */
+const derivedStatus = (environment: RawBuilder<unknown>) => sql`(select coalesce(
+  (
+    select ${statusOfSuppressed(sql`s.reason`)} from audience.suppressions s
+    where s.environment_id = ${environment} and s.email_key = b.email_key
+  ),
+  (
+    select ${statusByConsents} from audience.consents c
+    where c.environment_id = ${environment} and c.subscriber_id = b.id
+  )
+))`;
