@@ -2,7 +2,7 @@ import { sign } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { type SigningKeyMaterial, DkimSigner, parseSigningKey } from '#deliverability';
 import { octetsOf } from '#kernel';
-import { buildMimeMessage } from '../libs/messaging/src/content/mime/mime-message.js';
+import { buildMimeMessage } from '../libs/messaging/src/content/mail/mime-message.js';
 import { ed25519Key, rsaKey } from '#testing/dkim-keys';
 import { spread } from './support/figures.js';
 

@@ -31,8 +31,7 @@ import { MailCompiler } from './sending/mails/mail-compiler.service.js';
 import { MailRendering } from './sending/mails/mail-rendering.service.js';
 import { SampleRecipients } from './sending/mails/sample-recipients.service.js';
 import { MailReaders } from './sending/previews/mail-readers.service.js';
-import { MailLinkMaker } from './content/mail/mail-link-maker.service.js';
-import { ContentProcessesModule } from './content/processes/content-processes.module.js';
+import { ContentModule } from './content/content.module.js';
 import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
 import { TestDeliveriesService } from './sending/queueing/test-deliveries.service.js';
 import { TestMailsService } from './sending/previews/test-mails.service.js';
@@ -67,7 +66,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     AudienceModule,
     AutomationsModule,
     BillingModule,
-    ContentProcessesModule,
+    ContentModule,
     DeliverabilityModule,
     ReturnPathsModule,
     SendersModule,
@@ -104,7 +103,6 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     LinkedMails,
     LinkSets,
     MailCompiler,
-    MailLinkMaker,
     MailPagesService,
     MailReaders,
     MailRendering,
@@ -146,13 +144,12 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignStatisticsQuery,
     CampaignStopper,
     CampaignsQuery,
-    ContentProcessesModule,
+    ContentModule,
     DeliveriesQuery,
     DeliveryFeedback,
     FailedDeliveriesQuery,
     MailPublisher,
     LinkSets,
-    MailLinkMaker,
     MailPagesService,
     MailViewService,
     MailRendering,

@@ -3,7 +3,7 @@ import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { SendersModule } from '../campaigns/senders/senders.module.js';
-import { ContentProcessesModule } from '../content/processes/content-processes.module.js';
+import { ContentModule } from '../content/content.module.js';
 import { AutomationChecks } from './editing/automation-checks.service.js';
 import { AutomationLifecycle } from './editing/automation-lifecycle.service.js';
 import { AutomationPlan } from './editing/automation-plan.service.js';
@@ -43,7 +43,7 @@ import { WebhookHosts } from './editing/webhook-hosts.service.js';
 
 /** For API and worker: editing automations, letting subscribers in, reading their runs. */
 @Module({
-  imports: [AccessModule, AudienceModule, BillingModule, ContentProcessesModule, SendersModule],
+  imports: [AccessModule, AudienceModule, BillingModule, ContentModule, SendersModule],
   providers: [
     AutomationChecks,
     AutomationEditor,
@@ -84,7 +84,7 @@ export class AutomationsModule {}
     AutomationSecretsModule,
     AudienceModule,
     BillingModule,
-    ContentProcessesModule,
+    ContentModule,
     SendersModule,
   ],
   providers: [

@@ -1,6 +1,6 @@
 import { matchLocale } from '#kernel';
 import { parseContentDocument } from '../content/document/content-document.js';
-import type { CampaignContent } from '../content/mail/campaign-template.js';
+import type { CampaignContent } from '../content/document/content-compiler.js';
 
 /** A campaign's content in other languages, by BCP 47 locale. */
 export type CampaignTranslations = Readonly<Record<string, CampaignContent>>;

@@ -4,7 +4,7 @@ import { PlanLimitsService } from '#billing';
 import { Database } from '#platform';
 import { translationFaults } from './campaign-translations.js';
 import { parseContentDocument } from '../content/document/content-document.js';
-import { expectContent } from '../content/processes/content.channel.js';
+import { expectContent } from '../content/processes/content-processes.service.js';
 import type { Campaign, CampaignDraft } from './campaign.js';
 import { timeFaults } from './campaign-times.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { SendOutcome, SmtpReply } from '#platform';
-import { ContentCompileError } from '../content/document/content-compile.errors.js';
-import { MergeTemplateError } from '../content/merge/merge-template.js';
+import { ContentCompileError, MergeTemplateError } from '../content/content.errors.js';
 import type { ClaimedDelivery } from '../deliveries/delivery.js';
 import {
   held,

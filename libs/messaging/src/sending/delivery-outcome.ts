@@ -8,9 +8,8 @@ import {
 } from '#deliverability';
 import { describeError, redact, type SendOutcome, type SmtpReply } from '#platform';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
-import { ContentCompileError } from '../content/document/content-compile.errors.js';
-import { HeaderValueError } from '../content/mime/header-encoding.js';
-import { MergeTemplateError } from '../content/merge/merge-template.js';
+import { ContentCompileError, MergeTemplateError } from '../content/content.errors.js';
+import { HeaderValueError } from '../content/mail/mime-message.js';
 import type { ClaimedDelivery, DeliveryState } from '../deliveries/delivery.js';
 
 /** How one attempt, or the decision against one, leaves a delivery. */

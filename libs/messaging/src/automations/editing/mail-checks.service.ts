@@ -7,7 +7,8 @@ import { ContentProcesses, footerOf } from '../../content/processes/content-proc
 import type { AutomationWarning } from '../automation.errors.js';
 import { type AutomationGraph, isOf } from '../graph/automation-graph.js';
 import { type EmailConfig, namedIn } from '../graph/node-config.js';
-import type { Faults, MailReview } from '../../content/review/mail-faults.js';
+import type { Faults } from '../../content/document/content-document.js';
+import type { MailReview } from '../../content/document/content-review.js';
 
 /** As many warnings as an answer has. */
 const MOST_WARNINGS = 100;

@@ -6,15 +6,12 @@ import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG, MAX_TRACKED_PLACES } from '#platform';
 import { Senders } from '../senders/senders.service.js';
 import { ContentProcesses, footerOf } from '../../content/processes/content-processes.service.js';
-import { ContentTooComplexError } from '../../content/processes/task-fault.js';
-import { SAMPLE_VALUES } from '../../content/merge/merge-trial.js';
-import { projectValues } from '../../content/merge/merge-values.js';
-import { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
-import { placeName, type SharedValues } from '../../content/mail/link-rewriting.js';
+import { projectValues, SAMPLE_VALUES } from '../../content/merge/merge-values.js';
+import { MailLinksService } from '../../content/mail/mail-links.service.js';
+import { placeName, type SharedValues } from '../../content/mail/link-tracking.js';
 import type { Campaign } from '../campaign.js';
 import { contentIn } from '../campaign-translations.js';
-import { notReviewed } from '../../content/review/not-reviewed.js';
-import type { SampleMail } from '../../content/review/html-part-size.js';
+import type { SampleMail } from '../../content/document/content-review.js';
 
 /** The recipient of the sample: always the same, so that equal content is reviewed once. */
 const NOBODY = '00000000-0000-7000-8000-000000000000';
@@ -32,7 +29,7 @@ export class ContentReviews {
     private readonly customFields: CustomFieldsQuery,
     private readonly senders: Senders,
     private readonly processes: ContentProcesses,
-    private readonly links: MailLinkMaker,
+    private readonly links: MailLinksService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -50,24 +47,12 @@ export class ContentReviews {
       const wording = await this.senders.wording(scope, locale);
       const footer = footerOf(project, wording);
       const content = { ...contentIn(campaign, locale), fromName: campaign.fromName };
-      return this.#review(scope, { ...known, footer, content });
+      return this.processes.review(scope, { ...known, footer, content });
     };
     const own = await reviewed(null);
     const translations = new Map<string, ReviewedContent>();
     for (const locale of Object.keys(campaign.translations)) translations.set(locale, await reviewed(locale));
     return { own, translations };
-  }
-
-  async #review(
-    scope: ProjectScope,
-    input: Parameters<ContentProcesses['review']>[1],
-  ): Promise<ReviewedContent> {
-    try {
-      return await this.processes.review(scope, input);
-    } catch (error) {
-      if (error instanceof ContentTooComplexError) return notReviewed(error);
-      throw error;
-    }
   }
 
   #sample(

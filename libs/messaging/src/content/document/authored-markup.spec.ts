@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Wording } from '#wording';
 import { compileMergeTemplate } from '../merge/merge-template.js';
-import { SAMPLE_VALUES } from '../merge/merge-trial.js';
+import { SAMPLE_VALUES } from '../merge/merge-values.js';
 import { footerOf } from '../processes/content-processes.service.js';
 import { compileContent, type CompiledContent } from './content-compiler.js';
 import type { ContentBlock, SimpleBlock } from './content-document.js';

@@ -2,10 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { compileContent, type ContentInput } from './content-compiler.js';
 import { coloursOf } from '#kernel';
 import type { ContentBlock, ContentDocument } from './content-document.js';
-import { hasUnsubscribeAddress, hasUnsubscribeLink } from './content-links.js';
-import { contrastRatio, readableOn, themeOf } from './content-theme.js';
-import { compileMergeTemplate, MergeTemplateError } from '../merge/merge-template.js';
-import { SAMPLE_VALUES } from '../merge/merge-trial.js';
+import { hasLink, hasLinkInText } from './content-view.js';
+import { contrastRatio, readableOn, themeOf } from './mjml-document.js';
+import { compileMergeTemplate } from '../merge/merge-template.js';
+import { MergeTemplateError } from '../content.errors.js';
+import { SAMPLE_VALUES } from '../merge/merge-values.js';
 import { Wording } from '#wording';
 import { footerOf } from '../processes/content-processes.service.js';
 
@@ -121,8 +122,8 @@ describe('compiled content', () => {
         [text.includes('Söhne\n'), /^Unsubscribe[: ]/m.test(text)],
       ].map(([address, links]) => [address && 'address', links && 'links'].filter(Boolean).join(' '));
       expect([html, contentText, added]).toEqual([html, contentText, adds]);
-      expect(hasUnsubscribeLink(inHtml)).toBe(true);
-      expect(hasUnsubscribeAddress(text)).toBe(true);
+      expect(hasLink(inHtml, 'unsubscribe')).toBe(true);
+      expect(hasLinkInText(text, 'unsubscribe')).toBe(true);
     }
   });
 

@@ -1,16 +1,32 @@
-import type { ContentDocument } from './content-document.js';
-import { assertInert } from './content-inspection.js';
-import { hasUnsubscribeAddress, hasUnsubscribeLink, hasViewAddress, hasViewLink } from './content-links.js';
-import { showsAddress, showsAddressInText } from './content-address.js';
+import { type ContentDocument, parseContentDocument } from './content-document.js';
+import { assertInert } from './inert-elements.js';
+import { hasLink, hasLinkInText, showsAddress, showsAddressInText } from './content-view.js';
 import { htmlToPlainText, plainTextToHtml, withoutTagLines } from './content-text.js';
-import { textCss, themeOf } from './content-theme.js';
-import { escapeHtml } from '../merge/html-escape.js';
+import { appendSection, documentMjml, textCss, themeOf } from './mjml-document.js';
+import { escapeHtml } from '../merge/merge-output.js';
 import { MergeTagMask } from '../merge/merge-tags.js';
-import { appendSection, documentMjml } from './mjml-document.js';
-import { RemovedContent } from './removed-content.js';
+import { RemovedContent } from './css-sanitizer.js';
+import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
+import { customKeysIn } from '../merge/merge-review.js';
+import { compileMergeTemplate } from '../merge/merge-template.js';
+import { shownNames } from '../merge/merge-values.js';
+import { type LinkTracking, trackHtml } from '../mail/link-tracking.js';
 
-/** Who sends, as mails show it, and the words of their footer. */
-export interface FooterContent {
+/** Content of a campaign, or of a mail of an automation. */
+export interface CampaignContent {
+  /** Liquid template. */
+  readonly subject: string;
+  /** Liquid template of the sender's name in From; blank or not given: the project's. */
+  readonly fromName?: string | null;
+  readonly previewText: string | null;
+  readonly contentJson: string | null;
+  readonly contentText: string | null;
+  /** BCP 47; none is claimed where it is not given. */
+  readonly language?: string;
+}
+
+/** Sender as mails show it, and the words of their footer. */
+export interface MailFooter {
   readonly senderName: string;
   readonly postalAddress: string;
   /** #rrggbb, of the project's buttons and links; null: ours. */
@@ -19,35 +35,20 @@ export interface FooterContent {
   readonly locale: string;
   readonly direction: 'ltr' | 'rtl';
   readonly words: Readonly<Record<FooterLink | `${FooterLink}Link`, string>>;
-  readonly privacy: FooterPrivacy;
-}
-
-/** Where the sender tells of its readers' data; each null where it does not say. */
-export interface FooterPrivacy {
-  /** https. */
-  readonly url: string | null;
-  /** What the link is called, and the line of it in a text. */
-  readonly words: string;
-  readonly line: string | null;
-  readonly email: string | null;
-  /** The line that names the address. */
-  readonly contact: string | null;
+  /** Addresses for questions about readers' data; each null where the sender names none. */
+  readonly privacy: {
+    /** https. */
+    readonly url: string | null;
+    /** Name of the link, and its line in a text. */
+    readonly words: string;
+    readonly line: string | null;
+    readonly email: string | null;
+    /** Line that names the e-mail address. */
+    readonly contact: string | null;
+  };
 }
 
 type FooterLink = 'unsubscribe' | 'preferences' | 'view';
-
-export interface ContentInput {
-  /** Liquid template. */
-  readonly subject: string;
-  /** Liquid template too. */
-  readonly fromName?: string | null;
-  readonly previewText: string | null;
-  readonly document: ContentDocument | null;
-  readonly contentText: string | null;
-  readonly footer: FooterContent;
-  /** BCP 47 tag of the content's language; none is claimed when it is not given. */
-  readonly language?: string;
-}
 
 /** Liquid templates of one mail, ready for `compileMergeTemplate`. */
 export interface CompiledContent {
@@ -56,8 +57,56 @@ export interface CompiledContent {
   readonly fromName: string;
   readonly html: string;
   readonly text: string;
-  /** What the author wrote and no mail can carry, each with its path: `contentJson.blocks[2].html: <script>`. */
+  /** Pieces that no mail can carry, each with its path: `contentJson.blocks[2].html: <script>`. */
   readonly removed: readonly string[];
+}
+
+/** The parts of a mail with their merge tags still in them. */
+export interface MailSources extends CompiledContent {
+  /** Targets of its tracked links; null when opens and clicks are not tracked. */
+  readonly targets: readonly string[] | null;
+  /** The keys of the custom fields that its merge tags name. */
+  readonly customKeys: readonly string[];
+  /** The names of the values that its HTML shows. */
+  readonly shows: readonly string[];
+}
+
+const LONGEST_PART = 2_000_000;
+
+/** Compiles a mail with tracked links. Unbounded, like all here: only in a process of its own. */
+export async function compileMail(
+  content: CampaignContent,
+  footer: MailFooter,
+  tracking: LinkTracking | null = null,
+): Promise<MailSources> {
+  const sources = await compileSources(content, footer);
+  const customKeys = customKeysIn({ texts: Object.values(sources), documents: [] });
+  const mail = { ...sources, customKeys, targets: null, ...(tracking && trackHtml(sources.html, tracking)) };
+  return { ...mail, shows: shownNames(mail.html, compileMergeTemplate(mail.html, 'html')) };
+}
+
+/** Reads contentJson and compiles it to HTML and text. @throws as `compileContent` */
+export async function compileSources(content: CampaignContent, footer: MailFooter): Promise<CompiledContent> {
+  const { contentJson, ...rest } = content;
+  const parsed = contentJson === null ? null : parseContentDocument(contentJson);
+  if (parsed?.errors !== undefined) {
+    const [[path, fault] = ['contentJson', 'is not valid']] = Object.entries(parsed.errors);
+    throw new ContentCompileError(`${path} ${fault}`);
+  }
+  const input = { ...rest, document: parsed?.document ?? null, footer };
+  const compiled = await compileContent(input).catch((error: unknown) => {
+    if (error instanceof MergeTemplateError || error instanceof ContentCompileError) throw error;
+    // MJML and juice have no errors of their own for what they cannot read.
+    throw new ContentCompileError('its HTML or MJML cannot be read', { cause: error });
+  });
+  if (Math.max(compiled.html.length, compiled.text.length) > LONGEST_PART)
+    throw new ContentCompileError(`it becomes a mail of more than ${LONGEST_PART} characters`);
+  return compiled;
+}
+
+export interface ContentInput extends Omit<CampaignContent, 'contentJson'> {
+  readonly document: ContentDocument | null;
+  readonly footer: MailFooter;
 }
 
 /**
@@ -104,15 +153,20 @@ async function compileHtml(
   const mjml = documentMjml(document, frame, { mask, removed });
   const footer = footerHtml(input.footer, mask.restore(mjml, '&#123;'), mask);
   const html = await renderMjml(footer === '' ? mjml : appendSection(mjml, footer));
-  const { default: juice } = await import('juice');
-  const inlined = juice(html, {
-    applyStyleTags: false,
-    removeStyleTags: false,
-    insertPreservedExtraCss: false,
-    extraCss: textCss(theme),
-  });
+  const inlined = await withInlineStyles(html, textCss(theme));
   assertInert(inlined);
   return /<pre[\s>]/.test(inlined) ? inlined : inlined.replaceAll(/\n\s*/g, '\n');
+}
+
+/** HTML with the rules of a style sheet in the `style` attributes of its elements; its own sheets stay as they are. */
+export async function withInlineStyles(
+  html: string,
+  css: string,
+  decodeStyleAttributes = false,
+): Promise<string> {
+  const { default: juice } = await import('juice');
+  const kept = { applyStyleTags: false, removeStyleTags: false, insertPreservedExtraCss: false };
+  return juice(html, { ...kept, decodeStyleAttributes, extraCss: css });
 }
 
 const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
@@ -154,25 +208,25 @@ const withShownConditions = (maskedHtml: string): string =>
     return `${words} ${addresses.join('')}`;
   });
 
-/** What a template is to get: a way to leave, and one to the mail on the web. */
-const linksFor = (has: { readonly unsubscribe: boolean; readonly view: boolean }): readonly FooterLink[] => [
-  ...(has.unsubscribe ? [] : (['unsubscribe', 'preferences'] as const)),
-  ...(has.view ? [] : (['view'] as const)),
+/** Links that a template lacks: a way to leave, and one to the mail on the web. */
+const missingLinks = (template: string, has: typeof hasLink): readonly FooterLink[] => [
+  ...(has(template, 'unsubscribe') ? [] : (['unsubscribe', 'preferences'] as const)),
+  ...(has(template, 'view') ? [] : (['view'] as const)),
 ];
 
 /** Without merge tags. */
 const inert = (text: string): string => text.replaceAll(/\{(?=[{%])/g, '{ ');
 
-/** What the footer adds to an HTML or MJML template. */
-function footerHtml(footer: FooterContent, template: string, mask: MergeTagMask): string {
+/** The footer's addition to an HTML or MJML template. */
+function footerHtml(footer: MailFooter, template: string, mask: MergeTagMask): string {
   const lines = [footer.senderName, ...footer.postalAddress.split(/\r?\n/)].filter(
     (line) => line.trim() !== '',
   );
-  // Of its own direction: an address in Latin letters stays in order below a text that runs from right to left.
+  // Own direction: an address in Latin letters stays in order below a text that runs from right to left.
   const sender = `<p dir="auto">${lines.map(escapeHtml).join('<br>')}</p>`;
   const link = (name: FooterLink) =>
     mask.hide(`<a href="{{ links.${name} }}">`) + `${escapeHtml(inert(footer.words[name]))}</a>`;
-  const missing = linksFor({ unsubscribe: hasUnsubscribeLink(template), view: hasViewLink(template) });
+  const missing = missingLinks(template, hasLink);
   const links = `<p lang="${footer.locale}" dir="${footer.direction}">${missing.map(link).join(' &middot; ')}</p>`;
   return [
     ...(showsAddress(template, footer.postalAddress) ? [] : [sender]),
@@ -181,7 +235,7 @@ function footerHtml(footer: FooterContent, template: string, mask: MergeTagMask)
   ].join('');
 }
 
-function privacyHtml({ privacy, locale, direction }: FooterContent, template: string): string {
+function privacyHtml({ privacy, locale, direction }: MailFooter, template: string): string {
   const { url, words, line, email, contact } = privacy;
   const parts = [
     ...(lacks(template, url, line)
@@ -192,23 +246,23 @@ function privacyHtml({ privacy, locale, direction }: FooterContent, template: st
   return parts.length === 0 ? '' : `<p lang="${locale}" dir="${direction}">${parts.join(' &middot; ')}</p>`;
 }
 
-/** Whether there is something that a template does not show by itself. */
+/** True when there is an address that a template does not show by itself. */
 const lacks = (template: string, shown: string | null, line: string | null): boolean =>
   shown !== null && line !== null && !template.includes(shown) && !template.includes(escapeHtml(shown));
 
-function privacyText({ privacy }: FooterContent, template: string): string[] {
+function privacyText({ privacy }: MailFooter, template: string): string[] {
   const { url, line, email, contact } = privacy;
   const lines = [lacks(template, url, line) ? line : null, lacks(template, email, contact) ? contact : null];
   const said = lines.filter((each) => each !== null).map(inert);
   return said.length === 0 ? [] : [said.join('\n')];
 }
 
-/** What the footer adds to a text template. */
-function footerText(footer: FooterContent, template: string): string {
+/** The footer's addition to a text template. */
+function footerText(footer: MailFooter, template: string): string {
   const sender = inert(`${footer.senderName}\n${footer.postalAddress}`).trim();
   const link = (name: FooterLink) =>
     inert(footer.words[`${name}Link`]).replace('{url}', () => `{{ links.${name} }}`);
-  const missing = linksFor({ unsubscribe: hasUnsubscribeAddress(template), view: hasViewAddress(template) });
+  const missing = missingLinks(template, hasLinkInText);
   return [
     ...(showsAddressInText(template, footer.postalAddress) ? [] : [sender]),
     ...(missing.length === 0 ? [] : [missing.map(link).join('\n')]),

@@ -1,13 +1,117 @@
-import type { z } from 'zod';
-import { BLOCK_TYPES, type ContentDocument, contentDocument, SIMPLE_BLOCK_TYPES } from './content-block.js';
+import { z } from 'zod';
+import { mergeUrlFault } from '../merge/merge-links.js';
+import { MergeTagMask } from '../merge/merge-tags.js';
 
-export type { ContentBlock, ContentDocument, ContentTheme, SimpleBlock } from './content-block.js';
-
-const ROOT = 'contentJson';
 const MAX_LENGTH = 1_000_000;
 const MAX_BLOCKS = 200;
+const MAX_TEXT = 100_000;
+const MAX_URL = 2_000;
+const MAX_COLUMNS = 3;
 
-type Faults = Record<string, string>;
+/** Fault of a URL of the content, merge tags taken into account; null when it is fine. */
+function urlFaultOf(url: string): string | null {
+  try {
+    return mergeUrlFault(new MergeTagMask().hide(url));
+  } catch {
+    return 'holds a merge tag that is not closed';
+  }
+}
+
+const isImageSource = (url: string): boolean => /^\s*(?:https?:|\{\{)/i.test(url);
+
+/** C0 but tabs and line breaks, DEL and C1 (ECMA-48): no reader sees them, and mail servers refuse NUL. */
+const CONTROL_BUT_LAYOUT = /[^\P{Cc}\t\n\r]/u;
+
+const words = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine((value) => !CONTROL_BUT_LAYOUT.test(value), { error: 'must not contain control characters' })
+    .refine((value) => value.isWellFormed(), { error: 'is not valid Unicode' });
+
+const text = words(MAX_TEXT).min(1);
+const url = words(MAX_URL)
+  .min(1)
+  .superRefine((value, context) => {
+    const fault = value === '' ? null : urlFaultOf(value);
+    if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+  });
+const imageSource = url.refine((value) => value === '' || isImageSource(value), {
+  error: 'must be an http or https URL, or begin with a merge tag',
+});
+const colour = z
+  .string()
+  .regex(/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i, { error: 'must be a hex colour such as #0b57d0' });
+
+const heading = z.strictObject({
+  type: z.literal('heading'),
+  level: z.int().min(1).max(3),
+  text: words(1_000).min(1),
+});
+const textBlock = z.strictObject({ type: z.literal('text'), html: text });
+const image = z.strictObject({
+  type: z.literal('image'),
+  src: imageSource,
+  alt: words(1_000),
+  href: url.optional(),
+  width: z.int().min(1).max(900).optional(),
+});
+const button = z.strictObject({
+  type: z.literal('button'),
+  label: words(200).min(1),
+  url,
+  color: colour.optional(),
+});
+const divider = z.strictObject({ type: z.literal('divider') });
+const spacer = z.strictObject({ type: z.literal('spacer'), height: z.int().min(1).max(500) });
+const html = z.strictObject({ type: z.literal('html'), html: text });
+
+const simpleBlocks = [heading, textBlock, image, button, divider, spacer, html] as const;
+const simpleBlock = z.discriminatedUnion('type', simpleBlocks);
+
+const columns = z.strictObject({
+  type: z.literal('columns'),
+  columns: z
+    .array(z.strictObject({ blocks: z.array(simpleBlock) }))
+    .min(2)
+    .max(MAX_COLUMNS),
+});
+const mjml = z.strictObject({
+  type: z.literal('mjml'),
+  mjml: text
+    .regex(/<mj-body[\s>]/, { error: 'must hold <mjml> with an <mj-body>' })
+    .refine((value) => !isTooMuchStyle(value), {
+      error: 'is too complex: its inlined style sheets hold too many rules for so many elements',
+    }),
+});
+
+const anyBlock = z.discriminatedUnion('type', [...simpleBlocks, columns, mjml]);
+
+const theme = z.strictObject({
+  fontFamily: z
+    .string()
+    .min(1)
+    .max(200)
+    .regex(/^[\p{L}\p{N} ,'"-]+$/u, { error: 'must be a list of font names' })
+    .optional(),
+  textColor: colour.optional(),
+  backgroundColor: colour.optional(),
+  linkColor: colour.optional(),
+  width: z.int().min(320).max(900).optional(),
+});
+
+/** The one grammar of `contentJson`. */
+const contentDocument = z.strictObject({ blocks: z.array(anyBlock), theme: theme.optional() });
+
+export type SimpleBlock = z.output<typeof simpleBlock>;
+export type ContentBlock = z.output<typeof anyBlock>;
+export type ContentTheme = z.output<typeof theme>;
+export type ContentDocument = z.output<typeof contentDocument>;
+
+const ROOT = 'contentJson';
+
+/** Faults of content, by their paths. */
+export type Faults = Readonly<Record<string, string>>;
 
 /**
  * Reads the JSON text of a campaign's content. All faults come at once, keyed by their path
@@ -36,9 +140,9 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** What no single block can see: how many there are, and that `mjml` stands alone. */
+/** Rules that no single block can see: how many there are, and that `mjml` stands alone. */
 function arrangementFaults(content: Readonly<Record<string, unknown>>): Faults {
-  const faults: Faults = {};
+  const faults: Record<string, string> = {};
   const blocks = listOf(content['blocks']);
   const nested = blocks.filter(isRecord).flatMap((block) => listOf(block['columns']));
   const count = nested
@@ -54,7 +158,7 @@ function arrangementFaults(content: Readonly<Record<string, unknown>>): Faults {
 }
 
 function faultsOf(issues: readonly z.core.$ZodIssue[]): Faults {
-  const faults: Faults = {};
+  const faults: Record<string, string> = {};
   for (const issue of issues) {
     const names =
       issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
@@ -89,7 +193,8 @@ function message(issue: z.core.$ZodRawIssue): string {
 function unionMessage(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string {
   if (isRecord(issue.input) && issue.input['type'] === undefined) return 'is required';
   const depth = listOf(issue.path).filter((key) => key === 'blocks').length;
-  return `must be one of ${(depth > 1 ? SIMPLE_BLOCK_TYPES : BLOCK_TYPES).join(', ')}`;
+  const types = depth > 1 ? simpleBlocks : [...simpleBlocks, columns, mjml];
+  return `must be one of ${types.map((option) => option.shape.type.value).join(', ')}`;
 }
 
 function nameOf(type: string): string {
@@ -103,3 +208,57 @@ function limit(bound: string, value: number, origin: string): string {
   if (origin === 'array') return `must hold ${bound} ${value} entries`;
   return `must be ${bound} ${value}`;
 }
+
+/** Bound of inlining, in declarations that every element could get: 150 products with 40 rules of three come to 150 000. */
+const MOST_WORK = 200_000;
+/** Looks from one element at another that cost as much as a declaration. */
+const LOOKS_IN_DECLARATION = 500;
+
+/** Selectors that look at all siblings or descendants of an element: `:nth-child(2n)`, `:has(a)`, `a ~ b`. */
+const LOOKING_ROUND = /~|:[\w-]+\(/g;
+
+/** True when the sheets of an MJML source that are to be inlined are too much for its number of elements. */
+export function isTooMuchStyle(source: string): boolean {
+  const elements = countOf(source, /<[a-z]/gi);
+  let work = 0;
+  for (const sheet of inlinedSheets(source)) work += styleWork(sheet, elements);
+  return work > MOST_WORK;
+}
+
+/** Read without an expression that spans a sheet: what is not closed would be read from every beginning again. */
+function inlinedSheets(source: string): string[] {
+  return source
+    .split(/<mj-style(?=[\s>])/i)
+    .slice(1)
+    .filter((part) => /\binline\s*=/.test(part.slice(0, part.indexOf('>'))))
+    .map((part) => part.slice(part.indexOf('>') + 1).split(/<\/mj-style/i, 1)[0] ?? '');
+}
+
+/** Cost of applying a style sheet to so many elements, in declarations that every one of them gets. */
+export function styleWork(css: string, elements: number): number {
+  let work = 0;
+  for (const { selectors, declarations } of rulesOf(css)) {
+    const most = countOf(selectors, /,/g) + 1;
+    work += most * (countOf(declarations, /;/g) + 1) * elements;
+    for (const selector of selectors.split(','))
+      work += elements ** (countOf(selector, LOOKING_ROUND) + 1) / LOOKS_IN_DECLARATION;
+  }
+  return work;
+}
+
+/**
+ * Rules as they follow each other, those in `@media` too. Cut at the braces, since an expression that looks for one would read
+ * what holds none from every character again.
+ */
+function rulesOf(css: string): { readonly selectors: string; readonly declarations: string }[] {
+  const parts = css.split('{');
+  return parts.slice(1).map((part, index) => {
+    const before = parts[index] ?? '';
+    return {
+      selectors: before.slice(before.lastIndexOf('}') + 1),
+      declarations: part.split('}', 1)[0] ?? '',
+    };
+  });
+}
+
+const countOf = (css: string, pattern: RegExp): number => css.match(pattern)?.length ?? 0;

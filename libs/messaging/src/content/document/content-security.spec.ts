@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import sanitizeHtml from 'sanitize-html';
 import { compileContent } from './content-compiler.js';
-import { ContentCompileError } from './content-compile.errors.js';
+import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
 import type { ContentBlock } from './content-document.js';
-import { compileMergeTemplate, MergeTemplateError, type MergeValues } from '../merge/merge-template.js';
+import { compileMergeTemplate } from '../merge/merge-template.js';
+import type { MergeValues } from '../merge/merge-values.js';
 import { Wording } from '#wording';
 import { footerOf } from '../processes/content-processes.service.js';
 

@@ -1,5 +1,5 @@
 import { convert, type HtmlToTextOptions } from 'html-to-text';
-import { escapeHtml } from '../merge/html-escape.js';
+import { escapeHtml } from '../merge/merge-output.js';
 import type { MergeTagMask } from '../merge/merge-tags.js';
 
 const AS_WRITTEN = { uppercase: false };
@@ -26,7 +26,7 @@ const OPTIONS: HtmlToTextOptions = {
     { selector: 'div[style*="display:none"]', format: 'skip' },
     { selector: 'img', format: 'alternative' },
     { selector: 'tr', format: 'block', options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
-    // Tables that only hold the layout: what is in their cells says where lines end.
+    // Tables that only hold the layout: the content of their cells decides where lines end.
     { selector: 'table[role="presentation"] > tr', format: 'inline' },
     { selector: 'table[role="presentation"] > tbody > tr', format: 'inline' },
     { selector: 'td', format: 'cell' },

@@ -5,10 +5,10 @@ import {
   type SimpleBlockNode,
 } from '@csstools/css-parser-algorithms';
 import { type CSSToken, isToken, tokenize, TokenType } from '@csstools/css-tokenizer';
-import { STYLE_FILTER } from '../merge/merge-output.js';
 import type { MergeTagMask } from '../merge/merge-tags.js';
+import { STYLE_FILTER } from '../merge/merge-output.js';
 
-/** What CSS of a mail must not hold; all else stays. */
+/** Properties, functions and rules that CSS of a mail must not hold; all else stays. */
 export const DANGEROUS_CSS = {
   /** Run code in programs that still do. */
   properties: ['behavior', '-ms-behavior', '-moz-binding'],
@@ -23,11 +23,35 @@ export const DANGEROUS_CSS = {
 const LOADING = /url|image|src|cross-fade|element/;
 const WEB_URL = /^https?:\/\/[^'"\\<>]+$/i;
 
-/** What a sanitiser needs beside the masked source. */
+/** Context of a sanitiser, beside the masked source. */
 export interface Sanitizing {
   readonly mask: MergeTagMask;
   /** Takes note of masked text that does not arrive. */
   readonly removed: (masked: string) => void;
+}
+
+/** Bounds of the note: different pieces of a mail, and characters of each. */
+const MOST = 100;
+const SHOWN = 80;
+
+/** Collects what sanitising takes from a mail, for the check that names it: `contentJson.blocks[2].html: <script>`. */
+export class RemovedContent {
+  readonly #found = new Set<string>();
+
+  constructor(private readonly mask: MergeTagMask) {}
+
+  /** Takes note of masked text that stands at a path of the content and does not arrive. */
+  at(path: string): (masked: string) => void {
+    return (masked) => {
+      const piece = this.mask.restore(masked, '{').replaceAll(/\s+/g, ' ').trim();
+      const words = piece.length > SHOWN ? `${piece.slice(0, SHOWN).trimEnd()}…` : piece;
+      if (this.#found.size < MOST) this.#found.add(`${path}: ${words}`);
+    };
+  }
+
+  get list(): readonly string[] {
+    return [...this.#found];
+  }
 }
 
 // A placeholder as a name that CSS knows for one (css-syntax-3 §4.2); in the mask's own characters it is none.

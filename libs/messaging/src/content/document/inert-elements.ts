@@ -1,4 +1,5 @@
-import { FIXED_SCHEME, hasForbiddenScheme } from '../merge/link-url.js';
+import sanitizeHtml from 'sanitize-html';
+import { FIXED_SCHEME, hasForbiddenScheme } from '../merge/merge-links.js';
 import {
   beforePlaceholder,
   beginsWithOutput,
@@ -6,6 +7,10 @@ import {
   tagPlaceholders,
 } from '../merge/merge-tags.js';
 import { areHarmlessDeclarations, sanitizeDeclarations, type Sanitizing } from './css-sanitizer.js';
+import { ContentCompileError } from '../content.errors.js';
+
+/** Attributes of an element, by name. */
+export type Attributes = Readonly<Record<string, string>>;
 
 /** Elements of a `text` block. */
 export const INLINE_TAGS = (
@@ -30,7 +35,8 @@ const ATTRIBUTE_SET = new Set(ATTRIBUTES);
 const OWN_NAME = /^(?:aria|data)-[a-z\d_.-]+$/;
 
 const URL_ATTRIBUTE = /^(?:href|src|cite|background|(?:[a-z]+[-:])+(?:href|url|src))$/;
-/** A URL that no value and no browser can turn into a script; what else is wrong with it, pre-send says. */
+
+/** True for a URL that no value and no browser can turn into a script; pre-send finds its other faults. */
 function isInertUrl(masked: string): boolean {
   const url = masked.trim();
   if (!holdsPlaceholder(url) || url.startsWith('#')) return !hasForbiddenScheme(url);
@@ -50,7 +56,7 @@ export const withoutCondition = (name: string): string => name.replace(/^(?:\uFD
 /** Attributes of an element that stay, in their order; others are noted. `known`: names that are not of HTML. */
 export function inertElement(
   tag: string,
-  attribs: Readonly<Record<string, string>>,
+  attribs: Attributes,
   sanitizing: Sanitizing,
   known?: RegExp,
 ): Record<string, string> {
@@ -62,7 +68,7 @@ export function inertElement(
     const name = withoutCondition(key);
     const condition = isWhole ? tagPlaceholders(key) : '';
     const inert =
-      name === '' || (!isWhole && key !== name) ? null : inertValue({ name, value, known }, sanitizing);
+      name === '' || (!isWhole && key !== name) ? null : inertValue(name, value, known, sanitizing);
     if (inert !== null) kept[condition + name] = inert;
     else if (condition !== '') kept[condition] = '';
   }
@@ -71,11 +77,9 @@ export function inertElement(
 
 /** The value that an attribute may have; null when it goes. */
 function inertValue(
-  {
-    name,
-    value,
-    known,
-  }: { readonly name: string; readonly value: string; readonly known: RegExp | undefined },
+  name: string,
+  value: string,
+  known: RegExp | undefined,
   sanitizing: Sanitizing,
 ): string | null {
   const { mask, removed } = sanitizing;
@@ -84,4 +88,28 @@ function inertValue(
   if (isKnown && isInertAttribute(name, value) && mask.isWhole(value)) return value;
   removed(`${name}="${value}"`);
   return null;
+}
+
+const ACTIVE_TAGS = new Set(
+  (
+    'script iframe frame frameset object embed applet form base link svg math audio video source track portal ' +
+    'textarea select template noscript xmp plaintext'
+  ).split(' '),
+);
+
+/**
+ * Last check of compiled, masked HTML, whatever way it came: nothing in it may run, frame or submit.
+ * @throws {ContentCompileError} naming the tag or attribute
+ */
+export function assertInert(maskedHtml: string): void {
+  sanitizeHtml(maskedHtml, {
+    onOpenTag: (tag, attribs) => {
+      if (ACTIVE_TAGS.has(tag))
+        throw new ContentCompileError(`content holds <${tag}>, which mail cannot carry`);
+      for (const [name, value] of Object.entries(attribs)) {
+        if (!isInertAttribute(withoutCondition(name), value))
+          throw new ContentCompileError(`content holds an unsafe ${name} attribute`);
+      }
+    },
+  });
 }

@@ -1,11 +1,93 @@
-import type { ContentBlock, ContentDocument, SimpleBlock } from './content-document.js';
-import { sanitizeBlockHtml, sanitizeInlineHtml } from './content-sanitizer.js';
-import { darkModeCss, plainCss, readableOn, type Theme } from './content-theme.js';
-import { escapeHtml } from '../merge/html-escape.js';
+import {
+  type BrandColours,
+  BUTTON_CONTRAST,
+  coloursOf,
+  contrastRatio as contrastOf,
+  legibleOn,
+  parseColour,
+} from '#kernel';
+import type { ContentBlock, ContentDocument, ContentTheme, SimpleBlock } from './content-document.js';
+import { type MarkupSanitizing, sanitizeBlockHtml, sanitizeInlineHtml } from './html-sanitizer.js';
+import { escapeHtml } from '../merge/merge-output.js';
 import { type MergeTagMask, withoutPlaceholders } from '../merge/merge-tags.js';
 import { insertIntoHead, sanitizeMjml, styleComponents } from './mjml-sanitizer.js';
-import type { RemovedContent } from './removed-content.js';
-import { directionOf, type TextDirection } from './text-direction.js';
+import type { RemovedContent } from './css-sanitizer.js';
+
+/** Colours and sizes of a mail, complete. */
+interface Theme {
+  readonly fontFamily: string;
+  readonly textColor: string;
+  readonly backgroundColor: string;
+  readonly linkColor: string;
+  readonly width: number;
+  /** Fields that the author chose. */
+  readonly chosen: ReadonlySet<string>;
+  /** Colour of a button without one of its own. */
+  readonly buttonColor: string;
+  /** True when the author chose no colour, so that the dark variant may be ours too. */
+  readonly followsReader: boolean;
+  /** Colours of links and buttons in that variant. */
+  readonly dark: BrandColours['dark'];
+}
+
+const DEFAULTS = {
+  fontFamily: "-apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif",
+  textColor: '#1f2933',
+  backgroundColor: '#ffffff',
+  width: 600,
+};
+
+/**
+ * The theme of a document with its gaps filled. Links and buttons have the brand's colour, as on the project's pages, as far as
+ * it can be read on the background (WCAG 1.4.3, 1.4.11); `brand` is #rrggbb, null for ours.
+ */
+export function themeOf(chosen: ContentTheme | undefined, brand: string | null = null): Theme {
+  const colours = [chosen?.textColor, chosen?.backgroundColor, chosen?.linkColor];
+  const given = Object.fromEntries(Object.entries(chosen ?? {}).filter(([, value]) => value !== undefined));
+  const { light, dark } = coloursOf(brand === null ? null : parseColour(brand));
+  const background = longHex(chosen?.backgroundColor ?? DEFAULTS.backgroundColor);
+  const fields = new Set(Object.keys(given));
+  return {
+    ...DEFAULTS,
+    linkColor: legibleOn(background, light.accent),
+    buttonColor: chosen?.linkColor ?? legibleOn(background, light.accent, BUTTON_CONTRAST),
+    ...given,
+    chosen: fields,
+    followsReader: colours.every((colour) => colour === undefined),
+    dark,
+  };
+}
+
+/** Contrast ratio of two hex colours, 1 to 21 (WCAG 2.2, relative luminance). */
+export const contrastRatio = (one: string, other: string): number => contrastOf(longHex(one), longHex(other));
+
+const longHex = (hex: string): string =>
+  hex.length === 4 ? `#${hex.slice(1).replaceAll(/./g, '$&$&')}` : hex;
+
+/** White or near-black, whichever reads better on the colour. */
+export const readableOn = (background: string): string =>
+  contrastRatio('#ffffff', background) >= contrastRatio('#111111', background) ? '#ffffff' : '#111111';
+
+const darkCss = ({ accent, onAccent }: Theme['dark']): string => `@media (prefers-color-scheme: dark) {
+  .mw-page, .mw-page > div { background-color: #16181c !important; }
+  .mw-text div, .mw-text p, .mw-text li, .mw-text h1, .mw-text h2, .mw-text h3 { color: #f1f3f5 !important; }
+  .mw-text a { color: ${accent} !important; }
+  .mw-button td, .mw-button a { background-color: ${accent} !important; color: ${onAccent} !important; }
+}`;
+
+/** The look of plain elements for an author's own style sheets to change: they follow it in the head. */
+const plainCss = (theme: Theme): string =>
+  `p{margin:0 0 16px}ul,ol{margin:0 0 16px;padding:0 0 0 24px}h1,h2,h3{margin:0;line-height:1.25}a{color:${theme.linkColor}}`;
+
+/** Rules that are inlined into the text blocks. */
+export const textCss = (theme: Theme): string => `
+.mw-text p { margin: 0 0 16px; }
+.mw-text ul, .mw-text ol { margin: 0 0 16px; padding: 0 0 0 24px; }
+[dir=rtl] .mw-text ul, [dir=rtl] .mw-text ol { padding: 0 24px 0 0; }
+.mw-text h1, .mw-text h2, .mw-text h3 { margin: 0; line-height: 1.25; color: inherit; }
+.mw-text a { color: ${theme.linkColor}; text-decoration: underline; }
+.mw-html table[style*=padding] { border-collapse: separate; }
+`;
 
 const HEADING_SIZE = ['28px', '22px', '18px'];
 
@@ -23,14 +105,10 @@ type Renderers = {
   [Type in SimpleBlock['type']]: (block: Extract<SimpleBlock, { type: Type }>, frame: BlockFrame) => string;
 };
 
-interface BlockFrame {
+interface BlockFrame extends MarkupSanitizing {
   readonly theme: Theme;
-  readonly mask: MergeTagMask;
-  readonly sheets: string[];
   /** The author wrote style sheets, in this block or another. */
   readonly hasSheets: boolean;
-  /** Takes note of what is left out of a part of the block. */
-  readonly removed: (masked: string) => void;
 }
 
 const RENDERERS: Renderers = {
@@ -106,19 +184,19 @@ function sections(blocks: readonly ContentBlock[], frameAt: FrameAt): string {
   return result.join('');
 }
 
-export interface MjmlFrame {
+interface MjmlFrame {
   /** Masked and escaped already. */
   readonly title: string;
   readonly preview: string;
-  /** BCP 47; null where nobody said it: then none is claimed. */
+  /** BCP 47; null where it is not known: then none is claimed. */
   readonly language: string | null;
   readonly theme: Theme;
 }
 
-/** What a list of mails shows of one at most. */
+/** Characters that a list of mails shows of one at most. */
 const PREVIEW_LENGTH = 150;
 
-/** The preview, and behind it as much of what shows nothing as keeps the mail's first words out of lists of mails. */
+/** The preview, filled up with characters that show nothing: they keep the mail's first words out of lists of mails. */
 function filled(preview: string): string {
   return preview + '&zwnj;&nbsp;'.repeat(Math.max(0, PREVIEW_LENGTH - withoutPlaceholders(preview).length));
 }
@@ -129,7 +207,7 @@ function head(frame: MjmlFrame): string {
   return `<mj-title>${frame.title}</mj-title>${preview}`;
 }
 
-/** What an author's style sheets say of the whole page. */
+/** Style of the whole page by an author's style sheets. */
 interface PageStyle {
   readonly sheets: readonly string[];
   /** They style `body` itself. */
@@ -145,7 +223,7 @@ function themedHead(frame: MjmlFrame, direction: TextDirection, page: PageStyle)
   const font = inherits('fontFamily') ? 'inherit' : escapeHtml(theme.fontFamily.replaceAll('"', "'"));
   const colour = inherits('textColor') ? 'inherit' : theme.textColor;
   const plain = page.sheets.length > 0 ? plainCss(theme) : '';
-  const dark = darkModeCss(theme);
+  const dark = theme.followsReader ? darkCss(theme.dark) : '';
   return `${head(frame)}<mj-raw><meta name="color-scheme" content="${scheme}"><meta name="supported-color-schemes" content="${scheme}"></mj-raw>
 <mj-attributes><mj-all font-family="${font}"></mj-all>
 <mj-section padding="0" direction="${direction}"></mj-section>
@@ -234,4 +312,28 @@ export function appendSection(mjml: string, html: string): string {
   const look = ` font-size="16px" line-height="1.5" padding="8px 24px"${footerColour(mjml)}`;
   const footer = `<mj-section css-class="mw-footer" padding="24px 0">${column([text(html, look)])}</mj-section>`;
   return at < 0 ? mjml : mjml.slice(0, at) + footer + mjml.slice(at);
+}
+
+/** Direction of a text. */
+type TextDirection = 'ltr' | 'rtl';
+
+/** Letters of the scripts that are written from right to left (Unicode Bidi_Class R and AL). */
+const RIGHT_TO_LEFT =
+  /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+
+/** Addresses of the web and of mail, which are Latin in every language. */
+const ADDRESS = /(?:https?:\/\/|www\.)[!-;=?-~]*|[\w.+-]+@[\w-]+\.[\w.-]+/gi;
+
+/**
+ * The direction of most of the letters of HTML, whatever it begins with: an Arabic mail may begin with the name of a shop
+ * in Latin letters.
+ */
+function directionOf(html: string): TextDirection {
+  const letters =
+    html
+      .replaceAll(/<[^>]*>|&#?\w+;/g, ' ')
+      .replaceAll(ADDRESS, ' ')
+      .match(/\p{L}/gu) ?? [];
+  const fromRight = letters.filter((letter) => RIGHT_TO_LEFT.test(letter)).length;
+  return fromRight * 2 > letters.length ? 'rtl' : 'ltr';
 }

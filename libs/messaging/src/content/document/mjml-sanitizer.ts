@@ -1,12 +1,11 @@
-import { ContentCompileError } from './content-compile.errors.js';
-import { type MarkupSanitizing, sanitizeMarkup } from './content-sanitizer.js';
-import { isHarmlessValue, sanitizeStyleSheet } from './css-sanitizer.js';
-import { BLOCK_TAGS, INLINE_TAGS, isInertAttribute } from './inert-elements.js';
+import { ContentCompileError } from '../content.errors.js';
+import { isHarmlessValue, sanitizeStyleSheet, type Sanitizing } from './css-sanitizer.js';
+import { sanitizeMarkup } from './html-sanitizer.js';
+import { type Attributes, BLOCK_TAGS, INLINE_TAGS, isInertAttribute } from './inert-elements.js';
 import { STYLE_FILTER } from '../merge/merge-output.js';
 import { holdsPlaceholder } from '../merge/merge-tags.js';
 
-/** Components that stay. Not here: mj-include (reads files), mj-font (an external style sheet), mj-html-attributes (sets any
- * attribute on any tag). */
+/** Components that stay; not mj-include (reads files), mj-font (an external sheet), mj-html-attributes (sets any attribute). */
 export const MJML_TAGS = (
   'mjml mj-head mj-body mj-title mj-preview mj-breakpoint mj-attributes mj-all mj-class mj-style mj-wrapper ' +
   'mj-section mj-group mj-column mj-text mj-button mj-image mj-divider mj-spacer mj-table mj-raw mj-hero mj-social ' +
@@ -47,14 +46,14 @@ function isInertMjmlAttribute(name: string, masked: string): boolean {
  * are CSS, not markup, and come back at the end of the head.
  * @throws {ContentCompileError} for a merge tag between the attributes of a component, which MJML would lose
  */
-export function sanitizeMjml(masked: string, sanitizing: Omit<MarkupSanitizing, 'sheets'>): string {
+export function sanitizeMjml(masked: string, sanitizing: Sanitizing): string {
   const sheets: string[] = [];
   const components: string[] = [];
   const withoutStyles = takeStyles(masked, (attributes, css) => {
     const inline = /\binline\s*=/.test(attributes) ? ' inline="inline"' : '';
     components.push(`<${STYLE}${inline}>${sanitizeStyleSheet(css, sanitizing)}</${STYLE}>`);
   });
-  const component = (tag: string, attribs: Readonly<Record<string, string>>) => {
+  const component = (tag: string, attribs: Attributes) => {
     if (tag === 'meta') return inertMeta(attribs, sanitizing.removed);
     return MJML_TAGS.includes(tag) ? inertComponent(tag, attribs, sanitizing) : null;
   };
@@ -70,22 +69,15 @@ export const styleComponents = (sheets: readonly string[]): string =>
     .map((css) => `<${STYLE}>${css}</${STYLE}>`)
     .join('');
 
-/** What a mail says of itself, such as its `color-scheme`. */
-function inertMeta(
-  { name, content }: Readonly<Record<string, string>>,
-  removed: (masked: string) => void,
-): Record<string, string> {
+/** Statement of a mail about itself, such as its `color-scheme`. */
+function inertMeta({ name, content }: Attributes, removed: Sanitizing['removed']): Record<string, string> {
   if (name !== undefined && content !== undefined && !holdsPlaceholder(name + content))
     return { name, content };
   removed('<meta>');
   return {};
 }
 
-function inertComponent(
-  tag: string,
-  attribs: Readonly<Record<string, string>>,
-  sanitizing: Omit<MarkupSanitizing, 'sheets'>,
-): Record<string, string> {
+function inertComponent(tag: string, attribs: Attributes, sanitizing: Sanitizing): Record<string, string> {
   const { mask, removed } = sanitizing;
   if (Object.keys(attribs).some(holdsPlaceholder))
     throw new ContentCompileError(

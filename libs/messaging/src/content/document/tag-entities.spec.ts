@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Wording } from '#wording';
-import { compileMergeTemplate, MergeTemplateError } from '../merge/merge-template.js';
-import { SAMPLE_VALUES } from '../merge/merge-trial.js';
+import { compileMergeTemplate } from '../merge/merge-template.js';
+import { MergeTemplateError } from '../content.errors.js';
+import { SAMPLE_VALUES } from '../merge/merge-values.js';
 import { footerOf } from '../processes/content-processes.service.js';
 import { compileContent, type ContentInput } from './content-compiler.js';
 import type { ContentBlock } from './content-document.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { linksOf } from '../document/content-links.js';
+import { linksOf } from '../document/content-view.js';
 import { optInMail } from './opt-in-mail.js';
 import { brandColours, SHIPPED_LOCALES } from '#kernel';
 import { Wording } from '#wording';

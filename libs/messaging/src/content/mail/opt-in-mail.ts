@@ -1,33 +1,33 @@
 import { coloursOf, parseColour } from '#kernel';
 import type { Wording } from '#wording';
-import { escapeHtml } from '../merge/html-escape.js';
+import { escapeHtml } from '../merge/merge-output.js';
 
-export interface OptInMailInput {
+interface OptInMailInput {
   readonly wording: Wording;
-  /** Who asks, and whose mail it will be. */
+  /** Name of the sender who asks. */
   readonly senderName: string;
   readonly postalAddress: string;
   /** https; null where it has none. */
   readonly logoUrl: string | null;
   /** #rrggbb of the button; null for ours. */
   readonly color: string | null;
-  /** What the person asked to receive; at least one. */
+  /** Topics that the person asked to receive; at least one. */
   readonly topicNames: readonly string[];
   /** http(s) address of the page that confirms. */
   readonly confirmUrl: string;
-  /** When the link's time is over. */
+  /** End of the link's validity. */
   readonly expiresAt: Date;
   /** IANA, of the reader. */
   readonly timeZone: string;
   readonly now: Date;
   /** https; null where it has none. */
   readonly privacyUrl: string | null;
-  /** Whom to write to about one's data; null where nobody is named. */
+  /** Address for questions about one's data; null where there is none. */
   readonly contactEmail: string | null;
 }
 
 /** A mail whose parts are final: they are no templates. */
-export interface FinishedMail {
+interface FinishedMail {
   readonly subject: string;
   readonly html: string;
   readonly text: string;

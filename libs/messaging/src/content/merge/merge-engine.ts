@@ -1,5 +1,5 @@
 import { type Context, type Emitter, evalToken, ForTag, Liquid, type Template, toValueSync } from 'liquidjs';
-import { linkBeginnings } from './link-context.js';
+import { linkBeginnings } from './merge-links.js';
 import { FORMAT_FILTERS } from './merge-formats.js';
 import {
   linkValue,
@@ -9,7 +9,7 @@ import {
   SHARED_FILTERS,
   STYLE_FILTER,
 } from './merge-output.js';
-import { type TemplatePiece } from './merge-tags.js';
+import { type TemplatePiece, withFilter } from './merge-tags.js';
 
 /**
  * Bounds of one template: characters parsed, and units of memory and work: a character that is made or a turn's share of one
@@ -22,18 +22,7 @@ const COST_OF_NODE = 10;
 const LONGEST_OUTPUT = 2_000_000;
 
 // Tags that read files, keep state or write values past the escaping (`raw`, `echo`, `cycle`) are not here.
-const TAGS = new Set([
-  'if',
-  'unless',
-  'case',
-  'for',
-  'break',
-  'continue',
-  'assign',
-  'capture',
-  'comment',
-  '#',
-]);
+const TAGS = new Set('if unless case for break continue assign capture comment #'.split(' '));
 
 const FILTERS = new Set(
   (
@@ -47,7 +36,8 @@ const LINK_FILTER = 'mailwright_link';
 
 /** `for` with all that each turn may come to charged to the memory limit, so that its bound does not depend on the clock. */
 class BoundedForTag extends ForTag {
-  readonly #costOfTurn = costOfTurn(this.templates);
+  /** All that is inside of it, once. A loop in it charges its own turns itself. */
+  readonly #costOfTurn = COST_OF_TURN + costOf(this.templates);
 
   override *render(context: Context, emitter: Emitter): Generator<unknown, void | string, Template[]> {
     const collection: unknown = yield evalToken(this.collection, context);
@@ -55,11 +45,6 @@ class BoundedForTag extends ForTag {
     context.memoryLimit.use(turns * this.#costOfTurn);
     return yield* super.render(context, emitter);
   }
-}
-
-/** What a turn of a loop may come to: all that is inside of it, once. A loop in it charges its own turns itself. */
-function costOfTurn(body: readonly Template[]): number {
-  return COST_OF_TURN + costOf(body);
 }
 
 function costOf(templates: readonly Template[]): number {
@@ -99,7 +84,7 @@ function createEngine(escaping: MergeEscaping, output: Output): Liquid {
   return engine;
 }
 
-/** What the outputs of the template that is being filled in have come to. */
+/** Length of the outputs of the template that is being filled in. */
 class Output {
   #length = 0;
 
@@ -123,24 +108,23 @@ const ENGINES: Readonly<Record<MergeEscaping, Liquid>> = {
   header: createEngine('header', OUTPUT),
 };
 
-/** All that a template may hold by name, but for what a tag itself is made of (`else`, `endif`). */
-export const authorsNames = (): {
-  readonly filters: readonly string[];
-  readonly tags: readonly string[];
-} => ({
+/** Filters and tags that a template may hold, but for the parts of a tag itself (`else`, `endif`). */
+export const authorsNames = (): Readonly<Record<'filters' | 'tags', readonly string[]>> => ({
   filters: Object.keys(ENGINES.html.filters).filter((name) => name !== LINK_FILTER && name !== STYLE_FILTER),
   tags: Object.keys(ENGINES.html.tags),
 });
 
-export interface EngineTemplate {
+interface EngineTemplate {
   readonly variables: readonly string[];
-  render(values: object): string;
+  readonly render: (values: object) => string;
 }
 
 /** Compiles a template with logic; throws the engine's own errors. */
 export function compileWithEngine(pieces: readonly TemplatePiece[], escaping: MergeEscaping): EngineTemplate {
   const engine = ENGINES[escaping];
-  const parsed = engine.parse(escaping === 'html' ? guardLinks(pieces) : joined(pieces));
+  const parsed = engine.parse(
+    escaping === 'html' ? guardLinks(pieces) : pieces.map(({ source }) => source).join(''),
+  );
   const segments = engine.globalVariableSegmentsSync(parsed);
   return {
     variables: [...new Set(segments.map(dottedName))],
@@ -151,16 +135,11 @@ export function compileWithEngine(pieces: readonly TemplatePiece[], escaping: Me
   };
 }
 
-const joined = (pieces: readonly TemplatePiece[]): string => pieces.map((piece) => piece.source).join('');
-
 function guardLinks(pieces: readonly TemplatePiece[]): string {
   const guarded = linkBeginnings(pieces);
-  return pieces.map(({ source }, index) => (guarded[index] === true ? guardLink(source) : source)).join('');
-}
-
-function guardLink(output: string): string {
-  const closing = output.endsWith('-}}') ? '-}}' : '}}';
-  return `${output.slice(0, -closing.length)} | ${LINK_FILTER} ${closing}`;
+  return pieces
+    .map(({ source }, index) => (guarded[index] === true ? withFilter(source, LINK_FILTER) : source))
+    .join('');
 }
 
 /** `custom.tags` of `custom.tags[0]`; only `custom` of `custom[other]`, which can name any field. */

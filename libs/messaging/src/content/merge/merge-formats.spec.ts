@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { SHIPPED_LOCALES } from '#kernel';
 import { type MergeEscaping } from './merge-output.js';
-import { compileMergeTemplate, MergeTemplateError } from './merge-template.js';
-import { SAMPLE_VALUES, trialFault } from './merge-trial.js';
+import { compileMergeTemplate } from './merge-template.js';
+import { MergeTemplateError } from '../content.errors.js';
+import { SAMPLE_VALUES } from './merge-values.js';
+import { trialFault } from './merge-review.js';
 
 const NOW = '2026-11-26T23:30:00.000Z';
 

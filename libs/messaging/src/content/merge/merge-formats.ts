@@ -1,13 +1,13 @@
 import { type Context, filters } from 'liquidjs';
 import { LRUCache } from 'lru-cache';
 
-/** The way in which a mail's reader reads dates and numbers. */
+/** Formats in which a mail's reader reads dates and numbers. */
 export interface ReaderFormats {
   /** BCP 47. */
   readonly locale: string;
   /** IANA. */
   readonly timeZone: string;
-  /** The moment that `now` is, in ISO 8601. */
+  /** Moment of `now`, in ISO 8601. */
   readonly now: string;
 }
 
@@ -95,7 +95,7 @@ function offsetAt(at: Date, zone: unknown, ofReader: string): number {
   return (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * (sign === '-' ? -1 : 1);
 }
 
-/** What a conversion of strftime says in words; null for those that say it in digits. */
+/** Words of a conversion of strftime; null for those that give digits. */
 function wordOf(code: string | undefined, pattern: string, locale: string, wall: Date): string | null {
   switch (code) {
     case 'a':
@@ -144,7 +144,7 @@ function partOf(
   return parts.find((part) => part.type === type)?.value ?? '';
 }
 
-/** Of the calendar that strftime counts in. */
+/** Format in the calendar that strftime counts in. */
 function dateFormat(locale: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `${locale} ${JSON.stringify(options)}`;
   const known = DATE_FORMATS.get(key);
@@ -196,7 +196,7 @@ function decimalOf(value: unknown): number | Intl.StringNumericLiteral | null {
   return /^-?\d{1,40}(?:\.\d{1,40})?$/.test(text) ? (text as `${number}`) : null;
 }
 
-/** Of the mail, not of the template, which could give the name to something else. */
+/** Taken from the mail's values, not the template's, which could give the name to something else. */
 function readerOf({ context }: FilterCall): ReaderFormats {
   const { reader } = context.environments as { readonly reader?: ReaderFormats };
   return reader ?? { locale: 'en', timeZone: 'UTC', now: new Date().toISOString() };

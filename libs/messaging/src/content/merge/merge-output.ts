@@ -1,6 +1,21 @@
-import { escapeHtml } from './html-escape.js';
+import { FIXED_SCHEME } from './merge-links.js';
 
-/** How merge values enter the part: escaped for HTML, as they are, or without control characters. */
+const REPLACEMENT: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const SPECIAL = /[&<>"']/;
+const EVERY_SPECIAL = /[&<>"']/g;
+
+/** Escapes text for HTML content and for quoted attribute values. */
+export function escapeHtml(text: string): string {
+  return SPECIAL.test(text) ? text.replace(EVERY_SPECIAL, (character) => REPLACEMENT[character] ?? '') : text;
+}
+
+/** Escaping of merge values in a part: for HTML, none, or for a header without control characters. */
 export type MergeEscaping = 'html' | 'none' | 'header';
 
 /** A merge value as text: lists are joined by ", ", nothing and objects are empty. */
@@ -26,15 +41,13 @@ export const OUTPUT_ESCAPES: Readonly<Record<MergeEscaping, (value: unknown) => 
   header: (value) => mergeText(value).replaceAll(LINE_BREAK, ' ').replaceAll(CONTROL, ''),
 };
 
-const SAFE_SCHEME = /^(?:https?:\/\/|mailto:|tel:|sms:|whatsapp:)/i;
-
 /**
  * The value of an output tag that begins a link: an absolute http or https URL, mailto, tel, sms or whatsapp, else `#`, so that
  * a value can never bring a scheme of its own (`javascript:`, `data:`).
  */
 export function linkValue(value: unknown): string {
   const url = mergeText(value).replaceAll(LINE_BREAK, '').trim();
-  return SAFE_SCHEME.test(url) ? url : '#';
+  return FIXED_SCHEME.test(url) ? url : '#';
 }
 
 /** The filter that guards a value within CSS; put there by the sanitiser, not by authors. */

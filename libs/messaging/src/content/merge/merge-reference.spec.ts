@@ -4,8 +4,8 @@ import { describe, expect, it } from '@jest/globals';
 import { projectRoot } from '#platform';
 import { authorsNames } from './merge-engine.js';
 import { compileMergeTemplate } from './merge-template.js';
-import { SAMPLE_VALUES, trialFault } from './merge-trial.js';
-import { KNOWN_VARIABLES } from './merge-values.js';
+import { KNOWN_VARIABLES, SAMPLE_VALUES } from './merge-values.js';
+import { trialFault } from './merge-review.js';
 
 const page = readFileSync(join(projectRoot(), 'docs/content.md'), 'utf8');
 

@@ -1,6 +1,6 @@
 import { decodeHTMLStrict } from 'entities';
 import { LiquidError, TokenKind, Tokenizer } from 'liquidjs';
-import { MergeTemplateError } from './merge-template.errors.js';
+import { MergeTemplateError } from '../content.errors.js';
 
 /** One piece of a template: literal text, `{{ output }}` or `{% tag %}`, exactly as written. */
 export interface TemplatePiece {
@@ -25,8 +25,8 @@ export function templatePieces(source: string): TemplatePiece[] {
 }
 
 /**
- * A tag as it is meant that stands in HTML: editors write `&amp;`, `&quot;` and `&nbsp;` in it as they do everywhere. What would
- * be more than one tag then stays as it is: the markup behind the first would never have been sanitised.
+ * Decodes a tag that stands in HTML: editors write `&amp;`, `&quot;` and `&nbsp;` in it as they do everywhere. A source that
+ * would be more than one tag then stays as it is: the markup behind the first would never have been sanitised.
  */
 function withoutEntities(piece: TemplatePiece): TemplatePiece {
   if (piece.kind === 'text' || !piece.source.includes('&')) return piece;
@@ -41,6 +41,12 @@ function isOneTag({ kind, source }: TemplatePiece): boolean {
   } catch {
     return false;
   }
+}
+
+/** An output tag with one more filter at its end. */
+export function withFilter(output: string, filter: string): string {
+  const closing = output.endsWith('-}}') ? '-}}' : '}}';
+  return `${output.slice(0, -closing.length).trimEnd()} | ${filter} ${closing}`;
 }
 
 /** Turns any failure of the template engine into the one error that callers know. */
@@ -154,11 +160,9 @@ export class MergeTagMask {
   /** The masked text with a filter at the end of each of its output tags. */
   filtered(masked: string, filter: string): string {
     return masked.replaceAll(PLACEHOLDER, (placeholder, index: string) => {
-      const source = this.#sources[Number(index)] ?? '';
       if (!beginsWithOutput(placeholder)) return placeholder;
-      const closing = source.endsWith('-}}') ? '-}}' : '}}';
-      const piped = `${source.slice(0, -closing.length).trimEnd()} | ${filter} ${closing}`;
-      return this.#placeholder({ kind: 'output', source: piped });
+      const source = withFilter(this.#sources[Number(index)] ?? '', filter);
+      return this.#placeholder({ kind: 'output', source });
     });
   }
 

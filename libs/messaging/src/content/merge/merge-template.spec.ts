@@ -1,11 +1,27 @@
 import { describe, expect, it } from '@jest/globals';
-import type { MergeEscaping } from './merge-output.js';
 import {
-  compileMergeTemplate,
-  MergeTemplateError,
-  type MergeValues,
-  unknownVariables,
-} from './merge-template.js';
+  anything,
+  array,
+  assert,
+  boolean,
+  constant,
+  constantFrom,
+  dictionary,
+  double,
+  integer,
+  oneof,
+  property,
+  record,
+  runs,
+  string,
+} from '#testing/properties';
+import type { MergeEscaping } from './merge-output.js';
+import { compileMergeTemplate, compilePlainTemplate } from './merge-template.js';
+import { MergeTemplateError } from '../content.errors.js';
+import type { MergeValues } from './merge-values.js';
+import { unknownVariables } from './merge-review.js';
+import { compileWithEngine } from './merge-engine.js';
+import { templatePieces } from './merge-tags.js';
 
 const VALUES: MergeValues = {
   subscriber: {
@@ -159,5 +175,131 @@ describe('variables of a template', () => {
     expect(unknown('{{ custom[subscriber.first_name] }}')).toEqual(['custom']);
     expect(unknown('{% for field in custom %}{{ field }}{% endfor %}')).toEqual(['custom']);
     expect(unknown('{% if user.vip %}x{% endif %}')).toEqual(['user.vip']);
+  });
+});
+
+describe('slots and Liquid', () => {
+  const scalar = oneof(
+    string({ unit: 'grapheme' }),
+    string({
+      unit: constantFrom(
+        '<',
+        '>',
+        '"',
+        "'",
+        '&',
+        '{',
+        '}',
+        '%',
+        '\r',
+        '\n',
+        '\u0000',
+        ' ',
+        'a',
+        'Z',
+        ':',
+        '/',
+      ),
+    }),
+    constantFrom('https://a.example/?a=1&b=2', 'javascript:alert(1)', ' mailto:a@b.example ', ''),
+    integer(),
+    double({ noNaN: true }),
+    boolean(),
+    constant(null),
+  );
+  const text = string({ unit: 'grapheme' });
+  const optional = oneof(text, constant(null));
+  const values = record({
+    subscriber: record({
+      email: text,
+      first_name: optional,
+      last_name: optional,
+      phone: optional,
+      locale: optional,
+      time_zone: optional,
+    }),
+    custom: dictionary(
+      constantFrom('plan', 'age', 'tags', 'url', 'a-b', '_x'),
+      oneof(scalar, array(scalar), anything({ withNullPrototype: false })),
+      { noNullPrototype: true },
+    ),
+    topic: record({ name: text, key: text }),
+    campaign: record({ name: text, key: text }),
+    project: record({ name: text, postal_address: text }),
+    links: record({ unsubscribe: text, preferences: text, view: text }),
+  });
+  const name = constantFrom(
+    'subscriber.email',
+    'subscriber.first_name',
+    'custom.plan',
+    'custom.tags',
+    'custom.url',
+    'custom.a-b',
+    'custom._x',
+    'custom.missing',
+    'topic.name',
+    'links.view',
+  );
+  const filter = constantFrom(
+    '',
+    '',
+    ' | default: "there"',
+    "|default:'<x> y'",
+    ' | default: 7',
+    ' | default: -1.50',
+    ' | upcase',
+    ' | downcase ',
+    '| capitalize',
+    ' | strip',
+    ' | escape',
+    ' | newline_to_br',
+  );
+  const tag = array(filter, { maxLength: 3 }).chain((filters) =>
+    name.map((path) => `{{ ${path}${filters.join('')} }}`),
+  );
+  const literal = constantFrom(
+    'Hello ',
+    '<p>',
+    '</p>\n',
+    '<a href="',
+    '">',
+    '<img alt="x" src=\'',
+    "' title='",
+    '{ ',
+    '}}',
+    ' é😀 ',
+    '<a href="https://a.example/',
+    ' href="',
+  );
+  const template = array(oneof(tag, literal), { maxLength: 12 }).map((parts) => parts.join(''));
+
+  it.each(['html', 'none', 'header'] as const)(
+    'give the same for plain tags when escaping is %s',
+    (escaping) => {
+      assert(
+        property(template, values, (source, merge) => {
+          const slots = compilePlainTemplate(source, escaping);
+          expect(slots).not.toBeNull();
+          expect(slots?.render(merge)).toBe(
+            compileWithEngine(templatePieces(source), escaping).render(merge),
+          );
+        }),
+        { numRuns: runs(500) },
+      );
+    },
+  );
+
+  it('never let a value add markup, whatever the value', () => {
+    assert(
+      property(values, (merge) => {
+        const html = compileMergeTemplate(
+          '<p title="{{ custom.plan }}">{{ custom.tags }}</p><a href="{{ custom.url }}">{% if true %}{{ custom.plan }}{% endif %}</a>',
+          'html',
+        ).render(merge);
+        expect(html.match(/[<>"]/g)?.join('')).toBe('<""><><""><>');
+        expect(html).toMatch(/<a href="(?:#|https?:\/\/[^"]*|mailto:[^"]*|tel:[^"]*)">/i);
+      }),
+      { numRuns: runs(300) },
+    );
   });
 });

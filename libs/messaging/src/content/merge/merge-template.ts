@@ -1,12 +1,8 @@
-import { compileWithEngine, type EngineTemplate } from './merge-engine.js';
-import type { MergeEscaping } from './merge-output.js';
-import { compileSlots, type SlotTemplate } from './merge-slots.js';
-import { asMergeTemplateError, templatePieces } from './merge-tags.js';
-import type { MergeValues } from './merge-values.js';
-
-export type { MergeEscaping } from './merge-output.js';
-export { MergeTemplateError } from './merge-template.errors.js';
-export { type MergeValues, unknownVariables } from './merge-values.js';
+import { compileWithEngine } from './merge-engine.js';
+import { linkValue, type MergeEscaping, orDefault, OUTPUT_ESCAPES, SHARED_FILTERS } from './merge-output.js';
+import { asMergeTemplateError, type TemplatePiece, templatePieces } from './merge-tags.js';
+import { type MergeValues, SAMPLE_VALUES } from './merge-values.js';
+import { linkBeginnings } from './merge-links.js';
 
 /** A subject, HTML or text part that is filled in once per recipient. */
 export interface MergeTemplate {
@@ -17,8 +13,13 @@ export interface MergeTemplate {
    * @throws {MergeTemplateError} when a loop or a filter exceeds its bounds
    */
   render(values: MergeValues): string;
-  /** Present when the template holds only plain tags: its fixed texts and what goes between them. */
-  readonly slots?: Pick<SlotTemplate, 'texts' | 'fill'>;
+  /** Present when the template holds only plain tags. */
+  readonly slots?: {
+    /** The fixed texts; one more than there are slots. */
+    readonly texts: readonly string[];
+    /** The slots' contents in their order, escaped. */
+    fill(values: MergeValues): string[];
+  };
 }
 
 /**
@@ -29,22 +30,19 @@ export interface MergeTemplate {
  * @throws {MergeTemplateError} with the line of the fault, when the template cannot be parsed
  */
 export function compileMergeTemplate(source: string, escaping: MergeEscaping): MergeTemplate {
-  const plain = compilePlainTemplate(source, escaping);
-  return plain ?? guarded(() => bounded(compileWithEngine(templatePieces(source), escaping)));
+  const pieces = templatePieces(source);
+  return (
+    compileSlots(pieces, escaping) ??
+    guarded(() => {
+      const { variables, render } = compileWithEngine(pieces, escaping);
+      return { variables, render: (values) => guarded(() => render(values)) };
+    })
+  );
 }
 
 /** The template where it holds only plain tags; null where it takes Liquid. */
-export function compilePlainTemplate(source: string, escaping: MergeEscaping): MergeTemplate | null {
-  const slots = compileSlots(templatePieces(source), escaping);
-  return slots && { variables: slots.variables, render: (values) => slots.render(values), slots };
-}
-
-function bounded(template: EngineTemplate): MergeTemplate {
-  return {
-    variables: template.variables,
-    render: (values) => guarded(() => template.render(values)),
-  };
-}
+export const compilePlainTemplate = (source: string, escaping: MergeEscaping): MergeTemplate | null =>
+  compileSlots(templatePieces(source), escaping);
 
 function guarded<Result>(task: () => Result): Result {
   try {
@@ -52,4 +50,76 @@ function guarded<Result>(task: () => Result): Result {
   } catch (error) {
     throw asMergeTemplateError(error);
   }
+}
+
+type Step = (value: unknown) => unknown;
+
+interface Slot {
+  readonly root: keyof MergeValues;
+  readonly key: string;
+  readonly steps: readonly Step[];
+}
+
+const ROOTS: ReadonlySet<string> = new Set([...Object.keys(SAMPLE_VALUES), 'tracking']);
+const PLAIN = /^\{\{\s*([a-z]+)\.([A-Za-z_][\w-]*)\s*((?:\|[^|]*)*)\}\}$/;
+const FILTER = /^\s*([a-z_]+)\s*(?::\s*("[^"\\{}]*"|'[^'\\{}]*'|-?\d{1,15}(?:\.\d{1,6})?)\s*)?$/;
+// Liquid reads these from the collection itself, not from a field of that name.
+const COMPUTED = new Set(['size', 'first', 'last']);
+
+function compileFilter(source: string): Step | null {
+  const match = FILTER.exec(source);
+  const name = match?.[1];
+  if (name === undefined) return null;
+  const literal = match?.[2];
+  if (name === 'default') {
+    if (literal === undefined) return null;
+    const fallback = /^["']/.test(literal) ? literal.slice(1, -1) : Number(literal);
+    return (value) => orDefault(value, fallback);
+  }
+  if (literal !== undefined || !Object.hasOwn(SHARED_FILTERS, name)) return null;
+  return SHARED_FILTERS[name] ?? null;
+}
+
+function compileSlot(source: string): Slot | null {
+  const [, root, key, filters] = PLAIN.exec(source) ?? [];
+  if (root === undefined || key === undefined || !ROOTS.has(root) || COMPUTED.has(key)) return null;
+  const steps = (filters ?? '').split('|').slice(1).map(compileFilter);
+  if (steps.includes(null)) return null;
+  return { root: root as keyof MergeValues, key, steps: steps.filter((step) => step !== null) };
+}
+
+function slotValue(slot: Slot, values: MergeValues): unknown {
+  const fields: object = values[slot.root] ?? {};
+  let value: unknown = Object.hasOwn(fields, slot.key) ? Reflect.get(fields, slot.key) : undefined;
+  for (const step of slot.steps) value = step(value);
+  return value;
+}
+
+/** Compiles plain tags to slots; null when anything else is among the pieces. */
+function compileSlots(pieces: readonly TemplatePiece[], escaping: MergeEscaping): MergeTemplate | null {
+  const texts: string[] = [''];
+  const slots: Slot[] = [];
+  const beginsLink = escaping === 'html' ? linkBeginnings(pieces) : [];
+  for (const [index, piece] of pieces.entries()) {
+    if (piece.kind === 'tag') return null;
+    if (piece.kind === 'text') {
+      texts[texts.length - 1] += piece.source;
+      continue;
+    }
+    const slot = compileSlot(piece.source);
+    if (slot === null) return null;
+    slots.push(beginsLink[index] === true ? { ...slot, steps: [...slot.steps, linkValue] } : slot);
+    texts.push('');
+  }
+  const escape = OUTPUT_ESCAPES[escaping];
+  const fill = (values: MergeValues) => slots.map((slot) => escape(slotValue(slot, values)));
+  return {
+    variables: [...new Set(slots.map((slot) => `${slot.root}.${slot.key}`))],
+    slots: { texts, fill },
+    render(values) {
+      let result = texts[0] ?? '';
+      for (const [index, content] of fill(values).entries()) result += content + texts[index + 1];
+      return result;
+    },
+  };
 }

@@ -3,41 +3,39 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { projectRoot } from '#platform';
-import type { TaskInput, TaskName } from './content-tasks.js';
-import type { Done } from './content-process.js';
-import { ProjectTurns } from './project-turns.js';
-import { TOO_COMPLEX } from './task-fault.js';
-import { TaskWatch } from './task-watch.js';
+import type { Done, TaskInput, TaskName } from './content-process.js';
+import { FairQueue } from './fair-queue.js';
+import { TOO_COMPLEX } from '../content.errors.js';
 
-export interface ProcessLimits {
+interface ProcessLimits {
   /** CPU time of one task. */
   readonly cpuMs: number;
   readonly memoryMb: number;
 }
 
 const ENTRY = 'dist/libs/messaging/src/content/processes/content-process.js';
-/** Whoever writes looks again within a minute, and a start takes a second. */
+/** An author looks again within a minute, and a start takes a second. */
 const IDLE_MS = 60_000;
 const WATCH_EVERY_MS = 200;
 const MS_IN_TICK = 10;
 
 /**
- * A process for what projects' content comes to, taken in turn. It is there only while it is needed. A thread would not do:
- * where its memory is not enough V8 may end the whole process, and with it what serves all the others.
+ * A process for projects' content, which they take in turn; it runs only while it is needed. A thread would not do: where its
+ * memory is not enough, V8 may end the whole process, and with it the service of all projects.
  */
 export class ContentPool {
-  readonly #turns = new ProjectTurns();
+  readonly #queue = new FairQueue();
   #process: ChildProcess | null = null;
   #idle: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** `use`: what the process is for; one that compiles loads MJML and juice as it starts. */
+  /** `use`: a process that compiles loads MJML and juice as it starts. */
   constructor(
     private readonly limits: ProcessLimits,
     private readonly use: 'compile' | 'render' = 'render',
   ) {}
 
-  /** It will probably be needed soon: it starts, or stays. */
+  /** Starts the process, or keeps it: it will probably be needed soon. */
   warm(): void {
     if (this.#isClosed) return;
     if (this.#process !== null) return void this.#idle?.refresh();
@@ -46,9 +44,9 @@ export class ContentPool {
     this.#endWhenIdle();
   }
 
-  /** Never rejects for what the content does. */
+  /** Runs a task; never rejects because of the content. */
   run<Name extends TaskName>(projectId: number, name: Name, input: TaskInput<Name>): Promise<Done<Name>> {
-    return this.#turns.run(projectId, () => this.#run(name, input));
+    return this.#queue.run(projectId, () => this.#run(name, input));
   }
 
   close(): void {
@@ -78,7 +76,7 @@ export class ContentPool {
     }
   }
 
-  /** It gets nothing of our surroundings: no secret, no address of a database. */
+  /** The process gets nothing of our environment: no secret, no address of a database. */
   #start(): ChildProcess {
     const child = fork(join(projectRoot(), ENTRY), [this.use], {
       env: {},
@@ -112,7 +110,7 @@ export class ContentPool {
   }
 }
 
-/** Null when it ended instead. */
+/** Answer of the process; null when it ended instead. */
 async function answerOf(child: ChildProcess): Promise<unknown> {
   const abort = new AbortController();
   const { signal } = abort;
@@ -124,7 +122,7 @@ async function answerOf(child: ChildProcess): Promise<unknown> {
   }
 }
 
-/** 0 where there is no /proc. */
+/** CPU time so far; 0 where there is no /proc. */
 async function cpuMsOf({ pid }: ChildProcess): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
   const [user = 0, system = 0] = stat
@@ -140,8 +138,33 @@ function hold(child: ChildProcess): void {
   child.channel?.ref();
 }
 
-/** One that waits for work keeps nobody from ending. */
+/** A process that waits for work keeps no program from ending. */
 function letGo(child: ChildProcess): void {
   child.unref();
   child.channel?.unref();
+}
+
+/** Also the longest time of a task where the system does not tell its CPU time. */
+const HUNG_AFTER_MS = 120_000;
+
+/**
+ * Watches a task, to end it when it has taken more CPU time than it may, or none for two minutes. A task that gets little,
+ * since the machine is busy, is left alone however long it lasts.
+ */
+export class TaskWatch {
+  #first: number | undefined;
+  #taken: number | undefined;
+  #progressAt = 0;
+
+  constructor(private readonly cpuMs: number) {}
+
+  /** `cpuMs`: CPU time of the process since it began. */
+  hasExceeded(cpuMs: number, nowMs: number): boolean {
+    this.#first ??= cpuMs;
+    if (cpuMs !== this.#taken) {
+      this.#taken = cpuMs;
+      this.#progressAt = nowMs;
+    }
+    return cpuMs - this.#first > this.cpuMs || nowMs - this.#progressAt > HUNG_AFTER_MS;
+  }
 }

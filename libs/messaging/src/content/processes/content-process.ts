@@ -1,26 +1,75 @@
 import { registerHooks } from 'node:module';
 import { constants, setPriority } from 'node:os';
-import { COMPILE_TASKS, type TaskInput, type TaskName, TASKS, type TaskValue } from './content-tasks.js';
-import { faultOf, type TaskFault } from './task-fault.js';
+import { faultOf, type TaskFault } from '../content.errors.js';
+import {
+  bodyFaults,
+  type DocumentMail,
+  reviewContent,
+  reviewMail,
+  type SampleMail,
+} from '../document/content-review.js';
+import { type CampaignContent, compileMail, type MailFooter } from '../document/content-compiler.js';
+import { customKeysIn, mapTexts, type WrittenContent } from '../merge/merge-review.js';
+import { compileMergeTemplate } from '../merge/merge-template.js';
+import type { MergeValues } from '../merge/merge-values.js';
+import type { LinkTracking } from '../mail/link-tracking.js';
+import { MailRenderer, type RenderInput } from '../mail/mail-renderer.js';
+
+interface ContentInput {
+  readonly content: CampaignContent;
+  readonly footer: MailFooter;
+}
+
+/** Tasks with MJML and CSS: they take as long as their content makes them. */
+const COMPILE_TASKS = {
+  compile: ({ content, footer, tracking }: ContentInput & { tracking: LinkTracking | null }) =>
+    compileMail(content, footer, tracking),
+  review: ({
+    content,
+    footer,
+    ...known
+  }: ContentInput & { customKeys: readonly string[]; sample: SampleMail }) =>
+    reviewContent(content, footer, known),
+  reviewMail: (input: { mail: DocumentMail; footer: MailFooter; customKeys: readonly string[] }) =>
+    reviewMail(input.mail, input.footer, input.customKeys),
+};
+
+const renderer = new MailRenderer();
+
+/** All tasks; the others have merge tags only. */
+const TASKS = {
+  ...COMPILE_TASKS,
+  bodyFaults: ({ body, customKeys }: { body: unknown; customKeys: readonly string[] }) =>
+    bodyFaults(body, customKeys),
+  fill: ({ body, values }: { body: unknown; values: MergeValues }) =>
+    mapTexts(body, (text) => compileMergeTemplate(text, 'none').render(values)),
+  customKeys: (written: WrittenContent) => customKeysIn(written),
+  render: (input: RenderInput) => renderer.render(input),
+};
+
+type Tasks = typeof TASKS;
+export type TaskName = keyof Tasks;
+export type TaskInput<Name extends TaskName> = Parameters<Tasks[Name]>[0];
+export type TaskValue<Name extends TaskName> = Awaited<ReturnType<Tasks[Name]>>;
+
+/** Outcome of a task, and the CPU time that it took. */
+export type Done<Name extends TaskName> = { readonly cpuMs: number } & (
+  | { readonly value: TaskValue<Name> }
+  | { readonly fault: TaskFault }
+);
 
 interface Task<Name extends TaskName> {
   readonly name: Name;
   readonly input: TaskInput<Name>;
 }
 
-/** How a task ended, and the CPU time that it took. */
-export type Done<Name extends TaskName> = { readonly cpuMs: number } & (
-  | { readonly value: TaskValue<Name> }
-  | { readonly fault: TaskFault }
-);
-
-// What MJML and juice bring and is not used: cheerio's HTTP client, which nothing may have that projects' content runs in, and
-// what makes HTML small or pretty. All of it would be half of what they take to load.
+// Dependencies of MJML and juice that are not used: cheerio's HTTP client, which nothing may have that projects' content runs
+// in, and tools that make HTML small or pretty. They would be half of the time to load.
 const UNUSED = new Set(['undici', 'htmlnano', 'cssnano-preset-lite', 'js-beautify']);
 registerHooks({
   resolve: (specifier, context, next) => next(UNUSED.has(specifier) ? 'node:url' : specifier, context),
 });
-// What a project's content is made into waits for what all projects need: the loops of the api and the worker.
+// Content of one project waits for the loops of the api and the worker, which all projects need.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 process.on('message', (task: Task<TaskName>) => void answer(task));
 if (process.argv[2] === 'compile') await loadCompilers();
@@ -31,7 +80,7 @@ async function answer(task: Task<TaskName>): Promise<void> {
 
 /** One task at a time. */
 async function run<Name extends TaskName>({ name, input }: Task<Name>): Promise<Done<Name>> {
-  // Not at the cost of whose it is.
+  // Loaded before the clock begins: no project pays for it.
   if (name in COMPILE_TASKS) await loadCompilers();
   const begun = process.cpuUsage();
   const ended = await attempt(name, input);

@@ -1,36 +1,52 @@
-import { Inject, Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  Optional,
+} from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import type { ReviewedContent } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, Notifications } from '#platform';
 import type { Wording } from '#wording';
-import type { MailFooter, MailSources } from '../mail/campaign-template.js';
-import type { Faults, MailReview } from '../review/mail-faults.js';
-import type { MergeValues } from '../merge/merge-template.js';
-import { expectContent } from './content.channel.js';
+import { ContentTooComplexError, errorOf } from '../content.errors.js';
+import type { MailFooter, MailSources } from '../document/content-compiler.js';
+import type { MailReview } from '../document/content-review.js';
+import type { Faults } from '../document/content-document.js';
+import type { LogicParts, RenderedBatch, RenderedMail } from '../mail/mail-renderer.js';
+import type { MergeValues } from '../merge/merge-values.js';
 import { ContentPool } from './content-pool.service.js';
-import type { TaskInput, TaskName, TaskValue } from './content-tasks.js';
-import type { Done } from './content-process.js';
-import { KeptResults } from './kept-results.js';
-import type { LogicParts, RenderedBatch, RenderedMail } from './mail-renderer.js';
-import { RenderBudget } from './render-budget.js';
-import { ContentTooComplexError, errorOf } from './task-fault.js';
+import type { Done, TaskInput, TaskName, TaskValue } from './content-process.js';
+import { RenderBudget } from './fair-queue.js';
 
-/** Honest content takes a second; what is let through by its bounds, six. */
+/** Honest content takes a second; the worst that its bounds let through, six. */
 const COMPILING = { cpuMs: 10_000, memoryMb: 256 };
 const RENDERING = { cpuMs: 5_000, memoryMb: 128 };
-/** How long one project's mails are rendered before others' turn. */
+/** Time for which one project's mails are rendered before the next project's. */
 const SLICE_MS = 250;
 const TOO_COMPLEX = 'is too complex';
+const KEPT_CHARACTERS = 8_000_000;
+const KEPT_PACES = 100;
+
+/** Channel on which programs hear of content that is probably compiled soon. */
+const CONTENT_CHANNEL = 'mailwright_content';
+
+/** Has all programs start the process that compiles, when the open transaction commits. */
+export function expectContent(database: Database): void {
+  database.notify(CONTENT_CHANNEL);
+}
 
 /** Mails rendered ahead, in the order asked for; the rest has to wait. */
-export interface RenderedAhead {
+interface RenderedAhead {
   readonly rendered: RenderedBatch;
-  /** Until the first of the rest may be rendered, and then for each. */
+  /** Wait until the first of the rest may be rendered, and then for each. */
   readonly waitMs: number;
   readonly eachMs: number;
 }
 
-/** The processes that do it, for all projects. */
+/** The processes for content of all projects. */
 export class ContentPools {
   readonly compiling = new ContentPool(COMPILING, 'compile');
   readonly rendering = new ContentPool(RENDERING);
@@ -43,19 +59,35 @@ export class ContentPools {
 
 /** Has projects' content compiled and filled in by processes of their own, so that no content holds up this one. */
 @Injectable()
-export class ContentProcesses implements OnApplicationShutdown {
-  readonly #kept = new KeptResults();
+export class ContentProcesses implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly #results = new ResultCache();
   readonly #budget = new RenderBudget(() => performance.now());
-  /** By the content: CPU time of one mail. */
-  readonly #paces = new Map<string, number>();
+  /** CPU time of one mail, by the content. */
+  readonly #paces = new LRUCache<string, number>({ max: KEPT_PACES });
+  #stopListening: () => void = () => undefined;
 
-  /** `database`: tells the other programs what is at hand; none where there are none. */
+  /** `database` and `notifications` carry news of content to come between programs; null where there is only this one. */
   constructor(
     @Optional() private readonly pools: ContentPools = new ContentPools(),
     @Optional() @Inject(Database) private readonly database: Database | null = null,
+    @Optional() @Inject(Notifications) private readonly notifications: Notifications | null = null,
   ) {}
 
-  /** Something is probably compiled soon: what does it starts meanwhile. */
+  /** Compiles are expected while content is written or checked: the process starts then, and no campaign waits for it. */
+  onApplicationBootstrap(): void {
+    // A payload of null means that a message may have been missed: the process then starts when it is needed.
+    const listening = this.notifications?.listen(CONTENT_CHANNEL, (payload) => {
+      if (payload !== null) this.warm();
+    });
+    this.#stopListening = listening ?? this.#stopListening;
+  }
+
+  onApplicationShutdown(): void {
+    this.#stopListening();
+    this.pools.close();
+  }
+
+  /** Starts the process that compiles, or keeps it. */
   warm(): void {
     this.pools.compiling.warm();
   }
@@ -65,24 +97,27 @@ export class ContentProcesses implements OnApplicationShutdown {
    * @throws {ContentCompileError} when it cannot be made into a mail; `ContentTooComplexError` when it would take too much
    */
   async compile(scope: ProjectScope, input: TaskInput<'compile'>): Promise<MailSources> {
-    return valueOf(await this.#compiled(scope, 'compile', input));
+    return valueOf(await this.#cached(this.pools.compiling, scope, 'compile', input));
   }
 
-  /** The content as the pre-send checks need it: a worker will probably compile it next. @throws {ContentTooComplexError} */
-  async review(scope: ProjectScope, input: TaskInput<'review'>): Promise<ReviewedContent> {
+  /** Reviews a campaign's content for the pre-send checks: a worker will probably compile it next. */
+  review(scope: ProjectScope, input: TaskInput<'review'>): Promise<ReviewedContent> {
     if (this.database !== null) expectContent(this.database);
-    return valueOf(await this.#compiled(scope, 'review', input));
+    const contentFault = new ContentTooComplexError().message;
+    const tooComplex = { mergeTagFaults: [], contentFault, content: null };
+    return orTooComplex(this.#cached(this.pools.compiling, scope, 'review', input), tooComplex);
   }
 
-  /** A mail of an automation: what is wrong with it, and what it loses. */
-  async reviewMail(scope: ProjectScope, input: TaskInput<'reviewMail'>): Promise<MailReview> {
+  /** Faults of a mail of an automation, and the pieces that it loses. */
+  reviewMail(scope: ProjectScope, input: TaskInput<'reviewMail'>): Promise<MailReview> {
     const tooComplex = { faults: { contentJson: TOO_COMPLEX }, removed: [] };
-    return this.#orTooComplex(this.#compiled(scope, 'reviewMail', input), tooComplex);
+    return orTooComplex(this.#cached(this.pools.compiling, scope, 'reviewMail', input), tooComplex);
   }
 
-  /** What is wrong with the body of an automation's webhook, by its path. */
-  async bodyFaults(scope: ProjectScope, input: TaskInput<'bodyFaults'>): Promise<Faults> {
-    return this.#orTooComplex(this.#rendered(scope, 'bodyFaults', input, input), { body: TOO_COMPLEX });
+  /** Faults of the body of an automation's webhook, by their paths. */
+  bodyFaults(scope: ProjectScope, input: TaskInput<'bodyFaults'>): Promise<Faults> {
+    const tooComplex = { body: TOO_COMPLEX };
+    return orTooComplex(this.#cached(this.pools.rendering, scope, 'bodyFaults', input), tooComplex);
   }
 
   /** The keys of the custom fields that merge tags name. @throws {ContentTooComplexError} */
@@ -102,7 +137,8 @@ export class ContentProcesses implements OnApplicationShutdown {
   /** One mail, kept for the next look at it. @throws {MergeTemplateError} @throws {ContentTooComplexError} */
   async renderOne(scope: ProjectScope, parts: LogicParts, values: MergeValues): Promise<RenderedMail> {
     const input = { parts, values: [values], sliceMs: 0 };
-    const [mail] = valueOf(await this.#rendered(scope, 'render', input, [parts.key, values]));
+    const done = await this.#cached(this.pools.rendering, scope, 'render', input, [parts.key, values]);
+    const [mail] = valueOf(done);
     if (mail === undefined) throw new Error('Nothing was rendered.');
     if ('fault' in mail) throw errorOf({ kind: 'merge-tags', message: mail.fault });
     return mail;
@@ -110,11 +146,10 @@ export class ContentProcesses implements OnApplicationShutdown {
 
   /** As many mails as there is time for, now. @throws {MergeTemplateError} @throws {ContentTooComplexError} */
   async renderAhead(
-    scope: ProjectScope,
+    { projectId }: ProjectScope,
     parts: LogicParts,
     values: readonly MergeValues[],
   ): Promise<RenderedAhead> {
-    const { projectId } = scope;
     const eachMs = this.#paces.get(parts.key) ?? 0;
     const waitMs = this.#budget.waitMs(projectId);
     if (waitMs > 0 || values.length === 0) return { rendered: [], waitMs, eachMs };
@@ -123,57 +158,67 @@ export class ContentProcesses implements OnApplicationShutdown {
     this.#budget.spend(projectId, done.cpuMs);
     const rendered = valueOf(done);
     const pace = done.cpuMs / rendered.length;
-    this.#keepPace(parts.key, pace);
+    this.#paces.set(parts.key, pace);
     return { rendered, waitMs: this.#budget.waitMs(projectId), eachMs: pace };
   }
 
-  onApplicationShutdown(): void {
-    this.pools.close();
-  }
-
-  async #compiled<Name extends 'compile' | 'review' | 'reviewMail'>(
+  #cached<Name extends TaskName>(
+    pool: ContentPool,
     { projectId }: ProjectScope,
     name: Name,
     input: TaskInput<Name>,
+    key: unknown = input,
   ): Promise<Done<Name>> {
-    return this.#kept.of(
-      [projectId, name, input],
-      () => this.pools.compiling.run(projectId, name, input),
-      isLasting,
-    );
-  }
-
-  async #rendered<Name extends 'bodyFaults' | 'render'>(
-    { projectId }: ProjectScope,
-    name: Name,
-    input: TaskInput<Name>,
-    key: unknown,
-  ): Promise<Done<Name>> {
-    return this.#kept.of(
-      [projectId, name, key],
-      () => this.pools.rendering.run(projectId, name, input),
-      isLasting,
-    );
-  }
-
-  async #orTooComplex<Name extends 'reviewMail' | 'bodyFaults'>(
-    done: Promise<Done<Name>>,
-    tooComplex: TaskValue<Name>,
-  ): Promise<TaskValue<Name>> {
-    try {
-      return valueOf(await done);
-    } catch (error) {
-      if (error instanceof ContentTooComplexError) return tooComplex;
-      throw error;
-    }
-  }
-
-  #keepPace(key: string, pace: number): void {
-    this.#paces.delete(key);
-    this.#paces.set(key, pace);
-    for (const oldest of [...this.#paces.keys()].slice(0, -100)) this.#paces.delete(oldest);
+    return this.#results.get([projectId, name, key], () => pool.run(projectId, name, input));
   }
 }
+
+function valueOf<Name extends TaskName>(done: Done<Name>): TaskValue<Name> {
+  if ('fault' in done) throw errorOf(done.fault);
+  return done.value;
+}
+
+async function orTooComplex<Name extends TaskName>(
+  done: Promise<Done<Name>>,
+  tooComplex: TaskValue<Name>,
+): Promise<TaskValue<Name>> {
+  try {
+    return valueOf(await done);
+  } catch (error) {
+    if (error instanceof ContentTooComplexError) return tooComplex;
+    throw error;
+  }
+}
+
+/** A task that was stopped may come to an end another time. */
+const isLasting = (done: Done<TaskName>): boolean =>
+  !('fault' in done) || done.fault.kind === 'merge-tags' || done.fault.kind === 'content';
+
+/** Caches results that are the same whenever the same is asked; callers that ask meanwhile wait for the same result. */
+class ResultCache {
+  readonly #done = new LRUCache<string, { readonly json: string }>({
+    maxSize: KEPT_CHARACTERS,
+    sizeCalculation: ({ json }) => json.length + 1,
+  });
+  readonly #running = new Map<string, Promise<unknown>>();
+
+  /** `key` is any value that names all that the result depends on. */
+  async get<Name extends TaskName>(key: unknown, make: () => Promise<Done<Name>>): Promise<Done<Name>> {
+    const name = hashOf(key);
+    const kept = this.#done.get(name);
+    if (kept !== undefined) return JSON.parse(kept.json) as Done<Name>;
+    const running = this.#running.get(name);
+    if (running !== undefined) return (await running) as Done<Name>;
+    const making = make().finally(() => this.#running.delete(name));
+    this.#running.set(name, making);
+    const result = await making;
+    if (isLasting(result)) this.#done.set(name, { json: JSON.stringify(result) });
+    return result;
+  }
+}
+
+export const hashOf = (value: unknown): string =>
+  createHash('sha256').update(JSON.stringify(value)).digest('base64');
 
 interface FooterSender
   extends Pick<MailFooter, 'senderName' | 'postalAddress'>, Partial<Pick<MailFooter, 'color'>> {
@@ -181,13 +226,13 @@ interface FooterSender
   readonly contactEmail?: string | null;
 }
 
-/** As much of a project, and in the words of a language, as its mails show; nothing else of it has to leave this process. */
+/** Footer of a project's mails in the words of a language; nothing else of the project has to leave this process. */
 export function footerOf(
   { senderName, postalAddress, color = null, privacyUrl = null, contactEmail = null }: FooterSender,
   wording: Wording,
 ): MailFooter {
   const { locale, direction } = wording;
-  // The link takes its place when the mail is compiled.
+  // Replaced by the link when the mail is compiled.
   const url = { url: '{url}' };
   const words = {
     unsubscribe: wording.text('footer.unsubscribe'),
@@ -206,12 +251,3 @@ export function footerOf(
   };
   return { senderName, postalAddress, color, locale, direction, words, privacy };
 }
-
-function valueOf<Name extends TaskName>(done: Done<Name>): TaskValue<Name> {
-  if ('fault' in done) throw errorOf(done.fault);
-  return done.value;
-}
-
-/** What was stopped may come to an end another time. */
-const isLasting = (done: Done<TaskName>): boolean =>
-  !('fault' in done) || done.fault.kind === 'merge-tags' || done.fault.kind === 'content';

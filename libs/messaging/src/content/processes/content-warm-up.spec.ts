@@ -5,7 +5,6 @@ import { eventually } from '#testing/eventually';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import { ContentPool } from './content-pool.service.js';
 import { ContentPools, ContentProcesses } from './content-processes.service.js';
-import { ContentWarmUp } from './content-warm-up.service.js';
 
 /** Where the kernel tells which processes there are. */
 const itOnLinux = process.platform === 'linux' ? it : it.skip;
@@ -58,20 +57,18 @@ describe('what compiles content', () => {
 
   itOnLinux('starts in all programs when a campaign is written', async () => {
     const pools = new ContentPools();
-    const processes = new ContentProcesses(pools);
-    const warmUp = new ContentWarmUp(fixture.get(Notifications), processes);
+    const processes = new ContentProcesses(pools, null, fixture.get(Notifications));
     // That of the fixture is not to be mistaken for it.
     fixture.get(ContentProcesses).warm();
     const before = await eventually('the others run', () => {
       const found = contentProcesses();
       return found.length > 0 && found;
     });
-    warmUp.onApplicationBootstrap();
+    processes.onApplicationBootstrap();
     try {
       await fixture.draft(await fixture.scope(), 1);
       await eventually('it runs', () => others(before).length > 0);
     } finally {
-      warmUp.onApplicationShutdown();
       processes.onApplicationShutdown();
     }
   });

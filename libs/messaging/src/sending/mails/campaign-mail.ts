@@ -2,22 +2,25 @@ import type { Project } from '#access';
 import type { NamedTopic, Recipient } from '#audience';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import type { Campaign } from '../../campaigns/campaign.js';
-import type { PlainParts } from '../../content/mail/plain-parts.js';
+import type { LogicParts, MailTemplates, RenderedMail } from '../../content/mail/mail-renderer.js';
 import type { Sender } from '../../campaigns/senders/senders.service.js';
-import type { LogicParts, RenderedMail } from '../../content/processes/mail-renderer.js';
-import { unsubscribeHeader } from '../../content/mime/list-headers.js';
-import type { MergeValues } from '../../content/merge/merge-template.js';
-import { projectValues, subscriberValues } from '../../content/merge/merge-values.js';
-import { type ShownValues, shownValues, withShown } from '../../content/merge/shown-values.js';
-import type { MimeSkeleton } from '../../content/mime/mime-message.js';
+import { type MimeSkeleton, unsubscribeHeader } from '../../content/mail/mime-message.js';
+import {
+  type MergeValues,
+  projectValues,
+  type ShownValues,
+  shownValues,
+  subscriberValues,
+  withShown,
+} from '../../content/merge/merge-values.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
-import type { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
+import type { MailLinksService } from '../../content/mail/mail-links.service.js';
 
 /** A mail, compiled; each recipient's values are filled in. */
 export interface MailTemplate {
   readonly parts: LogicParts;
   /** Null where a process of its own has to fill it in. */
-  readonly plain: PlainParts | null;
+  readonly plain: MailTemplates | null;
   /** What its tracked links lead to; null when opens and clicks are not tracked. */
   readonly targets: readonly string[] | null;
   /** The keys of the custom fields that its merge tags name. */
@@ -69,7 +72,7 @@ export interface ShownMail extends Pick<MailOfRecipient, 'deliveryId' | 'recipie
 export function valuesOf(
   mail: CampaignMail,
   { deliveryId, recipient, locale, date, shown }: ShownMail,
-  links: MailLinkMaker,
+  links: MailLinksService,
 ): MergeValues {
   const { defaultLocale, timeZone } = mail.project;
   const reader = {
@@ -95,7 +98,7 @@ function aboutOf({ kind, campaign }: CampaignMail): string {
 function trackingTokens(
   { scope: { environmentId }, linkSet, template: { targets } }: CampaignMail,
   deliveryId: string,
-  links: MailLinkMaker,
+  links: MailLinksService,
 ): Record<string, string> {
   if (linkSet === null || targets === null) return {};
   return links.tracking({ environmentId, linkSet, deliveryId }, targets.length);
@@ -105,7 +108,7 @@ function trackingTokens(
 export function composeCampaignMail(
   mail: CampaignMail,
   one: MailOfRecipient,
-  links: MailLinkMaker,
+  links: MailLinksService,
   rendered: RenderedMail | null = null,
 ): OutgoingMail {
   const { sender, scope } = mail;

@@ -4,14 +4,12 @@ import { type ProjectScope, shippedLocale } from '#kernel';
 import type { ShippedLocale } from '#wording';
 import { type Config, CONFIG, MAX_TRACKED_PLACES } from '#platform';
 import { type OwnSender, Senders } from '../../campaigns/senders/senders.service.js';
-import type { CampaignContent } from '../../content/mail/campaign-template.js';
-import { plainPartsOf } from '../../content/mail/plain-parts.js';
-import type { LinkTracking } from '../../content/mail/link-rewriting.js';
+import type { CampaignContent } from '../../content/document/content-compiler.js';
+import { plainTemplatesOf } from '../../content/mail/mail-renderer.js';
+import type { LinkTracking } from '../../content/mail/link-tracking.js';
 import { projectValues } from '../../content/merge/merge-values.js';
-import { listHeaders } from '../../content/mime/list-headers.js';
-import { compileMimeSkeleton, type Header } from '../../content/mime/mime-message.js';
-import { ContentProcesses, footerOf } from '../../content/processes/content-processes.service.js';
-import { hashOf } from '../../content/processes/kept-results.js';
+import { compileMimeSkeleton, type Header, listHeaders } from '../../content/mail/mime-message.js';
+import { ContentProcesses, footerOf, hashOf } from '../../content/processes/content-processes.service.js';
 import { type LinkSetContent, LinkSets } from '../../engagement/tracking/link-sets.service.js';
 import { type CampaignMail, wireAddress } from './campaign-mail.js';
 
@@ -78,7 +76,7 @@ export class MailCompiler {
       footer: footerOf(project, wording),
       tracking: tracked === null ? null : this.#trackingOf({ campaign, project, linkBase }),
     });
-    const plain = plainPartsOf(parts);
+    const plain = plainTemplatesOf(parts);
     const { html, text } = plain ?? { html: null, text: null };
     const answers = replyTo ?? project.replyTo;
     const answerTo = answers === null ? null : wireAddress(answers);

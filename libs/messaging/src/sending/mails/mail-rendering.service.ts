@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { ContentProcesses } from '../../content/processes/content-processes.service.js';
-import type { RenderedMail } from '../../content/processes/mail-renderer.js';
-import { MergeTemplateError } from '../../content/merge/merge-template.js';
+import type { RenderedMail } from '../../content/mail/mail-renderer.js';
+import { MergeTemplateError } from '../../content/content.errors.js';
 import {
   type CampaignMail,
   composeCampaignMail,
@@ -12,7 +12,7 @@ import {
   valuesOf,
 } from './campaign-mail.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
-import { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
+import { MailLinksService } from '../../content/mail/mail-links.service.js';
 
 /** The parts of a mail as its recipient gets them. */
 export interface MailParts {
@@ -35,7 +35,7 @@ export interface Ahead {
 export class MailRendering {
   constructor(
     private readonly processes: ContentProcesses,
-    private readonly links: MailLinkMaker,
+    private readonly links: MailLinksService,
     private readonly clock: Clock,
   ) {}
 

@@ -1,14 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { ConfirmationsService, topicNamesIn } from '#audience';
 import { Senders } from '../../campaigns/senders/senders.service.js';
-import { systemHeaders } from '../../content/mime/list-headers.js';
-import { buildMimeMessage } from '../../content/mime/mime-message.js';
+import { buildMimeMessage, systemHeaders } from '../../content/mail/mime-message.js';
 import { optInMail } from '../../content/mail/opt-in-mail.js';
 import { wireAddress } from './campaign-mail.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import type { DeliveryWork } from '../delivery-source.js';
 import type { ComposedMail } from './composed-mail.js';
-import { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
+import { MailLinksService } from '../../content/mail/mail-links.service.js';
 
 /** Writes confirmation mails. */
 @Injectable()
@@ -16,7 +15,7 @@ export class OptInComposer {
   constructor(
     private readonly confirmations: ConfirmationsService,
     private readonly senders: Senders,
-    private readonly links: MailLinkMaker,
+    private readonly links: MailLinksService,
   ) {}
 
   async compose({ scope, delivery }: DeliveryWork, now: Date): Promise<ComposedMail> {

@@ -1,0 +1,225 @@
+import type { ContentFacts, ReviewedContent } from '#deliverability';
+import {
+  authoredLinks,
+  contentView,
+  hasLink,
+  isEmptyContent,
+  linkFault,
+  linksOf,
+  showsAddress,
+  withoutMergeTags,
+} from './content-view.js';
+import {
+  type CampaignContent,
+  type CompiledContent,
+  compileSources,
+  type MailFooter,
+} from './content-compiler.js';
+import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
+import { type Faults, parseContentDocument } from './content-document.js';
+import { mapTexts, reviewMergeTags } from '../merge/merge-review.js';
+import { type ReadableText, readableText } from './readable-text.js';
+import { compileBody, encodeBody } from '../mail/body-encoding.js';
+import { compileMergeTemplate } from '../merge/merge-template.js';
+import { type MergeValues, sealedLength, shownNames, shownValues } from '../merge/merge-values.js';
+import { type LinkTracking, placeName, trackHtml } from '../mail/link-tracking.js';
+import { plainTemplatesOf } from '../mail/mail-renderer.js';
+
+/** Characters of a bad link that a message shows. */
+const SHOWN_URL = 100;
+
+/** Reviews a campaign's content for the pre-send checks. Unbounded, like all here: only in a process of its own. */
+export async function reviewContent(
+  campaign: CampaignContent,
+  footer: MailFooter,
+  known: { readonly customKeys: readonly string[]; readonly sample: SampleMail },
+): Promise<ReviewedContent> {
+  try {
+    const sources = await compileSources(campaign, footer);
+    const { faults: mergeTagFaults, personal } = reviewTags(sources, known.customKeys);
+    const htmlBytes = htmlPartSize(sources, known.sample);
+    const hasPostalAddress = showsAddress(sources.html, footer.postalAddress);
+    const readable = await readableText(sources.html);
+    const content = { ...contentFacts(campaign, sources, readable), htmlBytes, hasPostalAddress, personal };
+    return { mergeTagFaults, contentFault: null, content };
+  } catch (error) {
+    if (error instanceof MergeTemplateError)
+      return { mergeTagFaults: [error.message], contentFault: null, content: null };
+    if (error instanceof ContentCompileError)
+      return { mergeTagFaults: [], contentFault: error.message, content: null };
+    throw error;
+  }
+}
+
+function contentFacts(
+  campaign: CampaignContent,
+  { html, text, removed }: CompiledContent,
+  readable: ReadableText | null,
+): Omit<ContentFacts, 'htmlBytes' | 'hasPostalAddress' | 'personal'> {
+  const view = contentView(html);
+  const ownText = campaign.contentText ?? '';
+  return {
+    subject: withoutMergeTags(campaign.subject),
+    hasSubject: campaign.subject.trim() !== '',
+    previewText: campaign.previewText,
+    empty: (campaign.contentJson === null && campaign.contentText === null) || isEmptyContent(html, text),
+    hasUnsubscribeLink: hasLink(html, 'unsubscribe') && (readable === null || readable.showsUnsubscribeLink),
+    removed,
+    unreadable: readable === null ? null : readable.unreadable,
+    linkFaults: linkFaults(campaign.contentJson),
+    visibleText: view.text,
+    images: view.images,
+    ownText: ownText.trim() === '' ? null : ownText,
+    urls: linksOf(html),
+  };
+}
+
+/** Faults of the links as they were written: sanitising has taken the dangerous ones from the compiled HTML. */
+function linkFaults(contentJson: string | null): string[] {
+  const { document } = contentJson === null ? {} : parseContentDocument(contentJson);
+  return (document === undefined ? [] : authoredLinks(document)).flatMap((url) => {
+    const fault = linkFault(url);
+    return fault === null ? [] : [`${url.slice(0, SHOWN_URL)} ${fault}`];
+  });
+}
+
+/** `personal` is null when a part that may be personal cannot be read. */
+function reviewTags(
+  { subject, fromName, html, text }: CompiledContent,
+  customKeys: readonly string[],
+): { readonly faults: readonly string[]; readonly personal: boolean | null } {
+  const faults = new Set<string>();
+  let personal = false;
+  let unreadable = false;
+  for (const [part, source] of Object.entries({ subject, fromName, html, text })) {
+    const tags = reviewMergeTags(source, customKeys);
+    if (tags.unreadable !== null) {
+      faults.add(`${part}: ${tags.unreadable}`);
+      unreadable = true;
+      continue;
+    }
+    personal ||= tags.variables.some((name) => /^(?:subscriber|custom)\./.test(name));
+    for (const name of tags.unknown) faults.add(`{{ ${name} }} is not known`);
+    if (tags.trialFault !== null) faults.add(`${part}: ${tags.trialFault}`);
+  }
+  return { faults: [...faults], personal: unreadable && !personal ? null : personal };
+}
+
+/** A mail to a reader who does not exist, its links as long as real ones. */
+export interface SampleMail {
+  readonly tracking: LinkTracking | null;
+  /** Token of its pixel, and of each tracked link. */
+  readonly trackingToken: string;
+  readonly values: MergeValues;
+}
+
+/**
+ * Bytes of the HTML part in its transfer encoding, with tracked links and pixel, filled in; of the template itself where it
+ * cannot be filled in.
+ */
+function htmlPartSize(sources: CompiledContent, { tracking, trackingToken, values }: SampleMail): number {
+  try {
+    const tracked =
+      tracking === null ? { html: sources.html, targets: [] } : trackHtml(sources.html, tracking);
+    const tokens = ['pixel', ...tracked.targets].map((_, place) => [placeName(place), trackingToken]);
+    const plain = plainTemplatesOf({ ...sources, ...tracked });
+    const template = plain?.html ?? compileMergeTemplate(tracked.html, 'html');
+    const shown = shownValues(shownNames(tracked.html, template), values);
+    const view = values.links.view + 'x'.repeat(sealedLength(shown));
+    const links = { ...values.links, view };
+    const filling = { ...values, links, tracking: Object.fromEntries(tokens) };
+    const { content } =
+      plain === null ? encodeBody(template.render(filling)) : compileBody(template).build(filling);
+    return content.reduce((size, { length }) => size + length, 0);
+  } catch (error) {
+    if (error instanceof MergeTemplateError) return Buffer.byteLength(sources.html);
+    throw error;
+  }
+}
+
+/** Content of a mail whose body is a document. */
+export type DocumentMail = CampaignContent & { readonly contentJson: string };
+
+export interface MailReview {
+  /** Every fault by its path inside of the config. */
+  readonly faults: Faults;
+  /** Pieces that no mail can carry: see `RemovedContent`. */
+  readonly removed: readonly string[];
+}
+
+/** Reviews a mail of an automation when it is saved. */
+export async function reviewMail(
+  mail: DocumentMail,
+  footer: MailFooter,
+  customKeys: readonly string[],
+): Promise<MailReview> {
+  const inParts = partFaults(mail, customKeys);
+  const withFaults = (faults: Faults, removed: readonly string[] = []) => {
+    return { faults: { ...inParts, ...faults }, removed };
+  };
+  const parsed = parseContentDocument(mail.contentJson);
+  if (parsed.errors !== undefined) return withFaults(parsed.errors);
+  try {
+    const bad = authoredLinks(parsed.document).find((url) => linkFault(url) !== null);
+    if (bad !== undefined) return withFaults({ contentJson: `has a link that ${linkFault(bad) ?? ''}` });
+    const { html, text, removed } = await compileSources(soundParts(mail, inParts), footer);
+    if (!('contentText' in inParts) && isEmptyContent(html, text))
+      return withFaults({ contentJson: 'is empty' }, removed);
+    const inDocument = {
+      ...sightFaults(await readableText(html)),
+      ...tagFaults('contentJson', html, customKeys),
+    };
+    return withFaults(inDocument, removed);
+  } catch (error) {
+    if (error instanceof MergeTemplateError || error instanceof ContentCompileError)
+      return withFaults({ contentJson: `cannot be made into a mail: ${error.message}` });
+    throw error;
+  }
+}
+
+/** Faults of the colours and style sheets of the HTML. */
+function sightFaults(readable: ReadableText | null): Faults {
+  const [words] = readable?.unreadable ?? [];
+  if (words !== undefined)
+    return { contentJson: `has text that nobody can read on what is behind it: ${words}` };
+  if (readable?.showsUnsubscribeLink === false)
+    return { contentJson: 'has no unsubscribe link that a reader can see' };
+  return {};
+}
+
+/** Faults of the merge tags beside the document. */
+function partFaults(mail: DocumentMail, customKeys: readonly string[]): Faults {
+  const parts = ['subject', 'fromName', 'previewText', 'contentText'] as const;
+  return Object.fromEntries(
+    parts.flatMap((part) => Object.entries(tagFaults(part, mail[part] ?? '', customKeys))),
+  );
+}
+
+/** The HTML shows subject and preview too: a fault of theirs is reported for them alone. */
+function soundParts(mail: DocumentMail, inParts: Faults): DocumentMail {
+  return {
+    ...mail,
+    subject: 'subject' in inParts ? '' : mail.subject,
+    previewText: 'previewText' in inParts ? null : mail.previewText,
+    contentText: 'contentText' in inParts ? null : mail.contentText,
+  };
+}
+
+/** Faults of the merge tags in a webhook's body, by the path of the text. */
+export function bodyFaults(body: unknown, customKeys: readonly string[]): Faults {
+  const faults: Record<string, string> = {};
+  mapTexts(body, (text, path) => {
+    Object.assign(faults, tagFaults(`body${path}`, text, customKeys));
+    return text;
+  });
+  return faults;
+}
+
+function tagFaults(part: string, source: string, customKeys: readonly string[]): Faults {
+  const tags = reviewMergeTags(source, customKeys);
+  if (tags.unreadable !== null) return { [part]: `has a merge tag that is wrong: ${tags.unreadable}` };
+  const [unknown] = tags.unknown;
+  if (unknown !== undefined) return { [part]: `has {{ ${unknown} }}, which is not known` };
+  if (tags.trialFault === null) return {};
+  return { [part]: `has merge tags that cannot be filled in: ${tags.trialFault}` };
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import { customKeysIn } from './merge-review.js';
+
+const inText = (...texts: readonly string[]) => customKeysIn({ texts, documents: [] });
+
+describe('the custom fields that content names', () => {
+  it.each([
+    ['an output', 'Dear {{ custom.plan }} member', ['plan']],
+    ['filters', '{{ custom.plan | default: "x" | upcase }}', ['plan']],
+    ['no blanks', '{{custom.plan}}{{-custom.tier-}}', ['plan', 'tier']],
+    ['a condition', '{% if custom.plan == "pro" and custom.age > 3 %}x{% endif %}', ['plan', 'age']],
+    ['a condition that ends elsewhere', '{% unless custom.plan %}', ['plan']],
+    ['a loop', '{% for tag in custom.tags %}{{ tag }}{% endfor %}', ['tags']],
+    [
+      'brackets',
+      `{{ custom["plan"] }}{{ custom['tier'] }}{{ custom[ &quot;age&quot; ] }}`,
+      ['plan', 'tier', 'age'],
+    ],
+    ['a path', '{{ custom.tags.size }}', ['tags']],
+    ['a tag that is not closed', 'Dear {{ custom.plan', ['plan']],
+    ['text that is no tag', 'See custom.plan and https://custom.shop.example', []],
+    ['other values', '{{ subscriber.first_name }}{{ customer.plan }}', []],
+  ])('are found in %s', (_what, text, keys) => {
+    expect(inText(text)).toEqual(keys);
+  });
+
+  it('are found in every part, at any depth, also where JSON or a language hides them', () => {
+    const texts = { subject: '{{ custom.a }}', others: [{ subject: '{{ custom.b }}' }, null, 7] };
+    const blocks = [
+      {
+        type: 'columns',
+        columns: [{ blocks: [{ type: 'button', label: 'x', url: 'https://x/{{ custom.c }}' }] }],
+      },
+    ];
+    const escaped = String.raw`{"blocks":[{"type":"text","html":"{{ \u0063ustom.d }}"}]}`;
+    expect(
+      customKeysIn({ texts, documents: [JSON.stringify({ blocks }), escaped, 'no JSON: {{ custom.e }}'] }),
+    ).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+});
