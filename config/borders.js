@@ -1,7 +1,7 @@
 const contexts = ['access', 'audience', 'messaging', 'deliverability', 'billing', 'webhooks'];
 
-/** Who may import whom. Every rule is an error; docs/internals/architecture.md tells why. @type {import('dependency-cruiser').IConfiguration} */
-export default {
+/** Borders between files. Every rule is an error; docs/internals/architecture.md tells why. @type {import('dependency-cruiser').IConfiguration} */
+const files = {
   forbidden: [
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     {
@@ -51,7 +51,10 @@ export default {
       name: 'deliverability-may-use-audience',
       severity: 'error',
       from: { path: '^libs/deliverability/', pathNot: '\\.spec\\.ts$' },
-      to: { path: '^(libs|apps)/', pathNot: '^libs/(deliverability|audience|access|wording|platform|kernel)/' },
+      to: {
+        path: '^(libs|apps)/',
+        pathNot: '^libs/(deliverability|audience|access|wording|platform|kernel)/',
+      },
     },
     {
       name: 'libs-never-import-apps',
@@ -144,3 +147,53 @@ export default {
     },
   },
 };
+
+/** The rooms of messaging: each may import from those before it. */
+const rooms = [
+  'deliveries',
+  'content',
+  'engagement',
+  'mailbox-simulator',
+  'campaigns',
+  'automations',
+  'sending',
+  'reports',
+  'erasure',
+  'retention',
+];
+
+/**
+ * Borders between folders: no two of a context import each other, types included. Apart from the borders between files because
+ * tests and their fixtures may import from anywhere above, and a folder is judged by all of its files.
+ * @type {import('dependency-cruiser').IConfiguration}
+ */
+const folders = {
+  forbidden: [
+    ...[...contexts, 'platform'].map((context) => ({
+      name: `folders-of-${context}-one-way`,
+      severity: 'error',
+      scope: 'folder',
+      from: { path: `^libs/${context}/src/` },
+      to: { path: `^libs/${context}/src/`, circular: true },
+    })),
+    ...rooms.map((room, place) => ({
+      name: `${room}-is-below-later-rooms`,
+      severity: 'error',
+      from: { path: `^libs/messaging/src/${room}/` },
+      to: {
+        path: '^libs/messaging/src/[^/]+/',
+        pathNot: `^libs/messaging/src/(${rooms.slice(0, place + 1).join('|')})/`,
+      },
+    })),
+    {
+      name: 'a-room-is-below-its-sub-folders',
+      comment: 'What lies in a room itself is for all of its sub-folders.',
+      severity: 'error',
+      from: { path: '^libs/messaging/src/([^/]+)/[^/]+$', pathNot: '\\.module\\.ts$' },
+      to: { path: '^libs/messaging/src/$1/[^/]+/' },
+    },
+  ],
+  options: { ...files.options, exclude: { path: `${files.options.exclude.path}|\\.(spec|fixture)\\.ts$` } },
+};
+
+export default process.env['BORDERS'] === 'folders' ? folders : files;

@@ -1,3 +1,5 @@
+process.env['SUITE'] = 'mutation';
+
 /** Changes the rules of five domains, one place at a time, and looks whether a test fails: docs/internals/testing.md. */
 export default {
   mutate: [
@@ -14,7 +16,7 @@ export default {
   ],
   testRunner: 'jest',
   testRunnerNodeArgs: ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
-  jest: { configFile: 'jest.mutation.config.js' },
+  jest: { configFile: 'config/jest.config.js' },
   coverageAnalysis: 'perTest',
   concurrency: 2,
   // Endless loops are ended by counting their steps; a slow machine must not pass for one.

@@ -1,0 +1,74 @@
+/** Units that need neither PostgreSQL nor programs, by folder. */
+const MUTATED = {
+  'libs/audience/src/consents': ['consent'],
+  'libs/audience/src/sign-up': ['confirmation'],
+  'libs/audience/src/segments': [
+    'case-folding',
+    'rule-conditions',
+    'rule-dates',
+    'rule-field-condition',
+    'rule-nodes',
+    'rule-reader',
+    'segment',
+    'segment-graph',
+  ],
+  'libs/billing/src/credits': ['credit'],
+  'libs/deliverability/src/bounces': ['bounce-class', 'bounce-table', 'retry-schedule'],
+  'libs/messaging/src/campaigns': [
+    'campaign',
+    'campaign-draft',
+    'campaign.errors',
+    'senders/sender-identity',
+  ],
+  'libs/messaging/src/sending': ['delivery-outcome', 'engine/route-pause', 'engine/unflushed-outcomes'],
+};
+
+/** The suites that `npm test` leaves to `npm run test:full`: docs/internals/testing.md. */
+const LONG = process.env['FULL'] === undefined ? ['<rootDir>/test/long/'] : [];
+
+/** @type {import('jest').Config} */
+const everyday = {
+  rootDir: '..',
+  roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test'],
+  testMatch: ['**/*.spec.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/real/', '<rootDir>/test/citus/', ...LONG],
+  // Files of one process share what they load, which is half of what they cost; they have no globals of their own.
+  runner: ['jest-light-runner', { runtime: 'child_process' }],
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  testSequencer: '<rootDir>/test/support/dear-files-first.js',
+  globalSetup: '<rootDir>/test/support/global-setup.js',
+  globalTeardown: '<rootDir>/test/support/global-teardown.js',
+  setupFilesAfterEnv: ['<rootDir>/test/support/jest-each-test.js'],
+  maxWorkers: 3,
+};
+
+const IGNORED = ['/node_modules/'];
+
+/** Configurations by name: `SUITE=real jest`; docs/internals/testing.md. @type {Record<string, import('jest').Config>} */
+const suites = {
+  everyday,
+  /** Against programs that nobody here wrote. */
+  real: { ...everyday, roots: ['<rootDir>/test/real'], testPathIgnorePatterns: IGNORED, maxWorkers: 1 },
+  /** The black-box suite, what changes partitions, and what belongs to both, on a coordinator and two workers. */
+  citus: {
+    ...everyday,
+    roots: ['<rootDir>/test/black-box', '<rootDir>/test/citus', '<rootDir>/libs/messaging/src/retention'],
+    testPathIgnorePatterns: IGNORED,
+    maxWorkers: 2,
+  },
+  /** Stryker changes the sources and counts who runs them, which takes Jest's own runner. */
+  mutation: {
+    rootDir: '..',
+    extensionsToTreatAsEsm: ['.ts'],
+    transform: { '^.+\\.ts$': '@swc/jest' },
+    testEnvironment: 'node',
+    testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
+    moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+    roots: Object.keys(MUTATED).map((folder) => `<rootDir>/${folder}`),
+    testMatch: Object.entries(MUTATED).flatMap(([folder, names]) =>
+      names.map((name) => `<rootDir>/${folder}/${name}.spec.ts`),
+    ),
+  },
+};
+
+export default suites[process.env['SUITE'] ?? 'everyday'];
