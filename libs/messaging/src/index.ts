@@ -5,33 +5,35 @@ export {
   TRIGGER_TYPES,
   type TriggerType,
 } from './automations/automation.js';
-export { type AutomationView, AutomationsQuery } from './automations/automations.query.js';
-export { AutomationsModule, AutomationsWorkerModule } from './automations/automations.module.js';
 export {
-  AutomationInstaller,
-  type InstalledAutomation,
-} from './automations/templates/automation-installer.service.js';
+  AutomationSecretsService,
+  SealedAutomationSecrets,
+} from './automations/automation-secrets.service.js';
 export {
-  automationTemplateNames,
-  loadAutomationTemplate,
-} from './automations/templates/automation-templates.query.js';
+  AutomationSecretsModule,
+  AutomationsModule,
+  AutomationsWorkerModule,
+} from './automations/automations.module.js';
 export {
   type AutomationDiscrepancy,
-  AutomationsCheckQuery,
-} from './automations/runs/automations-check.query.js';
-export { AutomationEntries } from './automations/runs/automation-entries.service.js';
-export { AutomationRunner } from './automations/runs/automation-runner.service.js';
-export { AutomationSecrets } from './automations/webhooks/automation-secrets.service.js';
-export { AutomationSecretsModule } from './automations/webhooks/automation-secrets.module.js';
-export { SealedAutomationSecrets } from './automations/webhooks/sealed-automation-secrets.query.js';
-export { WebhookCaller } from './automations/webhooks/webhook-caller.service.js';
+  AutomationsQuery,
+  type AutomationView,
+} from './automations/automations.query.js';
+export { AutomationsService } from './automations/editing/automations.service.js';
+export {
+  automationTemplateNames,
+  AutomationTemplatesService,
+  type InstalledAutomation,
+  loadAutomationTemplate,
+} from './automations/editing/automation-templates.service.js';
+export { AutomationEntriesService } from './automations/runs/automation-entries.service.js';
+export { AutomationRunner } from './automations/runs/automation-runner.job.js';
 export {
   type Execution,
   EXECUTION_STEP_STATUSES,
   ExecutionsQuery,
 } from './automations/runs/executions.query.js';
-export { AutomationEditor } from './automations/editing/automation-editor.service.js';
-export { AutomationsService } from './automations/editing/automations.service.js';
+export { WebhookCaller } from './automations/runs/webhook-caller.job.js';
 export {
   Campaign,
   CAMPAIGN_STATUSES,

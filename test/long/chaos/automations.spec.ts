@@ -7,11 +7,8 @@ import {
   type Model,
   models,
   type Surroundings,
-} from '../../../libs/messaging/src/automations/model/automation-model.fixture.js';
-import {
-  type Person,
-  PlainReading,
-} from '../../../libs/messaging/src/automations/model/plain-reading.fixture.js';
+} from '#testing/automations/model';
+import { type Person, PlainReading } from '#testing/automations/plain-reading';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { type RunningProgram, startProgram } from '#testing/program';

@@ -2,7 +2,7 @@ import { Body, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/commo
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
-import { AutomationEditor, AutomationsQuery, AutomationsService } from '#messaging';
+import { AutomationsQuery, AutomationsService } from '#messaging';
 import { API_PREFIX, ApiController, InScope, Operation, toPage } from '#platform/http';
 import {
   automationContentBody,
@@ -25,7 +25,6 @@ const AUTOMATION = { status: 200, schema: automationView } as const;
 @ApiController('automations', { tag: 'Automations' })
 export class AutomationsController {
   constructor(
-    private readonly editor: AutomationEditor,
     private readonly automations: AutomationsService,
     private readonly query: AutomationsQuery,
   ) {}
@@ -59,7 +58,7 @@ export class AutomationsController {
     @Body({ schema: createAutomationBody }) body: CreateAutomationBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<z.output<typeof automationView>> {
-    const automation = await this.editor.create(scope, toAutomationFields(body));
+    const automation = await this.automations.create(scope, toAutomationFields(body));
     reply.header('location', `${API_PREFIX}/automations/${automation.id}`);
     return toAutomationView(automation);
   }
@@ -128,7 +127,7 @@ export class AutomationsController {
     @Param('automationId') automationId: string,
     @Body({ schema: automationContentBody }) body: z.output<typeof automationContentBody>,
   ) {
-    return toAutomationView(await this.editor.replaceContent(scope, automationId, body));
+    return toAutomationView(await this.automations.replaceContent(scope, automationId, body));
   }
 
   @Post(':automationId/activate')

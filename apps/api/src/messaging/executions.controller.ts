@@ -1,7 +1,7 @@
 import { Body, Get, Param, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
-import { AutomationEntries, ExecutionsQuery } from '#messaging';
+import { AutomationEntriesService, ExecutionsQuery } from '#messaging';
 import { ApiController, InScope, Operation, pageQuery, PLACES, toPage } from '#platform/http';
 import { enterAutomationBody, enteredView, executionPage, toExecutionView } from './automation.dto.js';
 
@@ -10,7 +10,7 @@ const executionListQuery = pageQuery({}, [PLACES.id]);
 @ApiController('automations/:automationId/executions', { tag: 'Automations' })
 export class ExecutionsController {
   constructor(
-    private readonly entries: AutomationEntries,
+    private readonly entries: AutomationEntriesService,
     private readonly executions: ExecutionsQuery,
   ) {}
 

@@ -63,7 +63,7 @@ async function listed() {
 }
 
 async function install(cli: CliContext, options: Omit<Options, 'json'>): Promise<InstalledAutomation> {
-  const [{ withServices }, { AutomationInstaller, AutomationsModule }] = await Promise.all([
+  const [{ withServices }, { AutomationTemplatesService, AutomationsModule }] = await Promise.all([
     import('../operator-services.js'),
     import('#messaging'),
   ]);
@@ -73,7 +73,7 @@ async function install(cli: CliContext, options: Omit<Options, 'json'>): Promise
     async ({ get, projectList }) => {
       const scope = await scopeOf(options, projectList);
       return namingOptions(OPTIONS, async () =>
-        get(AutomationInstaller).install(scope, { template, topicKey, segmentKey }),
+        get(AutomationTemplatesService).install(scope, { template, topicKey, segmentKey }),
       );
     },
     [AutomationsModule],

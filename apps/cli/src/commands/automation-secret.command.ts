@@ -22,14 +22,14 @@ export function addAutomationSecret(program: Command, cli: CliContext): void {
 }
 
 async function secretOf(cli: CliContext, { project, env }: Omit<Options, 'json'>): Promise<string> {
-  const [{ withServices }, { AutomationSecrets, AutomationSecretsModule }] = await Promise.all([
+  const [{ withServices }, { AutomationSecretsService, AutomationSecretsModule }] = await Promise.all([
     import('../operator-services.js'),
     import('#messaging'),
   ]);
   return withServices(
     cli.env,
     async ({ projectList, get }) =>
-      get(AutomationSecrets).of(findProject(await projectList.list(), project)[env]),
+      get(AutomationSecretsService).of(findProject(await projectList.list(), project)[env]),
     [AutomationSecretsModule],
   );
 }

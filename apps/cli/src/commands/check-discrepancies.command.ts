@@ -21,8 +21,8 @@ export function addCheckAutomations(program: Command, cli: CliContext): void {
     command: 'check:automations',
     description: 'compare all automations’ counters with their runs; exits with 1 when they differ',
     find: async (run) => {
-      const { AutomationsCheckQuery, AutomationsModule } = await import('#messaging');
-      return run(cli.env, ({ get }) => get(AutomationsCheckQuery).discrepancies(), [AutomationsModule]);
+      const { AutomationsModule, AutomationsQuery } = await import('#messaging');
+      return run(cli.env, ({ get }) => get(AutomationsQuery).discrepancies(), [AutomationsModule]);
     },
     columns: { AUTOMATION: 'automationId', COUNTER: 'counter', COUNTED: 'counted', ACTUAL: 'actual' },
     differ: 'Counters differ.',

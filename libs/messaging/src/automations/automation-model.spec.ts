@@ -14,17 +14,11 @@ import { WebhookReceiver } from '#testing/webhook-receiver';
 import { MailErasureService } from '../erasure/mail-erasure.service.js';
 import { address, AutomationsFixture, PROOF } from './automations.fixture.js';
 import type { Execution } from './runs/executions.query.js';
-import {
-  contentOf,
-  type Model,
-  modelChain,
-  models,
-  type Surroundings,
-} from './model/automation-model.fixture.js';
-import { DyingWorker, type Moment } from './model/dying-worker.fixture.js';
-import { type Person, PlainReading } from './model/plain-reading.fixture.js';
-import { AutomationRunner } from './runs/automation-runner.service.js';
-import { WebhookCaller } from './webhooks/webhook-caller.service.js';
+import { contentOf, type Model, modelChain, models, type Surroundings } from '#testing/automations/model';
+import { DyingWorker, type Moment } from '#testing/automations/dying-worker';
+import { type Person, PlainReading } from '#testing/automations/plain-reading';
+import { AutomationRunner } from './runs/automation-runner.job.js';
+import { WebhookCaller } from './runs/webhook-caller.job.js';
 
 /** The large form: `AUTOMATION_MODEL_RUNS=200 npm run jest -- automation-model`. */
 const RUNS = Number(process.env['AUTOMATION_MODEL_RUNS'] ?? fc.runs(8));
@@ -178,7 +172,7 @@ describe('any automation', () => {
   };
 
   async function interrupted(id: string, day: Day, plain: PlainReading, around: Surroundings): Promise<void> {
-    const { automations, editor, scope } = fixture;
+    const { automations, scope } = fixture;
     if (day.interruption === 'kill') await worker.dies(work, day.death);
     await settle(id);
     if (day.interruption !== 'pause' && day.interruption !== 'revision') return;
@@ -186,7 +180,7 @@ describe('any automation', () => {
     const before = await fixture.executions(id);
     if (day.interruption === 'revision') {
       plain.model = modelChain('r', plain.model.reEntry, 'mail', 'wait');
-      await editor.replaceContent(scope, id, contentOf(plain.model, around));
+      await automations.replaceContent(scope, id, contentOf(plain.model, around));
     }
     nextDay();
     await work();

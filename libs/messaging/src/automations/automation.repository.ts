@@ -5,7 +5,7 @@ import { Database } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
 import { Automation, type AutomationFields, isAutomationKey } from './automation.js';
 
-/** Those that were not deleted. */
+/** A project's automations, without the deleted ones. */
 export function automationsOf(tables: Kysely<MessagingTables>, { environmentId }: ProjectScope) {
   return tables
     .selectFrom('messaging.automations')
@@ -13,14 +13,22 @@ export function automationsOf(tables: Kysely<MessagingTables>, { environmentId }
     .where('deletedAt', 'is', null);
 }
 
-/** The one of this id or key; null for what can be neither. */
+/** The automation of this id or key; null for text that can be neither. */
 export function automationOf(tables: Kysely<MessagingTables>, scope: ProjectScope, idOrKey: string) {
   const isId = isUuid(idOrKey);
   if (!isId && !isAutomationKey(idOrKey)) return null;
   return automationsOf(tables, scope).where(isId ? 'id' : 'automationKey', '=', idOrKey);
 }
 
-/** Adds, changes and removes the automations of a project. */
+/** The topics and segments that a version refers to. */
+export interface VersionReferences {
+  /** Topics of the mails by the place of the node; null for another step. */
+  readonly mailTopicIds: readonly (string | null)[];
+  readonly topicIds: readonly string[];
+  readonly segmentIds: readonly string[];
+}
+
+/** Adds, changes and removes the automations of a project, and adds their versions. */
 @Injectable()
 export class AutomationRepository {
   constructor(
@@ -55,12 +63,36 @@ export class AutomationRepository {
     });
   }
 
-  /** Deletes the row of one that nobody ever entered. Others keep theirs: the links of their mails must go on working. */
+  /** Adds a version in the open transaction; it never changes, since active runs go on in it. Returns its id. */
+  async addVersion(
+    { id: automationId, environmentId, triggerType, triggerTopicId, nodes, edges }: Automation,
+    references: VersionReferences,
+    createdAt: Date,
+  ): Promise<number> {
+    if (triggerType === null || nodes === null) throw new Error('The automation lacks a trigger or steps.');
+    const content = { environmentId, automationId, triggerType, triggerTopicId, nodes, edges: edges ?? '[]' };
+    const tables = this.database.tables<MessagingTables>();
+    const { newest } = await tables
+      .selectFrom('messaging.automation_versions')
+      .select(({ fn }) => fn.max('version').as('newest'))
+      .where('environmentId', '=', environmentId)
+      .where('automationId', '=', automationId)
+      .executeTakeFirstOrThrow();
+    const { mailTopicIds, topicIds, segmentIds } = references;
+    const { id } = await tables
+      .insertInto('messaging.automation_versions')
+      .values({ ...content, mailTopicIds, topicIds, segmentIds, createdAt, version: (newest ?? 0) + 1 })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    return id;
+  }
+
+  /** Deletes the row of one that was never activated. Others keep theirs: the links in their mails must go on working. */
   removeUnused(automation: Automation): void {
     if (automation.versionId === null) this.database.em.remove(automation);
   }
 
-  /** Versions and runs may refer to it meanwhile: the unit of work knows no such lock. */
+  /** Locks against other changes, but not against new versions and runs: the unit of work knows no such lock. */
   async #lock(scope: ProjectScope, idOrKey: string): Promise<Automation> {
     const row = await automationOf(this.database.tables(), scope, idOrKey)
       ?.selectAll()

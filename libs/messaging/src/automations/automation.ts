@@ -1,4 +1,4 @@
-import { InvalidStateError } from '#kernel';
+import { DomainError, InvalidStateError } from '#kernel';
 
 export const AUTOMATION_STATUSES = ['DRAFT', 'ACTIVE', 'PAUSED', 'ARCHIVED'] as const;
 export type AutomationStatus = (typeof AUTOMATION_STATUSES)[number];
@@ -12,7 +12,7 @@ export const TRIGGER_TYPES = [
 ] as const;
 export type TriggerType = (typeof TRIGGER_TYPES)[number];
 
-/** What can be done with an automation, and what the error says where it is not allowed. */
+/** The actions on an automation, each with the words of its refusal. */
 const AUTOMATION_ACTIONS = {
   activate: 'cannot be activated',
   pause: 'cannot be paused',
@@ -24,7 +24,7 @@ const AUTOMATION_ACTIONS = {
 } as const;
 type AutomationAction = keyof typeof AUTOMATION_ACTIONS;
 
-/** The statuses in which each is allowed. */
+/** The statuses in which each action is allowed. */
 export const ALLOWED_STATUSES: Readonly<Record<AutomationAction, readonly AutomationStatus[]>> = {
   activate: ['DRAFT', 'PAUSED'],
   pause: ['ACTIVE'],
@@ -35,7 +35,7 @@ export const ALLOWED_STATUSES: Readonly<Record<AutomationAction, readonly Automa
   enter: ['ACTIVE'],
 };
 
-/** What the author sets beside the steps. */
+/** The fields that the author sets beside the steps. */
 export interface AutomationFields {
   readonly name: string;
   readonly description: string | null;
@@ -45,7 +45,7 @@ export interface AutomationFields {
 
 const AUTOMATION_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
 
-/** Whether an automation can have this key at all: what can't is not looked up. */
+/** True for text in the form of an automation's key. */
 export function isAutomationKey(text: string): boolean {
   return AUTOMATION_KEY.test(text);
 }
@@ -58,7 +58,7 @@ export function refuseUnlessAllowed(action: AutomationAction, status: Automation
   throw new InvalidStateError(message, status, allowed);
 }
 
-/** Steps that people take after something happened to them. Its author edits it, activates it and archives it. */
+/** Steps that subscribers take after a trigger. */
 export class Automation implements AutomationFields {
   readonly id: string;
   readonly number!: number;
@@ -81,7 +81,7 @@ export class Automation implements AutomationFields {
   isClosing = false;
   readonly createdAt: Date;
   updatedAt: Date;
-  /** From then on the API does not show it. */
+  /** The API does not show it from then on. */
   deletedAt: Date | null = null;
 
   constructor(
@@ -149,5 +149,50 @@ export class Automation implements AutomationFields {
     refuseUnlessAllowed(action, this.status);
     this.status = status;
     this.updatedAt = now;
+  }
+}
+
+/** A fault that keeps an automation from being activated. */
+export interface AutomationCheck {
+  /** `trigger`, `graph`, or the type of the step. */
+  readonly code: string;
+  readonly severity: 'CRITICAL';
+  readonly result: 'FAIL';
+  /** `nodes[3].config.duration`, `triggerType` … */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Content of a step that does not arrive as it was written. */
+export interface AutomationWarning {
+  /** `nodes[3].config.contentJson.blocks[0].html` */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The automation cannot be activated; `checks` names all faults. */
+export class IncompleteAutomationError extends DomainError {
+  override readonly code = 'invalid-state';
+
+  constructor(
+    private readonly status: AutomationStatus,
+    readonly checks: readonly AutomationCheck[],
+  ) {
+    const [first] = checks;
+    const others = checks.length > 1 ? ` (and ${checks.length - 1} more)` : '';
+    super(`The automation cannot be activated: ${first?.message ?? ''}${others}`);
+  }
+
+  override get members(): Readonly<Record<string, unknown>> {
+    return { currentState: this.status, allowedStates: ALLOWED_STATUSES.activate, checks: this.checks };
+  }
+}
+
+/** The automation's `reEntry` does not admit the subscriber again. */
+export class AlreadyInsideError extends DomainError {
+  override readonly code = 'already-exists';
+
+  constructor() {
+    super('The subscriber is or was in this automation, and its reEntry does not let them in again.');
   }
 }

@@ -5,14 +5,12 @@ import type { Publisher } from '#platform';
 import { prepareProject } from '#testing/system';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { AutomationFields } from './automation.js';
-import type { AutomationView } from './automations.query.js';
-import { AutomationsQuery } from './automations.query.js';
-import { AutomationEditor } from './editing/automation-editor.service.js';
+import { AutomationsQuery, type AutomationView } from './automations.query.js';
 import { AutomationsService } from './editing/automations.service.js';
 import { type Execution, ExecutionsQuery } from './runs/executions.query.js';
-import { AutomationEntries } from './runs/automation-entries.service.js';
-import { AutomationRunner } from './runs/automation-runner.service.js';
-import { WebhookCaller } from './webhooks/webhook-caller.service.js';
+import { AutomationEntriesService } from './runs/automation-entries.service.js';
+import { AutomationRunner } from './runs/automation-runner.job.js';
+import { WebhookCaller } from './runs/webhook-caller.job.js';
 
 export interface NodeSketch {
   readonly id: string;
@@ -88,10 +86,6 @@ export class AutomationsFixture {
     return this.messaging.close();
   }
 
-  get editor(): AutomationEditor {
-    return this.messaging.get(AutomationEditor);
-  }
-
   get automations(): AutomationsService {
     return this.messaging.get(AutomationsService);
   }
@@ -101,14 +95,14 @@ export class AutomationsFixture {
     content: { readonly nodes: string; readonly edges: string },
     fields: Partial<AutomationFields> = {},
   ): Promise<string> {
-    const { id } = await this.editor.create(this.scope, {
+    const { id } = await this.automations.create(this.scope, {
       name: 'Welcome',
       description: null,
       triggerType: 'manual',
       triggerTopicId: this.topic.id,
       ...fields,
     });
-    await this.editor.replaceContent(this.scope, id, content);
+    await this.automations.replaceContent(this.scope, id, content);
     await this.automations.activate(this.scope, id);
     return id;
   }
@@ -141,7 +135,7 @@ export class AutomationsFixture {
   }
 
   enter(automationId: string, email: string, data: Record<string, unknown> | null = null): Promise<string> {
-    return this.messaging.get(AutomationEntries).enter(this.scope, automationId, address(email), data);
+    return this.messaging.get(AutomationEntriesService).enter(this.scope, automationId, address(email), data);
   }
 
   /** Everything that is due now. */

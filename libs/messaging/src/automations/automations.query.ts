@@ -11,8 +11,7 @@ import {
   type ProjectScope,
 } from '#kernel';
 import { countOf, Database, environmentOf, NEWEST_FIRST } from '#platform';
-import type { Automation, AutomationFields, AutomationStatus } from './automation.js';
-import type { AutomationWarning } from './automation.errors.js';
+import type { Automation, AutomationFields, AutomationStatus, AutomationWarning } from './automation.js';
 import { automationOf, automationsOf } from './automation.repository.js';
 
 export interface AutomationView
@@ -27,12 +26,21 @@ export interface AutomationView
   /** Runs that reached the end or a goal. */
   readonly totalCompleted: number;
   readonly currentlyActive: number;
-  /** What its mails lose; of an answer to new steps or an activation. */
+  /** Content that its mails lose; set in answers to new steps and activations. */
   readonly warnings: readonly AutomationWarning[];
 }
 
 export interface AutomationFilter {
   readonly status?: AutomationStatus | undefined;
+}
+
+/** A counter of an automation that differs from its runs. */
+export interface AutomationDiscrepancy {
+  readonly automationId: string;
+  readonly counter: 'entered' | 'completed' | 'ended';
+  readonly counted: number;
+  /** Counted from the runs. */
+  readonly actual: number;
 }
 
 type Row = Omit<AutomationView, 'triggerTopicName' | 'warnings'> & { readonly place: Place };
@@ -72,6 +80,33 @@ export class AutomationsQuery {
       if (view === undefined) throw new NotFoundError();
       const { place: _place, ...automation } = view;
       return automation;
+    });
+  }
+
+  /** Counters of all projects that differ from their runs. Reads all runs, in one snapshot. */
+  discrepancies(): Promise<readonly AutomationDiscrepancy[]> {
+    return this.database.system(async () => {
+      const { rows } = await sql<AutomationDiscrepancy>`
+        with counted as (
+          select environment_id, automation_number as number, sum(entered)::bigint as entered, sum(completed)::bigint as completed,
+            sum(ended)::bigint as ended
+          from messaging.automation_counters group by environment_id, automation_number
+        ), actual as (
+          select environment_id, automation_number as number, count(*) as entered,
+            count(*) filter (where status in ('COMPLETED', 'CONVERTED')) as completed,
+            count(*) filter (where status in ('FAILED', 'CANCELLED')) as ended
+          from messaging.automation_runs group by environment_id, automation_number
+        )
+        select m.id as automation_id, v.counter, v.counted, v.actual
+        from counted c full join actual a using (environment_id, number) join messaging.automations m using (environment_id, number)
+        cross join lateral (values
+          ('entered', coalesce(c.entered, 0), coalesce(a.entered, 0)),
+          ('completed', coalesce(c.completed, 0), coalesce(a.completed, 0)),
+          ('ended', coalesce(c.ended, 0), coalesce(a.ended, 0))
+        ) v(counter, counted, actual)
+        where v.counted <> v.actual order by 1, 2
+      `.execute(this.database.tables());
+      return rows;
     });
   }
 

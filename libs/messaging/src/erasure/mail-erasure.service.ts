@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { AddressDigests } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { eraseRuns } from '../automations/runs/erase-runs.query.js';
+import { eraseRuns } from '../automations/runs/run.repository.js';
 import { forgetBreakdowns } from '../reports/breakdowns/campaign-breakdowns.service.js';
 import { eraseExports } from '../reports/exports/erase-exports.query.js';
 import { moveFrontsBack } from '../deliveries/campaign-front.query.js';

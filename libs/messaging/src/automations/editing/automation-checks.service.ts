@@ -1,29 +1,47 @@
 import { Injectable } from '@nestjs/common';
-import { type NamedTopic, SegmentsQuery, type SegmentView, SubscriberRules, TopicsQuery } from '#audience';
-import type { ProjectScope } from '#kernel';
-import type { Automation } from '../automation.js';
-import type { AutomationCheck } from '../automation.errors.js';
+import { type Project, ProjectsQuery, ProjectWordings } from '#access';
+import {
+  CustomFieldsQuery,
+  type NamedTopic,
+  SegmentsQuery,
+  type SegmentView,
+  SubscriberRules,
+  TopicsQuery,
+} from '#audience';
+import { boundedErrors, type ProjectScope } from '#kernel';
+import { OutgoingHttp } from '#platform';
+import type { Wording } from '#wording';
+import { ContentProcesses, footerOf } from '../../content/processes/content-processes.service.js';
+import type { MailReview } from '../../content/document/content-review.js';
+import type { Automation, AutomationCheck, AutomationWarning } from '../automation.js';
+import type { VersionReferences } from '../automation.repository.js';
 import { type AutomationGraph, type AutomationNode, isOf, type NodeOf } from '../graph/automation-graph.js';
-import { GraphFaults } from '../graph/graph-faults.js';
-import { checksOf } from '../graph/graph-path.js';
-import { readGraph } from '../graph/graph-reader.js';
-import { judgeStructure } from '../graph/graph-structure.js';
-import { namedIn, readConfig } from '../graph/node-config.js';
-import { MailChecks, type MailRules } from './mail-checks.service.js';
-import { WebhookHosts } from './webhook-hosts.service.js';
+import { GraphFaults } from '../graph/config-reader.js';
+import { checkStructure, readGraph } from '../graph/graph-reader.js';
+import { type EmailConfig, namedIn, readConfig } from '../graph/node-config.js';
 
-/** What an automation refers to, as it was found. */
-export interface ResolvedAutomation {
-  /** By the place of the node: the topic of its mail; null where it sends none. */
-  readonly mailTopicIds: readonly (string | null)[];
-  readonly topicIds: readonly string[];
-  readonly segmentIds: readonly string[];
+/** Limit of the warnings in an answer. */
+const MAX_WARNINGS = 100;
+/** Limit for resolving the hosts of all webhooks; the rest are checked when they are called. */
+const RESOLVING_MS = 5_000;
+const IN_CONFIG = /^nodes\[(\d+)\]\.config/;
+const NOT_ACTIVE = 'is not an active topic';
+
+/** An automation's references, looked up. */
+export interface ResolvedAutomation extends VersionReferences {
   readonly eventName: string | null;
   readonly triggerSegmentId: string | null;
 }
 
-/** A check under way: what it found, and the faults. */
-interface Judgement {
+/** Facts of the project that content is checked against. */
+interface MailRules {
+  readonly project: Project;
+  readonly wording: Wording;
+  readonly customKeys: readonly string[];
+}
+
+/** A check in progress: its faults, and the references found so far. */
+interface Checking {
   readonly scope: ProjectScope;
   readonly automation: Automation;
   readonly faults: GraphFaults;
@@ -32,21 +50,22 @@ interface Judgement {
   readonly segmentIds: Set<string>;
 }
 
-const NOT_ACTIVE = 'is not an active topic';
-
-/** Checks whether an automation can be activated; collects all faults. */
+/** Checks automations before their activation: collects all faults, and the content that mails lose. */
 @Injectable()
-export class AutomationChecks {
+export class AutomationChecksService {
   constructor(
     private readonly topics: TopicsQuery,
     private readonly segments: SegmentsQuery,
     private readonly rules: SubscriberRules,
-    private readonly mails: MailChecks,
-    private readonly hosts: WebhookHosts,
+    private readonly projects: ProjectsQuery,
+    private readonly wordings: ProjectWordings,
+    private readonly customFields: CustomFieldsQuery,
+    private readonly processes: ContentProcesses,
+    private readonly http: OutgoingHttp,
   ) {}
 
-  /** In the transaction that activates it, which holds all that it refers to. */
-  async judge(
+  /** Checks in the transaction of the activation, which holds all that the automation refers to. */
+  async check(
     scope: ProjectScope,
     automation: Automation,
   ): Promise<{ readonly resolved: ResolvedAutomation } | { readonly checks: readonly AutomationCheck[] }> {
@@ -54,8 +73,8 @@ export class AutomationChecks {
     if (automation.nodes === null) faults.add('nodes', 'is required');
     const { graph, errors } = readGraph(automation);
     if (errors !== undefined) return { checks: checksOf(errors, null) };
-    const mailRules = await this.mails.rules(scope);
-    const judgement = {
+    const mailRules = await this.#mailRules(scope);
+    const checking = {
       scope,
       automation,
       faults,
@@ -63,19 +82,19 @@ export class AutomationChecks {
       topicIds: new Set<string>(),
       segmentIds: new Set<string>(),
     };
-    judgeStructure(graph, faults);
-    await this.hosts.judge(graph, faults);
-    const resolved = await this.#resolve(judgement, graph);
+    checkStructure(graph, faults);
+    await this.#checkHosts(graph, faults);
+    const resolved = await this.#resolve(checking, graph);
     return faults.isEmpty ? { resolved } : { checks: checksOf(faults.byPath, graph) };
   }
 
-  async #resolve(judgement: Judgement, graph: AutomationGraph): Promise<ResolvedAutomation> {
-    const { faults, automation, topicIds, segmentIds } = judgement;
+  async #resolve(checking: Checking, graph: AutomationGraph): Promise<ResolvedAutomation> {
+    const { faults, automation, topicIds, segmentIds } = checking;
     const { triggerType, triggerTopicId } = automation;
     if (triggerType === null) faults.add('triggerType', 'is required');
     if (triggerType === 'subscriber_joins_list' && triggerTopicId === null)
       faults.add('triggerTopicId', 'is required for subscriber_joins_list');
-    if (triggerTopicId !== null) await this.#topicById(judgement, triggerTopicId);
+    if (triggerTopicId !== null) await this.#topicById(checking, triggerTopicId);
     const mailTopicIds: (string | null)[] = [];
     let trigger: Pick<ResolvedAutomation, 'eventName' | 'triggerSegmentId'> = {
       eventName: null,
@@ -83,18 +102,18 @@ export class AutomationChecks {
     };
     for (const [place, node] of graph.nodes.entries()) {
       const path = `nodes[${place}].config`;
-      if (isOf(node, 'trigger')) trigger = await this.#judgeTrigger(judgement, node, path);
-      else if (!isOf(node, 'email')) await this.#judgeNode(judgement, node, path);
-      mailTopicIds.push(isOf(node, 'email') ? await this.#judgeMail(judgement, node, path) : null);
+      if (isOf(node, 'trigger')) trigger = await this.#checkTrigger(checking, node, path);
+      else if (!isOf(node, 'email')) await this.#checkNode(checking, node, path);
+      mailTopicIds.push(isOf(node, 'email') ? await this.#checkMail(checking, node, path) : null);
     }
     return { ...trigger, mailTopicIds, topicIds: [...topicIds], segmentIds: [...segmentIds] };
   }
 
-  async #judgeTrigger(judgement: Judgement, node: NodeOf<'trigger'>, path: string) {
+  async #checkTrigger(checking: Checking, node: NodeOf<'trigger'>, path: string) {
     const {
       faults,
       automation: { triggerType },
-    } = judgement;
+    } = checking;
     const config = readConfig(node, path, faults);
     const isBySegment = triggerType === 'segment_entered' || triggerType === 'segment_left';
     const { segmentKey, eventName } = namedIn(node);
@@ -103,56 +122,58 @@ export class AutomationChecks {
     if (triggerType === 'custom_event' && eventName === null)
       faults.add(`${path}.eventName`, 'is required for custom_event');
     const segment =
-      segmentKey === null ? null : await this.#segment(judgement, segmentKey, `${path}.segmentKey`);
+      segmentKey === null ? null : await this.#segment(checking, segmentKey, `${path}.segmentKey`);
     return { eventName: config?.eventName ?? null, triggerSegmentId: segment?.id ?? null };
   }
 
   /** The topic of the mail; null when there is a fault. */
-  async #judgeMail(judgement: Judgement, node: NodeOf<'email'>, path: string): Promise<string | null> {
-    const { scope, faults, automation, mailRules } = judgement;
+  async #checkMail(checking: Checking, node: NodeOf<'email'>, path: string): Promise<string | null> {
+    const { scope, faults, automation, mailRules } = checking;
     readConfig(node, path, faults);
     const { mail, topicKey } = namedIn(node);
-    const review = mail === null ? null : await this.mails.review(scope, mail, mailRules);
+    const review = mail === null ? null : await this.#review(scope, mail, mailRules);
     for (const [inner, fault] of Object.entries(review?.faults ?? {})) faults.add(`${path}.${inner}`, fault);
     if (topicKey !== null)
-      return (await this.#activeTopic(judgement, topicKey, `${path}.topicKey`))?.id ?? null;
+      return (await this.#activeTopic(checking, topicKey, `${path}.topicKey`))?.id ?? null;
     if (automation.triggerTopicId === null)
       return faults.add(`${path}.topicKey`, 'is required where the automation has no triggerTopicId');
     return automation.triggerTopicId;
   }
 
-  async #judgeNode(judgement: Judgement, node: AutomationNode, path: string): Promise<void> {
-    const { scope, faults, mailRules } = judgement;
+  async #checkNode(checking: Checking, node: AutomationNode, path: string): Promise<void> {
+    const { scope, faults, mailRules } = checking;
     readConfig(node, path, faults);
     const { rules, topicKey, segmentKey, body } = namedIn(node);
     if (isOf(node, 'condition') || isOf(node, 'goal')) {
-      if (rules !== null) await this.#judgeRules(judgement, rules, `${path}.rules`);
+      if (rules !== null) await this.#checkRules(checking, rules, `${path}.rules`);
     } else if (isOf(node, 'topic_action')) {
       const place = `${path}.topicKey`;
       if (topicKey !== null && node.config['action'] === 'subscribe')
-        await this.#activeTopic(judgement, topicKey, place);
-      else if (topicKey !== null) await this.#topic(judgement, topicKey, place);
+        await this.#activeTopic(checking, topicKey, place);
+      else if (topicKey !== null) await this.#topic(checking, topicKey, place);
     } else if (isOf(node, 'segment_action')) {
       const segment =
-        segmentKey === null ? null : await this.#segment(judgement, segmentKey, `${path}.segmentKey`);
+        segmentKey === null ? null : await this.#segment(checking, segmentKey, `${path}.segmentKey`);
       if (segment?.type === 'DYNAMIC') faults.add(`${path}.segmentKey`, 'must be a STATIC segment');
     } else if (isOf(node, 'webhook')) {
-      for (const [inner, fault] of Object.entries(await this.mails.bodyFaults(scope, body, mailRules)))
+      for (const [inner, fault] of Object.entries(
+        await this.processes.bodyFaults(scope, { body, customKeys: mailRules.customKeys }),
+      ))
         faults.add(`${path}.${inner}`, fault);
     }
   }
 
-  async #judgeRules(judgement: Judgement, rules: string, path: string): Promise<void> {
-    const { scope, faults, segmentIds, topicIds } = judgement;
+  async #checkRules(checking: Checking, rules: string, path: string): Promise<void> {
+    const { scope, faults, segmentIds, topicIds } = checking;
     const judged = await this.rules.judge(scope, rules, path);
     if ('errors' in judged) return faults.addAll(judged.errors);
     for (const id of judged.segmentIds) segmentIds.add(id);
-    await this.#judgeSegments(judgement, judged.segmentIds, path);
+    await this.#checkSegments(checking, judged.segmentIds, path);
     for (const { id } of await this.topics.held(scope, judged.topicIds)) topicIds.add(id);
   }
 
-  async #topic(judgement: Judgement, key: string, path: string): Promise<NamedTopic | null> {
-    const { scope, faults, topicIds } = judgement;
+  async #topic(checking: Checking, key: string, path: string): Promise<NamedTopic | null> {
+    const { scope, faults, topicIds } = checking;
     const id = await this.topics.idOf(scope, key);
     const [topic] = id === null ? [] : await this.topics.held(scope, [id]);
     if (topic === undefined) return faults.add(path, 'is not a known topic');
@@ -160,30 +181,115 @@ export class AutomationChecks {
     return topic;
   }
 
-  /** One that people can be subscribed to, and get mail of. */
-  async #activeTopic(judgement: Judgement, key: string, path: string): Promise<NamedTopic | null> {
-    const topic = await this.#topic(judgement, key, path);
-    return topic === null || topic.status === 'ACTIVE' ? topic : judgement.faults.add(path, NOT_ACTIVE);
+  /** A topic that subscribers can join and get mail of. */
+  async #activeTopic(checking: Checking, key: string, path: string): Promise<NamedTopic | null> {
+    const topic = await this.#topic(checking, key, path);
+    return topic === null || topic.status === 'ACTIVE' ? topic : checking.faults.add(path, NOT_ACTIVE);
   }
 
-  async #topicById({ scope, faults, topicIds }: Judgement, id: string): Promise<void> {
+  async #topicById({ scope, faults, topicIds }: Checking, id: string): Promise<void> {
     const [topic] = await this.topics.held(scope, [id]);
     if (topic === undefined) faults.add('triggerTopicId', 'is not a known topic');
     else if (topic.status !== 'ACTIVE') faults.add('triggerTopicId', NOT_ACTIVE);
     else topicIds.add(topic.id);
   }
 
-  async #judgeSegments({ scope, faults }: Judgement, ids: readonly string[], path: string): Promise<void> {
+  async #checkSegments({ scope, faults }: Checking, ids: readonly string[], path: string): Promise<void> {
     for (const { name, fault } of await this.rules.faultsOfSegments(scope, ids))
       faults.add(path, `names the segment ${name}, whose rules are no longer valid (${fault})`);
   }
 
-  async #segment(judgement: Judgement, key: string, path: string): Promise<SegmentView | null> {
-    const { scope, faults, segmentIds } = judgement;
+  async #segment(checking: Checking, key: string, path: string): Promise<SegmentView | null> {
+    const { scope, faults, segmentIds } = checking;
     const segment = await this.segments.find(scope, key);
     if (segment === null) return faults.add(path, 'is not a known segment');
     segmentIds.add(segment.id);
-    await this.#judgeSegments(judgement, [segment.id], path);
+    await this.#checkSegments(checking, [segment.id], path);
     return segment.status === 'ACTIVE' ? segment : faults.add(path, 'is not an active segment');
   }
+
+  /** Resolves one name after the other, so that no automation occupies the resolver. */
+  async #checkHosts({ nodes }: AutomationGraph, faults: GraphFaults): Promise<void> {
+    const signal = AbortSignal.timeout(RESOLVING_MS);
+    for (const [place, node] of nodes.entries()) {
+      if (!isOf(node, 'webhook') || signal.aborted) continue;
+      const path = `nodes[${place}].config`;
+      const config = readConfig(node, path, new GraphFaults());
+      const fault = config && (await this.http.hostFault(config.url, { signal }));
+      if (fault !== null) faults.add(`${path}.url`, fault);
+    }
+  }
+
+  /** Checks webhooks' bodies before an activation, whose check then finds the results at hand. Not within a transaction. */
+  async checkBodies(scope: ProjectScope, { nodes }: AutomationGraph): Promise<void> {
+    const { customKeys } = await this.#mailRules(scope);
+    for (const node of nodes)
+      if (isOf(node, 'webhook'))
+        await this.processes.bodyFaults(scope, { body: namedIn(node).body, customKeys });
+  }
+
+  /** Content that mails lose, by its path; it does not prevent an activation. Not within a transaction. */
+  async warnings(scope: ProjectScope, { nodes }: AutomationGraph): Promise<readonly AutomationWarning[]> {
+    const rules = await this.#mailRules(scope);
+    const warnings: AutomationWarning[] = [];
+    for (const [place, node] of nodes.entries()) {
+      const { mail } = namedIn(node);
+      if (!isOf(node, 'email') || mail === null) continue;
+      const { removed } = await this.#review(scope, mail, rules);
+      warnings.push(...removed.map((piece) => warningOf(`nodes[${place}].config.`, piece)));
+    }
+    const more = warnings.length - MAX_WARNINGS;
+    if (more <= 0) return warnings;
+    return [
+      ...warnings.slice(0, MAX_WARNINGS),
+      { path: 'nodes', message: `${more} more pieces of mails are left out, since no mail carries them.` },
+    ];
+  }
+
+  async #mailRules(scope: ProjectScope): Promise<MailRules> {
+    const project = await this.projects.ofScope(scope);
+    if (project === null) throw new Error('The project of this scope is gone.');
+    const definitions = await this.customFields.definitions(scope);
+    const { wording } = await this.wordings.of(scope, [project.defaultLocale]);
+    return { project, wording, customKeys: definitions.map(({ key }) => key) };
+  }
+
+  /** The faults of a mail by their paths in the config, and the content that it loses. */
+  #review(
+    scope: ProjectScope,
+    mail: EmailConfig,
+    { project, wording, customKeys }: MailRules,
+  ): Promise<MailReview> {
+    return this.processes.reviewMail(scope, { mail, footer: footerOf(project, wording), customKeys });
+  }
+}
+
+/** The faults of a graph as the checks of a refused activation. */
+function checksOf(
+  faults: Readonly<Record<string, string>>,
+  graph: AutomationGraph | null,
+): readonly AutomationCheck[] {
+  return Object.entries(boundedErrors(faults)).map(([path, fault]) => ({
+    code: codeOf(path, graph),
+    severity: 'CRITICAL',
+    result: 'FAIL',
+    path,
+    message: `${path} ${fault}.`,
+  }));
+}
+
+function codeOf(path: string, graph: AutomationGraph | null): string {
+  const place = IN_CONFIG.exec(path)?.[1];
+  if (place !== undefined) return graph?.nodes[Number(place)]?.type ?? 'graph';
+  return path.startsWith('trigger') ? 'trigger' : 'graph';
+}
+
+/** `contentJson.blocks[2].html: <script>` */
+function warningOf(config: string, piece: string): AutomationWarning {
+  const [inner = ''] = piece.split(': ', 1);
+  const path = `${config}${inner}`;
+  return {
+    path,
+    message: `${path} holds what no mail carries, so it is left out: ${piece.slice(inner.length + 2)}`,
+  };
 }

@@ -1,32 +1,39 @@
 import { TopicDeletionService, TopicsService } from '#audience';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AutomationsFixture, chain, contentJson, mail, rules, trigger } from '../automations.fixture.js';
-import type { AutomationFields } from '../automation.js';
-import { IncompleteAutomationError } from '../automation.errors.js';
+import {
+  AutomationsFixture,
+  chain,
+  contentJson,
+  delay,
+  mail,
+  rules,
+  trigger,
+} from '../automations.fixture.js';
+import { type AutomationFields, IncompleteAutomationError } from '../automation.js';
 
 const text = (html: string) => ({ blocks: [{ type: 'text', html }] });
 
+let fixture: AutomationsFixture;
+
+beforeAll(async () => {
+  fixture = await AutomationsFixture.open();
+});
+afterAll(() => fixture?.close());
+
 describe('an automation that cannot be activated', () => {
-  let fixture: AutomationsFixture;
-
-  beforeAll(async () => {
-    fixture = await AutomationsFixture.open();
-  });
-  afterAll(() => fixture?.close());
-
   /** What is wrong, by its path. */
   async function faults(
     content: { readonly nodes: string; readonly edges: string } | null,
     fields: Partial<AutomationFields> = {},
   ): Promise<Readonly<Record<string, string>>> {
-    const { id } = await fixture.editor.create(fixture.scope, {
+    const { id } = await fixture.automations.create(fixture.scope, {
       name: 'Welcome',
       description: null,
       triggerType: 'manual',
       triggerTopicId: fixture.topic.id,
       ...fields,
     });
-    if (content !== null) await fixture.editor.replaceContent(fixture.scope, id, content);
+    if (content !== null) await fixture.automations.replaceContent(fixture.scope, id, content);
     try {
       await fixture.automations.activate(fixture.scope, id);
       return {};
@@ -149,17 +156,10 @@ describe('an automation that cannot be activated', () => {
 });
 
 describe('an active automation', () => {
-  let fixture: AutomationsFixture;
-
-  beforeAll(async () => {
-    fixture = await AutomationsFixture.open();
-  });
-  afterAll(() => fixture?.close());
-
   it('needs no edges when its trigger is its only step', async () => {
     const fields = { name: 'Alone', description: null, triggerType: 'manual', triggerTopicId: null } as const;
-    const { id } = await fixture.editor.create(fixture.scope, fields);
-    await fixture.editor.replaceContent(fixture.scope, id, { nodes: JSON.stringify([trigger()]) });
+    const { id } = await fixture.automations.create(fixture.scope, fields);
+    await fixture.automations.replaceContent(fixture.scope, id, { nodes: JSON.stringify([trigger()]) });
     expect(await fixture.automations.activate(fixture.scope, id)).toMatchObject({
       status: 'ACTIVE',
       edges: null,
@@ -207,8 +207,8 @@ describe('an active automation', () => {
   });
 
   it('names what its mails leave out when its steps are replaced and when it is activated, and nowhere else', async () => {
-    const { scope, editor, automations } = fixture;
-    const { id } = await editor.create(scope, {
+    const { scope, automations } = fixture;
+    const { id } = await automations.create(scope, {
       name: 'Welcome',
       description: null,
       triggerType: 'manual',
@@ -220,8 +220,8 @@ describe('an active automation', () => {
     const warnings = ['<form>', '<script>'].map((piece) => {
       return { path, message: `${path} holds what no mail carries, so it is left out: ${piece}` };
     });
-    expect((await editor.replaceContent(scope, id, steps)).warnings).toEqual(warnings);
-    expect((await editor.replaceContent(scope, id, { edges: steps.edges })).warnings).toEqual(warnings);
+    expect((await automations.replaceContent(scope, id, steps)).warnings).toEqual(warnings);
+    expect((await automations.replaceContent(scope, id, { edges: steps.edges })).warnings).toEqual(warnings);
     expect((await automations.activate(scope, id)).warnings).toEqual(warnings);
     expect((await automations.pause(scope, id)).warnings).toEqual([]);
     expect((await automations.update(scope, id, { status: 'ACTIVE' })).warnings).toEqual(warnings);
@@ -229,8 +229,8 @@ describe('an active automation', () => {
   });
 
   it('names a hundred pieces that its mails leave out, and says how many more there are', async () => {
-    const { scope, editor } = fixture;
-    const { id } = await editor.create(scope, {
+    const { scope, automations } = fixture;
+    const { id } = await automations.create(scope, {
       name: 'Welcome',
       description: null,
       triggerType: 'manual',
@@ -241,7 +241,7 @@ describe('an active automation', () => {
       (_, index) => `<p style="position: fixed; x${index}: url(javascript:1)">x</p>`,
     );
     const lossy = { contentJson: JSON.stringify(text(pieces.join(''))) };
-    const { warnings } = await editor.replaceContent(
+    const { warnings } = await automations.replaceContent(
       scope,
       id,
       chain(trigger(), mail('a', lossy), mail('b', { ...lossy, subject: 'b' })),
@@ -251,5 +251,52 @@ describe('an active automation', () => {
       path: 'nodes',
       message: expect.stringMatching(/^\d+ more pieces of mails are left out/),
     });
+  });
+});
+
+describe('webhooks of automations of people who are not trusted with the network', () => {
+  it.each([
+    'http://localhost:9/',
+    'http://127.0.0.1:9/',
+    'http://[::ffff:10.0.0.1]/',
+    'http://[::7f00:1]/',
+    'http://169.254.169.254/latest/meta-data/',
+  ])('are never to go to %s', async (url) => {
+    const content = chain(trigger(), { id: 'hook', type: 'webhook', config: { url } });
+    await expect(fixture.active(content)).rejects.toMatchObject({
+      checks: [{ path: 'nodes[1].config.url', message: expect.stringContaining('public address') }],
+    });
+  });
+});
+
+describe('a plan without automations', () => {
+  const include = (included: boolean) =>
+    fixture.messaging.test.query(
+      `update billing.plan_versions set limits = limits || jsonb_build_object('automationsEnabled', $1::boolean)
+       where tier = 'FREE'`,
+      [included],
+    );
+  const refused = expect.objectContaining({ errors: { plan: 'the plan does not include automations' } });
+  const waiting = chain(trigger(), delay('wait', 'P1D'));
+
+  it('lets none be made or activated; those that run go on, and can be paused', async () => {
+    const running = await fixture.active(waiting);
+    const resting = await fixture.active(waiting);
+    await fixture.automations.pause(fixture.scope, resting);
+    const { email } = await fixture.person();
+    await fixture.enter(running, email);
+    await include(false);
+    const draft = { name: 'New', description: null, triggerType: null, triggerTopicId: null };
+    await expect(fixture.automations.create(fixture.scope, draft)).rejects.toEqual(refused);
+    await expect(fixture.automations.activate(fixture.scope, resting)).rejects.toEqual(refused);
+    await expect(fixture.automations.update(fixture.scope, resting, { status: 'ACTIVE' })).rejects.toEqual(
+      refused,
+    );
+    await fixture.later(24 * 3_600_000);
+    expect(await fixture.totals(running)).toEqual([1, 1, 0]);
+    await fixture.automations.pause(fixture.scope, running);
+
+    await include(true);
+    expect((await fixture.automations.activate(fixture.scope, resting)).status).toBe('ACTIVE');
   });
 });

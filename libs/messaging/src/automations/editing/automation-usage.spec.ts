@@ -19,7 +19,7 @@ import {
   where,
   ways,
 } from '../automations.fixture.js';
-import { IncompleteAutomationError } from '../automation.errors.js';
+import { IncompleteAutomationError } from '../automation.js';
 import { AutomationsQuery } from '../automations.query.js';
 
 const step = (type: string, config: object): NodeSketch => ({ id: type, type, config });
@@ -185,14 +185,14 @@ describe('what an automation uses', () => {
     for (let round = 0; round < 6; round += 1) {
       const field = { key: `${key}_${round}`, displayName: 'Race', type: 'TEXT' } as const;
       await fixture.messaging.get(CustomFieldsService).create(fixture.scope, field);
-      const { id } = await fixture.editor.create(fixture.scope, {
+      const { id } = await fixture.automations.create(fixture.scope, {
         name: 'Race',
         description: null,
         triggerType: 'manual',
         triggerTopicId: fixture.topic.id,
       });
       const content = chain(trigger(), mail('m', { subject: `{{ custom.${field.key} }}` }));
-      await fixture.editor.replaceContent(fixture.scope, id, content);
+      await fixture.automations.replaceContent(fixture.scope, id, content);
       const removal = fixture.messaging.get(CustomFieldRemovalService);
       const tries = [
         () => fixture.automations.activate(fixture.scope, id),

@@ -2,10 +2,12 @@ import {
   type AutomationEdge,
   type AutomationGraph,
   type AutomationNode,
+  branchesOf,
   NODE_TYPES,
+  nodesOnCycles,
+  reachableFrom,
 } from './automation-graph.js';
-import { GraphFaults, isObject, isText, type JsonObject, member } from './graph-faults.js';
-import { nodesOnCycles } from './graph-order.js';
+import { GraphFaults, isObject, isText, type JsonObject, member } from './config-reader.js';
 
 export const MAX_NODES = 200;
 const MAX_EDGES = 400;
@@ -19,16 +21,13 @@ interface Read<Item> {
   readonly item: Item | null;
 }
 
-/** Null stands for an empty array. */
+/** Two JSON arrays as text; null stands for an empty one. */
 export interface GraphTexts {
   readonly nodes: string | null;
   readonly edges: string | null;
 }
 
-/**
- * Reads `nodes` and `edges`, each a JSON array in a string. Errors are by path (`nodes[3].type`). Reads also a graph that
- * cannot be activated yet.
- */
+/** Reads `nodes` and `edges`, also of a graph that cannot be activated yet. Errors are by path (`nodes[3].type`). */
 export function readGraph(
   texts: GraphTexts,
 ):
@@ -37,9 +36,9 @@ export function readGraph(
   const faults = new GraphFaults();
   const nodes = readList(texts.nodes ?? '[]', 'nodes', MAX_NODES, faults, readNode);
   const edges = readList(texts.edges ?? '[]', 'edges', MAX_EDGES, faults, readEdge);
-  refuseDoubles('nodes', nodes, faults);
-  refuseDoubles('edges', edges, faults);
-  refuseLooseEnds(nodes, edges, faults);
+  refuseDuplicates('nodes', nodes, faults);
+  refuseDuplicates('edges', edges, faults);
+  refuseDanglingEdges(nodes, edges, faults);
   if (!faults.isEmpty) return { errors: faults.byPath };
   const graph = { nodes: itemsOf(nodes), edges: itemsOf(edges) };
   for (const place of nodesOnCycles(graph)) faults.add(`nodes[${place}]`, 'is on a cycle');
@@ -124,7 +123,7 @@ function onlyMembers(value: JsonObject, known: readonly string[], path: string, 
   }
 }
 
-function refuseDoubles(path: string, read: readonly Read<unknown>[], faults: GraphFaults): void {
+function refuseDuplicates(path: string, read: readonly Read<unknown>[], faults: GraphFaults): void {
   const seen = new Set<string>();
   for (const [index, { id }] of read.entries()) {
     if (id === null) continue;
@@ -133,7 +132,7 @@ function refuseDoubles(path: string, read: readonly Read<unknown>[], faults: Gra
   }
 }
 
-function refuseLooseEnds(
+function refuseDanglingEdges(
   nodes: readonly Read<AutomationNode>[],
   edges: readonly Read<AutomationEdge>[],
   faults: GraphFaults,
@@ -151,4 +150,59 @@ function refuseLooseEnds(
 
 function itemsOf<Item>(read: readonly Read<Item>[]): Item[] {
   return read.flatMap(({ item }) => item ?? []);
+}
+
+/** Adds the faults that keep the graph from being run: its triggers, unreachable nodes, missing and superfluous edges. */
+export function checkStructure(graph: AutomationGraph, faults: GraphFaults): void {
+  const triggers = graph.nodes.flatMap((node, place) => (node.type === 'trigger' ? [{ node, place }] : []));
+  const [first, ...others] = triggers;
+  if (first === undefined) faults.add('nodes', 'must contain a trigger');
+  for (const { place } of others) faults.add(`nodes[${place}]`, 'must be the only trigger');
+  if (first !== undefined) checkReach(graph, first.node, faults);
+  for (const [place, node] of graph.nodes.entries()) checkEdgesFrom(graph, node, place, faults);
+  checkEdgesTo(graph, faults);
+}
+
+function checkReach(graph: AutomationGraph, trigger: AutomationNode, faults: GraphFaults): void {
+  const reached = reachableFrom(trigger.id, graph.edges);
+  for (const [place, { id, type }] of graph.nodes.entries()) {
+    if (type !== 'trigger' && !reached.has(id))
+      faults.add(`nodes[${place}]`, 'cannot be reached from the trigger');
+  }
+}
+
+/** A step without branches needs no edge; one with branches needs an edge for each. */
+function checkEdgesFrom(
+  { edges }: AutomationGraph,
+  { id, type }: AutomationNode,
+  place: number,
+  faults: GraphFaults,
+): void {
+  const branches = branchesOf(type);
+  const seen = new Set<string | null>();
+  for (const [index, { source, branch }] of edges.entries()) {
+    if (source !== id) continue;
+    if (branches === null && branch !== null)
+      faults.add(`edges[${index}].branch`, `must be left out: a ${type} has no branches`);
+    else if (branches !== null && (branch === null || !branches.includes(branch)))
+      faults.add(`edges[${index}].branch`, `must be one of ${branches.join(', ')}`);
+    else if (seen.has(branch))
+      faults.add(
+        `edges[${index}]`,
+        branch === null
+          ? 'must be the only edge from its source'
+          : `must be the only edge for the branch ${branch}`,
+      );
+    seen.add(branch);
+  }
+  for (const branch of branches ?? []) {
+    if (!seen.has(branch)) faults.add(`nodes[${place}]`, `needs an edge for the branch ${branch}`);
+  }
+}
+
+function checkEdgesTo({ nodes, edges }: AutomationGraph, faults: GraphFaults): void {
+  const triggers = new Set(nodes.filter(({ type }) => type === 'trigger').map(({ id }) => id));
+  for (const [index, { target }] of edges.entries()) {
+    if (triggers.has(target)) faults.add(`edges[${index}].target`, 'must not be the trigger');
+  }
 }

@@ -1,10 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
-import type { AutomationGraph, AutomationNode, NodeType } from './automation-graph.js';
-import { GraphFaults } from './graph-faults.js';
-import { readGraph } from './graph-reader.js';
-import { judgeStructure } from './graph-structure.js';
-import { nodesInOrder, nodesOnCycles } from './graph-order.js';
+import {
+  type AutomationGraph,
+  type AutomationNode,
+  nodesInOrder,
+  nodesOnCycles,
+  type NodeType,
+} from './automation-graph.js';
+import { GraphFaults } from './config-reader.js';
+import { checkStructure, readGraph } from './graph-reader.js';
 import { readConfig } from './node-config.js';
 
 const node = (id: string, type: string, config: object = {}) => ({ id, type, config });
@@ -140,7 +144,7 @@ describe('any graph', () => {
 describe('a graph that cannot be walked', () => {
   const faultsOf = (nodes: unknown, edges: unknown = []) => {
     const faults = new GraphFaults();
-    judgeStructure(graphOf(nodes, edges), faults);
+    checkStructure(graphOf(nodes, edges), faults);
     return faults.byPath;
   };
 

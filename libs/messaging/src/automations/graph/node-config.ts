@@ -1,13 +1,10 @@
-import { parseDuration, type RuleDuration } from '#audience';
 import { parseEmailAddress } from '#kernel';
 import type { AutomationNode, NodeType } from './automation-graph.js';
-import { ConfigReader } from './config-reader.js';
-import { type DelayUntil, readUntil } from './delay-until.js';
-import { GraphFaults } from './graph-faults.js';
-import { readWebhook, type WebhookConfig } from './webhook-config.js';
+import { ConfigReader, GraphFaults, isObject, isText } from './config-reader.js';
+import { type DelayConfig, readDelay } from './delay.js';
 
 export const RE_ENTRIES = ['ONCE', 'AFTER_EXIT', 'ALWAYS'] as const;
-/** How often a subscriber may enter: once ever, again after the run has ended, or any number of times at once. */
+/** Limit of a subscriber's runs: one ever, one at a time, or none. */
 export type ReEntry = (typeof RE_ENTRIES)[number];
 
 export interface TriggerConfig {
@@ -27,7 +24,13 @@ export interface EmailConfig {
   readonly topicKey: string | null;
 }
 
-export type DelayConfig = { readonly duration: RuleDuration } | { readonly until: DelayUntil };
+/** The request of a webhook step. */
+export interface WebhookConfig {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The author's own body, JSON; null for the default. */
+  readonly body: unknown;
+}
 
 /** The valid config of each type of step. `rules` is JSON text. */
 export interface NodeConfigs {
@@ -53,6 +56,16 @@ const MAX_KEY = 40;
 const MAX_EVENT_NAME = 64;
 const MAX_SUBJECT = 500;
 const MAX_WEIGHT = 1_000_000;
+const MAX_URL = 2_000;
+const MAX_HEADERS = 20;
+const MAX_BODY = 32 * 1024;
+/** RFC 9110 §5.6.2. */
+const TOKEN = /^[!#$%&'*+.^_`|~\da-z-]{1,100}$/i;
+/** Visible ASCII, with spaces inside (RFC 9110 §5.5). */
+const HEADER_VALUE = /^[!-~]([ -~]{0,998}[!-~])?$/;
+/** Headers that the service sets itself. */
+const OURS =
+  /^(host|content-.*|connection|transfer-encoding|webhook-.*|user-agent|expect|upgrade|te|trailer|keep-alive|proxy-.*)$/i;
 const EVENT_NAME = /^[a-z][a-z0-9_.]{0,63}$/;
 
 const READERS: Readers = {
@@ -62,7 +75,13 @@ const READERS: Readers = {
     read: readEmail,
   },
   delay: { members: ['duration', 'until'], read: readDelay },
-  condition: { members: ['rules'], read: (config) => withRules(config, {}) },
+  condition: {
+    members: ['rules'],
+    read: (config) => {
+      const rules = config.json('rules');
+      return rules === null ? null : { rules };
+    },
+  },
   ab_split: { members: ['weights'], read: readSplit },
   goal: {
     members: ['name', 'rules'],
@@ -91,7 +110,7 @@ const READERS: Readers = {
   },
 };
 
-/** The config of a node; null when it has faults, which are added below `path`. What it refers to is not looked up. */
+/** The config of a node; null when it has faults, which are added below `path`. Names are not looked up. */
 export function readConfig<Type extends NodeType>(
   node: AutomationNode & { readonly type: Type },
   path: string,
@@ -101,7 +120,7 @@ export function readConfig<Type extends NodeType>(
   return reader.read(new ConfigReader(node.config, path, faults, reader.members));
 }
 
-/** What a node refers to or contains, as far as it can be read despite its faults. */
+/** The names and contents in a config, as far as they can be read despite its faults. */
 export function namedIn({ config }: AutomationNode) {
   const reader = new ConfigReader(config, '', new GraphFaults(), Object.keys(config));
   return {
@@ -149,19 +168,6 @@ function partsOfMail(config: ConfigReader): Omit<EmailConfig, 'subject' | 'conte
   };
 }
 
-function readDelay(config: ConfigReader): DelayConfig | null {
-  if (config.has('duration') && config.has('until'))
-    return config.fault('until', 'must be left out beside duration');
-  if (config.has('until')) {
-    const until = readUntil(config);
-    return until === null ? null : { until };
-  }
-  const text = config.required('duration', { max: 100 });
-  if (text === null) return null;
-  const parsed = parseDuration(text);
-  return 'fault' in parsed ? config.fault('duration', parsed.fault) : parsed;
-}
-
 function readSplit(config: ConfigReader): NodeConfigs['ab_split'] | null {
   const weights = config.inner('weights', ['a', 'b']);
   if (weights === null) return config.has('weights') ? null : config.fault('weights', 'is required');
@@ -175,10 +181,42 @@ function readSplit(config: ConfigReader): NodeConfigs['ab_split'] | null {
   return a + b > 0 ? { weights: { a, b } } : config.fault('weights', 'must not both be 0');
 }
 
-function withRules<Rest extends object>(
-  config: ConfigReader,
-  rest: Rest,
-): (Rest & { readonly rules: string }) | null {
-  const rules = config.json('rules');
-  return rules === null ? null : { ...rest, rules };
+function readWebhook(config: ConfigReader): WebhookConfig | null {
+  const url = readUrl(config);
+  const headers = readHeaders(config);
+  const body = config.value('body');
+  if (Buffer.byteLength(JSON.stringify(body)) > MAX_BODY) config.fault('body', 'must be at most 32 KB');
+  return url === null || headers === null ? null : { url, headers, body };
+}
+
+function readUrl(config: ConfigReader): string | null {
+  const text = config.required('url', { max: MAX_URL });
+  if (text === null) return null;
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol))
+    return config.fault('url', 'must be an http or https URL');
+  if (url.username !== '' || url.password !== '')
+    return config.fault('url', 'must not contain a user name or a password');
+  return url.href;
+}
+
+function readHeaders(config: ConfigReader): Record<string, string> | null {
+  const value = config.value('headers') ?? {};
+  if (!isObject(value)) return config.fault('headers', 'must be an object');
+  const headers = Object.entries(value);
+  if (headers.length > MAX_HEADERS)
+    return config.fault('headers', `must contain at most ${MAX_HEADERS} entries`);
+  return Object.fromEntries(
+    headers.flatMap(([name, text]) => {
+      const fault = headerFault(name, text);
+      if (fault !== null) config.fault(`headers.${name}`, fault);
+      return fault === null ? [[name, String(text)]] : [];
+    }),
+  );
+}
+
+function headerFault(name: string, value: unknown): string | null {
+  if (!TOKEN.test(name)) return 'is not the name of a header';
+  if (OURS.test(name)) return 'is set by the service';
+  return isText(value) && HEADER_VALUE.test(value) ? null : 'must be a string of visible ASCII characters';
 }

@@ -1,17 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Triggers, SubscribersQuery } from '#audience';
+import { SubscribersQuery, Triggers } from '#audience';
 import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
-import { AlreadyInsideError } from '../automation.errors.js';
+import { AlreadyInsideError, type Automation, refuseUnlessAllowed } from '../automation.js';
 import { automationOf } from '../automation.repository.js';
-import { type Automation, refuseUnlessAllowed } from '../automation.js';
 import type { ReEntry } from '../graph/node-config.js';
-import { holdSteps, lockEntry } from './run-locks.query.js';
-import { runStart } from './run-start.js';
-import { wakeRunners } from './runs.channel.js';
-import { VersionPlans } from './version-plans.service.js';
+import { holdSteps, wakeRunners } from './run.repository.js';
+import { runStart } from './version-plan.js';
+import { VersionPlans } from './version-plans.query.js';
 
 /** Runs per transaction. */
 const CHUNK = 10_000;
@@ -23,9 +21,9 @@ interface Entered {
   readonly ids: string[] | null;
 }
 
-/** Lets subscribers into automations: those for whom its trigger fired, and those whom a client names. */
+/** Lets subscribers into automations: by their trigger, or named by a client. */
 @Injectable()
-export class AutomationEntries {
+export class AutomationEntriesService {
   constructor(
     private readonly database: Database,
     private readonly plans: VersionPlans,
@@ -34,7 +32,7 @@ export class AutomationEntries {
     private readonly clock: Clock,
   ) {}
 
-  /** Creates runs from what its trigger noted, in one statement; resolves to how many notes that used up. */
+  /** Creates runs from recorded triggers, in one statement; resolves to how many records were used. */
   drain(scope: ProjectScope, automationId: string): Promise<number> {
     return this.database.transaction(scope, async () => {
       const automation = await this.#open(scope, automationId);
@@ -67,12 +65,13 @@ export class AutomationEntries {
     });
   }
 
-  /** As it is once nobody else lets people in or changes its status until the transaction ends. */
+  /** Locks the automation against other entries and changes of its status until the transaction ends. */
   async #open(scope: ProjectScope, idOrKey: string): Promise<OpenAutomation | undefined> {
     const tables = this.database.tables<MessagingTables>();
     const found = await automationOf(tables, scope, idOrKey)?.select('id').executeTakeFirst();
     if (found === undefined) return undefined;
-    await lockEntry(this.database, found.id);
+    const entry = `automation-entry:${found.id}`;
+    await sql`select pg_advisory_xact_lock(hashtextextended(${entry}, 0))`.execute(this.database.tables());
     await holdSteps(this.database, { scope, automationId: found.id });
     return automationOf(tables, scope, found.id)
       ?.select(['number', 'versionId', 'status'])
@@ -89,7 +88,7 @@ export class AutomationEntries {
     }
   }
 
-  /** `noted`: `id, subscriber_id, data`, a row for each time that the trigger fired. */
+  /** `noted` selects `id, subscriber_id, data`, a row for each time that the trigger fired. */
   async #enter(
     scope: ProjectScope,
     { number, versionId }: OpenAutomation,
@@ -127,7 +126,7 @@ export class AutomationEntries {
   }
 }
 
-/** Those noted who were not erased and whom the re-entry rule lets in. */
+/** The noted subscribers who were not erased and whom the re-entry rule admits. */
 function admitted(
   scope: ProjectScope,
   { reEntry, number }: { readonly reEntry: ReEntry; readonly number: number },
@@ -136,7 +135,7 @@ function admitted(
   if (reEntry === 'ALWAYS')
     return sql`select n.subscriber_id, n.data from noted n where ${isThere} order by n.id`;
   const isIn = reEntry === 'ONCE' ? sql`true` : sql`r.wake_at is not null`;
-  // Read once for all of them, since each would be looked up by any index while the statistics know few runs.
+  // One read of the runs for all: while statistics know few runs, a look-up for each may use any index.
   return sql`select distinct on (n.subscriber_id) n.subscriber_id, n.data from noted n
     where ${isThere} and n.subscriber_id not in (
       select r.subscriber_id from messaging.automation_runs r

@@ -388,7 +388,7 @@ describe('people in automations', () => {
       await fixture.enter(id, before.email);
       await fixture.run();
       await fixture.automations.pause(fixture.scope, id);
-      await fixture.editor.replaceContent(
+      await fixture.automations.replaceContent(
         fixture.scope,
         id,
         chain(trigger(), mail('new'), delay('wait', 'P1D')),

@@ -142,7 +142,7 @@ describe('mails of automations', () => {
     const other = JSON.stringify({
       blocks: [{ type: 'button', label: 'Other', url: 'https://acme.example/2' }],
     });
-    await fixture.editor.replaceContent(
+    await fixture.automations.replaceContent(
       fixture.scope,
       id,
       chain(trigger({ reEntry: 'ALWAYS' }), mail('offer', { contentJson: other })),

@@ -5,9 +5,9 @@ import { Clock, type Page, pageOfRows, type PageRequest, type Place, type Projec
 import { Database, ListOrder } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { AutomationsQuery } from '../automations.query.js';
-import { VersionPlans } from './version-plans.service.js';
-import type { VersionPlan } from '../nodes/version-plan.js';
 import type { RunStatus } from './step-batch.js';
+import type { VersionPlan } from './version-plan.js';
+import { VersionPlans } from './version-plans.query.js';
 
 /** The outcome of a step; WAITING while the run is at it. */
 export const EXECUTION_STEP_STATUSES = ['DONE', 'SKIPPED', 'FAILED', 'WAITING'] as const;

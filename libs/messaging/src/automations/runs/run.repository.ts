@@ -1,36 +1,134 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import { RecipientsQuery } from '#audience';
 import { nextTry, type ProjectScope } from '#kernel';
-import { Database, present } from '#platform';
+import { Database, present, Publisher } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
-import type { ClaimedRun, RunMove, TakenStep } from './step-batch.js';
+import { type ClaimedRun, type RunMove, StepBatch, type TakenStep } from './step-batch.js';
+import type { VersionPlan } from './version-plan.js';
+import { VersionPlans } from './version-plans.query.js';
 
 const MINUTE_MS = 60_000;
 /** Between one try of a step that fails and the next; after one more the run has failed. */
 const BACKOFF_MS = [MINUTE_MS / 6, MINUTE_MS, 10 * MINUTE_MS, 60 * MINUTE_MS];
 
-/** Claims runs and saves where they went, in the open transaction. Both take a batch in one statement, so they are SQL. */
+/** Runs that are cancelled in one transaction. */
+const CHUNK = 10_000;
+
+const OUTCOMES = { COMPLETED: 'completed', CONVERTED: 'converted' } as const;
+type Outcome = (typeof OUTCOMES)[keyof typeof OUTCOMES];
+
+/** Notifies runners that a run may have a due step. */
+export const RUNS_CHANNEL = 'mailwright_automations';
+
+/** Wakes all runners when the open transaction commits. */
+export function wakeRunners(database: Database): void {
+  database.notify(RUNS_CHANNEL);
+}
+
+/** Prevents pausing and archiving until the open transaction ends. Resolves to true when the automation is ACTIVE. */
+export async function holdSteps(
+  database: Database,
+  { scope: { environmentId }, automationId }: Pick<VersionPlan, 'scope' | 'automationId'>,
+): Promise<boolean> {
+  await sql`select pg_advisory_xact_lock_shared(${stepsLock(automationId)})`.execute(database.tables());
+  const automation = await database
+    .tables<MessagingTables>()
+    .selectFrom('messaging.automations')
+    .select('status')
+    .where('environmentId', '=', environmentId)
+    .where('id', '=', automationId)
+    .executeTakeFirst();
+  return automation?.status === 'ACTIVE';
+}
+
+/** Waits for step batches in progress; none begins until the open transaction ends. */
+export async function stopSteps(database: Database, automationId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${stepsLock(automationId)})`.execute(database.tables());
+}
+
+function stepsLock(automationId: string): RawBuilder<unknown> {
+  return sql`hashtextextended(${`automation-steps:${automationId}`}, 0)`;
+}
+
+/** Ends an erased subscriber's runs; their rows stay, without the subscriber. */
+export async function eraseRuns(
+  database: Database,
+  { environmentId }: ProjectScope,
+  subscriberId: string,
+  now: Date,
+): Promise<void> {
+  await sql`
+    with ended as (
+      update messaging.automation_runs
+      set subscriber_id = null, wake_at = null, finished_at = coalesce(finished_at, ${now}),
+        status = case when status = 'ACTIVE' then 'CANCELLED' else status end
+      where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
+      returning id
+    )
+    delete from messaging.automation_run_data d using ended
+    where d.environment_id = ${environmentId} and d.run_id = ended.id
+  `.execute(database.tables());
+}
+
+/** Claims runs, saves their moves and steps, and ends them, in the open transaction. */
 @Injectable()
 export class RunRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly plans: VersionPlans,
+    private readonly recipients: RecipientsQuery,
+    private readonly publisher: Publisher,
+  ) {}
 
-  /** Locks runs that are due, the one that is due longest first; skips those that others have locked. */
-  async claim(
-    { environmentId }: ProjectScope,
-    versionId: number,
-    limit: number,
-  ): Promise<readonly ClaimedRun[]> {
+  /** Locks runs that are due. Null when there are none, or the automation is not ACTIVE. */
+  async claim(scope: ProjectScope, versionId: number, limit: number, now: Date): Promise<StepBatch | null> {
+    const plan = await this.plans.of(scope, versionId);
+    if (!(await holdSteps(this.database, plan))) return null;
     const { rows } = await sql<ClaimedRun>`
       select id, subscriber_id, position, is_waiting, (entered_at at time zone 'UTC')::date as entered_on
       from messaging.automation_runs
-      where environment_id = ${environmentId} and version_id = ${versionId} and is_calling = false and wake_at <= ${present}
+      where environment_id = ${scope.environmentId} and version_id = ${versionId} and is_calling = false and wake_at <= ${present}
       order by wake_at limit ${limit} for update skip locked
     `.execute(this.database.tables());
-    return rows;
+    return rows.length === 0 ? null : new StepBatch(plan, rows, now);
   }
 
-  /** The moves and the steps that led to them, in one statement, which names the runs twice: else it may read all of them. */
-  async save(
+  /** Saves the moves and steps of a batch, and publishes which runs completed. */
+  async save(batch: StepBatch): Promise<void> {
+    const { plan, moves, steps, now } = batch;
+    await this.#write(plan.scope, moves, steps, now);
+    const outcomes = new Map(
+      moves.flatMap(({ id, status }) =>
+        status === 'COMPLETED' || status === 'CONVERTED' ? [[id, OUTCOMES[status]] as const] : [],
+      ),
+    );
+    if (outcomes.size > 0 && this.publisher.hasListeners(plan.scope, 'automation.completed'))
+      await this.#publishCompleted(batch, outcomes);
+  }
+
+  async #publishCompleted({ plan, now }: StepBatch, outcomes: ReadonlyMap<string, Outcome>): Promise<void> {
+    const { scope, automationId, automationKey } = plan;
+    const runs = await this.database
+      .tables<MessagingTables>()
+      .selectFrom('messaging.automation_runs')
+      .select(['id', 'subscriberId', 'enteredAt'])
+      .where('environmentId', '=', scope.environmentId)
+      .where('id', 'in', [...outcomes.keys()])
+      .execute();
+    const ids = runs.flatMap(({ subscriberId }) => subscriberId ?? []);
+    const people = await this.recipients.lookUp(scope, [], ids, now);
+    const events = runs.map(({ id, subscriberId, enteredAt }) => {
+      const email = people.get(subscriberId ?? '')?.email ?? null;
+      const outcome = outcomes.get(id);
+      const data = { automationKey, automationId, subscriberId, email, outcome, enteredAt, completedAt: now };
+      return { type: 'automation.completed', subscriberId, data } as const;
+    });
+    await this.publisher.publish(scope, ...events);
+  }
+
+  /** One statement for moves and steps. It names the runs twice: otherwise it may read all runs. */
+  async #write(
     { environmentId }: ProjectScope,
     moves: readonly RunMove[],
     steps: readonly TakenStep[],
@@ -56,7 +154,7 @@ export class RunRepository {
     `.execute(this.database.tables());
   }
 
-  /** Postpones a run whose step failed so many times, or ends it as FAILED after the last try. Resolves to whether it ended. */
+  /** Postpones a run whose step failed, or ends it as FAILED after the last try. Resolves to true when it ended. */
   async setAside(
     scope: ProjectScope,
     run: ClaimedRun,
@@ -69,7 +167,7 @@ export class RunRepository {
       return false;
     }
     const { move, steps } = failedRun(run, reason);
-    await this.save(scope, [move], steps, now);
+    await this.#write(scope, [move], steps, now);
     return true;
   }
 
@@ -86,15 +184,58 @@ export class RunRepository {
       .where('id', '=', id)
       .execute();
   }
+
+  /** Locks the run if it is still due at its step; resolves to its failed attempts, else null. */
+  async lockDue({ environmentId }: ProjectScope, run: ClaimedRun): Promise<number | null> {
+    const found = await this.database
+      .tables<MessagingTables>()
+      .selectFrom('messaging.automation_runs')
+      .select('attempts')
+      .where('environmentId', '=', environmentId)
+      .where('id', '=', run.id)
+      .where('position', '=', run.position)
+      .where('isWaiting', '=', run.isWaiting)
+      .where('isCalling', '=', false)
+      .where('wakeAt', '<=', present)
+      .forUpdate()
+      .skipLocked()
+      .executeTakeFirst();
+    return found?.attempts ?? null;
+  }
+
+  /** Cancels a chunk of an archived automation's active runs; resolves to true when there may be more. */
+  cancel(scope: ProjectScope, automationId: string, now: Date): Promise<boolean> {
+    return this.database.transaction(scope, async () => {
+      const { numAffectedRows = 0n } = await sql`
+        update messaging.automation_runs set status = 'CANCELLED', wake_at = null, finished_at = ${now}
+        where environment_id = ${scope.environmentId} and id = any(array(
+          select r.id from messaging.automation_versions v
+          join messaging.automation_runs r on r.version_id = v.id and r.environment_id = v.environment_id
+          where v.environment_id = ${scope.environmentId} and v.automation_id = ${automationId} and r.wake_at is not null
+          limit ${CHUNK} for update of r
+        ))
+      `.execute(this.database.tables());
+      if (numAffectedRows > 0n) return true;
+      await this.database
+        .tables<MessagingTables>()
+        .updateTable('messaging.automations')
+        .set({ isClosing: false })
+        .where('environmentId', '=', scope.environmentId)
+        .where('id', '=', automationId)
+        .where('status', '=', 'ARCHIVED')
+        .execute();
+      return false;
+    });
+  }
 }
 
-/** The end of a run that cannot go on, and what its last step says. */
+/** The end of a run that cannot go on, with its last step. */
 function failedRun(
   { id, position, isWaiting, enteredOn }: ClaimedRun,
   detail: string,
 ): { readonly move: RunMove; readonly steps: readonly TakenStep[] } {
   const move = { id, position, wakeAt: null, isWaiting: false, isCalling: false, status: 'FAILED' } as const;
-  // The step of a run that waits is logged already.
+  // The delay of a run that waits is logged already.
   const steps = isWaiting
     ? []
     : [{ runId: id, enteredOn, place: position, status: 'FAILED', detail } as const];

@@ -1,6 +1,6 @@
-import type { StepResult, StepStatus } from '../nodes/step.js';
-import type { VersionPlan } from '../nodes/version-plan.js';
+import type { VersionPlan } from './version-plan.js';
 
+export type StepStatus = 'DONE' | 'SKIPPED' | 'FAILED';
 export type RunStatus = 'ACTIVE' | 'COMPLETED' | 'CONVERTED' | 'FAILED' | 'CANCELLED';
 
 /** A run that this worker has locked or leased. */
@@ -9,11 +9,11 @@ export interface ClaimedRun {
   readonly subscriberId: string;
   readonly position: number;
   readonly isWaiting: boolean;
-  /** `YYYY-MM-DD`: where its steps lie. */
+  /** `YYYY-MM-DD`, the partition of its steps. */
   readonly enteredOn: string;
 }
 
-/** Where a run goes on. */
+/** The next position of a run. */
 export interface RunMove {
   readonly id: string;
   readonly position: number;
@@ -30,6 +30,28 @@ export interface TakenStep {
   readonly place: number;
   readonly status: StepStatus;
   readonly detail: string | null;
+}
+
+/** The result of a step for one run. */
+export type StepResult =
+  /** The step is taken, and the run goes on by this branch; '' for a step without branches. */
+  | {
+      readonly kind: 'go';
+      readonly branch: string;
+      readonly status: StepStatus;
+      readonly detail: string | null;
+    }
+  /** The step is taken, and the run goes on at this time. */
+  | { readonly kind: 'wait'; readonly until: Date; readonly detail: string }
+  /** The step is tried again at this time. */
+  | { readonly kind: 'postpone'; readonly until: Date }
+  /** `WebhookCaller` takes the step. */
+  | { readonly kind: 'call' }
+  /** The step is taken, and the run ends as CONVERTED. */
+  | { readonly kind: 'convert'; readonly detail: string };
+
+export function onwards(detail: string | null = null, status: StepStatus = 'DONE', branch = ''): StepResult {
+  return { kind: 'go', branch, status, detail };
 }
 
 /** Moves a number of runs until each of them waits, is to call a webhook or has ended. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import type { ShippedLocale } from '#wording';
 import { Database } from '#platform';
-import { VersionPlans } from '../../automations/runs/version-plans.service.js';
+import { VersionPlans } from '../../automations/runs/version-plans.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import type { CampaignMail } from './campaign-mail.js';
 import { CompiledMails } from './compiled-mails.js';

@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
+import { planOf, type VersionPlan } from './version-plan.js';
+
+const KEPT = 200;
+
+/** Reads versions of automations, each once a process: a version never changes. */
+@Injectable()
+export class VersionPlans {
+  readonly #plans = new Map<number, Promise<VersionPlan>>();
+
+  constructor(private readonly database: Database) {}
+
+  of(scope: ProjectScope, versionId: number): Promise<VersionPlan> {
+    const plan = this.#plans.get(versionId) ?? this.#load(scope, versionId);
+    // Least recently used first.
+    this.#plans.delete(versionId);
+    this.#plans.set(versionId, plan);
+    for (const oldest of [...this.#plans.keys()].slice(0, Math.max(0, this.#plans.size - KEPT)))
+      this.#plans.delete(oldest);
+    return plan;
+  }
+
+  #load(scope: ProjectScope, versionId: number): Promise<VersionPlan> {
+    const loading = this.#read(scope, versionId);
+    loading.catch(() => this.#plans.delete(versionId));
+    return loading;
+  }
+
+  #read(scope: ProjectScope, versionId: number): Promise<VersionPlan> {
+    return this.database.transaction(scope, async () => {
+      const version = await this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.automation_versions as v')
+        .innerJoin('messaging.automations as a', (join) =>
+          join.onRef('a.id', '=', 'v.automationId').onRef('a.environmentId', '=', 'v.environmentId'),
+        )
+        .select(['v.id as versionId', 'a.id as automationId', 'a.automationKey'])
+        .select(['v.nodes', 'v.edges', 'v.mailTopicIds'])
+        .where('v.environmentId', '=', scope.environmentId)
+        .where('v.id', '=', versionId)
+        .executeTakeFirst();
+      if (version === undefined) throw new Error('The version of the automation is gone.');
+      return planOf(scope, version);
+    });
+  }
+}
