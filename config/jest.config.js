@@ -14,12 +14,7 @@ const MUTATED = {
   ],
   'libs/billing/src/credits': ['credit'],
   'libs/deliverability/src/bounces': ['bounce-class', 'bounce-table', 'retry-schedule'],
-  'libs/messaging/src/campaigns': [
-    'campaign',
-    'campaign-draft',
-    'campaign.errors',
-    'senders/sender-identity',
-  ],
+  'libs/messaging/src/campaigns': ['campaign', 'campaign.errors', 'sender-identity'],
   'libs/messaging/src/sending': ['delivery-outcome', 'engine/route-pause', 'engine/unflushed-outcomes'],
 };
 

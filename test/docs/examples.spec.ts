@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { openApiDocument, schemaFaults } from '#testing/openapi-validation';
-import type { campaignStatisticsView } from '../../apps/api/src/messaging/report.dto.js';
+import type { campaignStatisticsView } from '../../apps/api/src/messaging/campaign-report.dto.js';
 import { type SharedSystem, sharedSystem } from '#testing/system';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -42,21 +42,23 @@ export {
   SEND_STRATEGIES,
   type SendStrategy,
 } from './campaigns/campaign.js';
-export { CampaignControlService } from './campaigns/lifecycle/campaign-control.service.js';
-export type { CampaignAnalysis } from './campaigns/analysis/campaign-analysis.service.js';
-export { CampaignQueued, CampaignRetried, CampaignStopped } from './campaigns/campaign.events.js';
-export { CampaignRetryService } from './campaigns/lifecycle/campaign-retry.service.js';
-export { CampaignScheduler } from './campaigns/schedule/campaign-scheduler.service.js';
+export {
+  CampaignLifecycleService,
+  CampaignQueued,
+  CampaignRetried,
+  CampaignStopped,
+} from './campaigns/campaign-lifecycle.service.js';
+export type { CampaignAnalysis } from './campaigns/pre-send-analysis.service.js';
+export { CampaignScheduler } from './campaigns/campaign-scheduler.service.js';
 export { messagingEntities } from './messaging-tables.js';
-export { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
-export { type CampaignRow, CampaignsQuery } from './campaigns/campaigns.query.js';
-export type { CampaignTranslations } from './campaigns/campaign-translations.js';
+export type { CampaignRow } from './campaigns/campaign.repository.js';
+export type { CampaignTranslations } from './campaigns/campaign-content.js';
 export { CampaignsService } from './campaigns/campaigns.service.js';
-export { PreSendAnalysisService } from './campaigns/analysis/pre-send-analysis.service.js';
+export { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 export { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
-export { CampaignDispatchService } from './sending/queueing/campaign-dispatch.service.js';
+export { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
 export { CampaignPreviewService } from './sending/previews/campaign-preview.service.js';
-export { CampaignRetryDeliveriesService } from './sending/queueing/campaign-retry-deliveries.service.js';
+export { FailedDeliveriesService } from './campaigns/failed-deliveries.service.js';
 export { DeliveriesQuery, type DeliveryRow } from './sending/deliveries.query.js';
 export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries/delivery.js';
 export { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
@@ -110,7 +112,7 @@ export {
 export { ReportedDistrust } from './sending/pacing/reported-distrust.service.js';
 export { GuardSenders } from './sending/guard/guard-senders.task.js';
 export { GuardSending } from './sending/guard/guard-sending.task.js';
-export { SendingStops } from './campaigns/lifecycle/sending-stops.service.js';
+export { SendingStops } from './campaigns/sending-stops.service.js';
 export { TestInboxQuery } from './sending/test-inbox/test-inbox.query.js';
 export { TrimTestInboxes } from './sending/test-inbox/trim-test-inboxes.task.js';
 export {

@@ -7,17 +7,10 @@ import { DeliverabilityModule, RelaysModule, ReturnPathsModule, ThrottlingModule
 import { type Config, CONFIG, MailMetrics, RetiredTables } from '#platform';
 import { AutomationMailPreparation } from './sending/preparation/automation-mail-preparation.service.js';
 import { AutomationsModule } from './automations/automations.module.js';
-import { CampaignFailureService } from './campaigns/lifecycle/campaign-failure.service.js';
-import { CampaignScheduler } from './campaigns/schedule/campaign-scheduler.service.js';
-import { ScheduledCampaignsQuery } from './campaigns/schedule/scheduled-campaigns.query.js';
-import { ScheduledCampaignsService } from './campaigns/schedule/scheduled-campaigns.service.js';
+import { CampaignScheduler } from './campaigns/campaign-scheduler.service.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
-import { CampaignDispatchService } from './sending/queueing/campaign-dispatch.service.js';
-import { LocalHours } from './sending/queueing/local-hours.service.js';
 import { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
-import { CampaignFinishQuery } from './sending/engine/campaign-finish.query.js';
 import { CampaignPreparation } from './sending/preparation/campaign-preparation.service.js';
-import { CampaignRetryDeliveriesService } from './sending/queueing/campaign-retry-deliveries.service.js';
 import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';
 import { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
 import { DeliverySenderFactory } from './sending/engine/delivery-sender-factory.service.js';
@@ -66,7 +59,61 @@ import { SimulatedAnswers } from './mailbox-simulator/simulated-answers.service.
 import { SimulatedReader } from './mailbox-simulator/simulated-reader.service.js';
 import { MessagingModule } from './messaging.module.js';
 
-/** What only the worker has: the engine and what its jobs call. */
+const SERVICES = [
+  AutomationMailPreparation,
+  CampaignClosingService,
+  CampaignExpansionService,
+  CampaignPreparation,
+  CampaignScheduler,
+  DeliveriesExportMaker,
+  DeliveryClaimsQuery,
+  DeliveryEngine,
+  DeliveryJournal,
+  DeliveryPacing,
+  DeliverySenderFactory,
+  DeliverySources,
+  DeliveryTransports,
+  DestinationPace,
+  GuardSenders,
+  GuardSending,
+  HorizonRaising,
+  InstallationSenders,
+  LetOldRowsGo,
+  MailBatches,
+  MailErasureService,
+  MailSigning,
+  MailboxSimulator,
+  OptInComposer,
+  OptInDeliveriesService,
+  OwnRelaySenders,
+  ProjectRetention,
+  RelaysInUse,
+  RemoveErasedMails,
+  RemoveOldExports,
+  ReportDrafts,
+  ReportExportMaker,
+  ReportExportRepository,
+  ReportFactsQuery,
+  ReportWritingService,
+  ReportedDistrust,
+  RequestDueBreakdowns,
+  RequestDueReports,
+  RetentionKeeper,
+  RetiredTables,
+  ReturnedDeliveries,
+  SendingPolicies,
+  Settlement,
+  SimulatedAnswers,
+  SimulatedReader,
+  SingleMailPreparation,
+  SinglesPreparation,
+  SlowedDestinations,
+  TestMailComposer,
+  TrimTestInboxes,
+  WarmUpPace,
+];
+
+/** For the worker only: the engine, and the services that its jobs call. */
 @Module({
   imports: [
     MessagingModule,
@@ -85,92 +132,14 @@ import { MessagingModule } from './messaging.module.js';
       useFactory: (registry: Registry) => new MailMetrics(registry),
       inject: [Registry],
     },
-    AutomationMailPreparation,
-    CampaignClosingService,
-    CampaignDispatchService,
     {
       provide: REPORT_MODEL,
       inject: [CONFIG],
       useFactory: (config: Config) => reportModelOf(config),
     },
-    CampaignExpansionService,
-    LocalHours,
-    CampaignFailureService,
-    CampaignFinishQuery,
-    CampaignPreparation,
-    CampaignRetryDeliveriesService,
-    CampaignScheduler,
-    DeliveriesExportMaker,
-    DeliveryClaimsQuery,
-    DeliveryEngine,
-    DeliveryJournal,
-    DeliveryPacing,
-    DeliverySenderFactory,
-    DeliverySources,
-    DeliveryTransports,
-    DestinationPace,
-    SendingPolicies,
-    GuardSenders,
-    GuardSending,
-    HorizonRaising,
-    LetOldRowsGo,
-    MailBatches,
-    MailErasureService,
-    MailSigning,
-    MailboxSimulator,
-    OptInComposer,
-    OptInDeliveriesService,
-    InstallationSenders,
-    OwnRelaySenders,
-    ProjectRetention,
-    RelaysInUse,
-    RemoveErasedMails,
-    RemoveOldExports,
-    ReportDrafts,
-    ReportedDistrust,
-    ReportExportMaker,
-    ReportExportRepository,
-    RetentionKeeper,
-    RetiredTables,
-    ReturnedDeliveries,
-    ReportFactsQuery,
-    ReportWritingService,
-    RequestDueBreakdowns,
-    RequestDueReports,
-    ScheduledCampaignsQuery,
-    ScheduledCampaignsService,
-    Settlement,
-    SimulatedAnswers,
-    SimulatedReader,
-    SingleMailPreparation,
-    SinglesPreparation,
-    SlowedDestinations,
-    TestMailComposer,
-    TrimTestInboxes,
-    WarmUpPace,
+    ...SERVICES,
   ],
-  exports: [
-    CampaignClosingService,
-    CampaignDispatchService,
-    CampaignRetryDeliveriesService,
-    CampaignScheduler,
-    DeliveriesExportMaker,
-    DeliveryEngine,
-    GuardSenders,
-    GuardSending,
-    MailErasureService,
-    MailboxSimulator,
-    OptInDeliveriesService,
-    RemoveErasedMails,
-    RemoveOldExports,
-    ReportedDistrust,
-    ReportExportMaker,
-    ReportWritingService,
-    RequestDueBreakdowns,
-    RequestDueReports,
-    RetentionKeeper,
-    TrimTestInboxes,
-  ],
+  exports: SERVICES,
 })
 export class MessagingWorkerModule {}
 

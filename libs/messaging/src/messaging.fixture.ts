@@ -22,7 +22,7 @@ import { deliverabilityEntities } from '#deliverability';
 import { AutomationsWorkerModule } from './automations/automations.module.js';
 import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campaign.js';
 import { messagingEntities } from './messaging-tables.js';
-import { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
+import { CampaignLifecycleService } from './campaigns/campaign-lifecycle.service.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
 import { SharedPoolsModule } from './content/processes/shared-pools.fixture.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
@@ -214,7 +214,7 @@ export class MessagingFixture {
 
   /** Sends a draft and writes its recipients down. */
   async sends(scope: ProjectScope, { campaignKey }: Pick<Campaign, 'campaignKey'>): Promise<Campaign> {
-    const queued = await this.get(CampaignSendingService).send(scope, campaignKey);
+    const queued = await this.get(CampaignLifecycleService).send(scope, campaignKey);
     await this.expand(scope, queued.id);
     return queued;
   }
@@ -247,7 +247,7 @@ export class MessagingFixture {
     scope: ProjectScope,
     { id, campaignKey }: Pick<Campaign, 'id' | 'campaignKey'>,
   ): Promise<void> {
-    await this.get(CampaignSendingService).send(scope, campaignKey);
+    await this.get(CampaignLifecycleService).send(scope, campaignKey);
     await this.expand(scope, id);
     this.engine.wake();
   }

@@ -4,29 +4,19 @@ import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { DeliverabilityModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
 import { AutomationsModule } from './automations/automations.module.js';
-import { CampaignAnalysisService } from './campaigns/analysis/campaign-analysis.service.js';
+import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 import { CampaignAudienceQuery } from './campaigns/campaign-audience.query.js';
-import { CampaignPublisher } from './campaigns/lifecycle/campaign-publisher.service.js';
-import { CampaignControlService } from './campaigns/lifecycle/campaign-control.service.js';
+import { CampaignLifecycleService } from './campaigns/campaign-lifecycle.service.js';
 import { CampaignRepository } from './campaigns/campaign.repository.js';
-import { CampaignRetryService } from './campaigns/lifecycle/campaign-retry.service.js';
-import { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
 import { CampaignUsageQuery } from './campaigns/campaign-usage.query.js';
-import { CampaignStopper } from './campaigns/lifecycle/campaign-stopper.service.js';
-import { CampaignsQuery } from './campaigns/campaigns.query.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
-import { ContentReviews } from './campaigns/analysis/content-reviews.service.js';
-import { DestinationOutlook } from './campaigns/analysis/destination-outlook.service.js';
-import { PreSendAnalysisService } from './campaigns/analysis/pre-send-analysis.service.js';
-import { SenderOutlook } from './campaigns/analysis/sender-outlook.service.js';
-import { SendingReadiness } from './campaigns/analysis/sending-readiness.service.js';
-import { SendersModule } from './campaigns/senders/senders.module.js';
+import { SendersModule } from './campaigns/senders.service.js';
 import { AutomationMails } from './sending/mails/automation-mails.service.js';
 import { CampaignMailsService } from './sending/mails/campaign-mails.service.js';
 import { DeliveryActivityQuery } from './engagement/events/delivery-activity.query.js';
 import { CampaignPreviewService } from './sending/previews/campaign-preview.service.js';
 import { DeliveriesQuery } from './sending/deliveries.query.js';
-import { FailedDeliveriesQuery } from './campaigns/lifecycle/failed-deliveries.query.js';
+import { FailedDeliveriesService } from './campaigns/failed-deliveries.service.js';
 import { MailCompiler } from './sending/mails/mail-compiler.service.js';
 import { MailRendering } from './sending/mails/mail-rendering.service.js';
 import { SampleRecipients } from './sending/mails/sample-recipients.service.js';
@@ -47,7 +37,7 @@ import { CampaignStatisticsQuery } from './reports/statistics/campaign-statistic
 import { ReportExportsService } from './reports/exports/report-exports.service.js';
 import { StatisticsCheckQuery } from './reports/statistics/statistics-check.query.js';
 import { TimelineQuery } from './reports/statistics/timeline.query.js';
-import { SendingStops } from './campaigns/lifecycle/sending-stops.service.js';
+import { SendingStops } from './campaigns/sending-stops.service.js';
 import { TestInboxQuery } from './sending/test-inbox/test-inbox.query.js';
 import { AddressConsequences } from './engagement/feedback/address-consequences.service.js';
 import { DeliveryFeedback } from './engagement/feedback/delivery-feedback.service.js';
@@ -59,7 +49,51 @@ import { TrackedLinks } from './engagement/tracking/tracked-links.service.js';
 import { TrackedRequests } from './engagement/tracking/tracked-requests.service.js';
 import { TrackingRecorder } from './engagement/tracking/tracking-recorder.service.js';
 
-/** What both edges use: writing campaigns, their reports, the test inbox, the pages behind mails' links. */
+const SERVICES = [
+  AddressConsequences,
+  AutomationMails,
+  CampaignAudienceQuery,
+  CampaignBreakdowns,
+  CampaignLanguagesQuery,
+  CampaignLifecycleService,
+  CampaignMailsService,
+  CampaignOverviewQuery,
+  CampaignPreviewService,
+  CampaignReportsService,
+  CampaignRepository,
+  CampaignStatisticsQuery,
+  CampaignUsageQuery,
+  CampaignsService,
+  DeliveriesQuery,
+  DeliveryActivityQuery,
+  DeliveryFeedback,
+  FailedDeliveriesService,
+  LinkSets,
+  LinkedMails,
+  MailCompiler,
+  MailPagesService,
+  MailPublisher,
+  MailReaders,
+  MailRendering,
+  MailViewService,
+  PreSendAnalysisService,
+  RelayedDeliveries,
+  ReportExportsService,
+  ReportLinks,
+  SampleRecipients,
+  SendingStops,
+  StatisticsCheckQuery,
+  TestDeliveriesService,
+  TestInboxQuery,
+  TestMailsService,
+  TimelineQuery,
+  TrackedEvents,
+  TrackedLinks,
+  TrackedRequests,
+  TrackingRecorder,
+];
+
+/** For API and worker: writing campaigns, their reports, the test inbox, the pages behind mails' links. */
 @Module({
   imports: [
     AccessModule,
@@ -72,104 +106,11 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     SendersModule,
     ThrottlingModule,
   ],
-  providers: [
-    AddressConsequences,
-    AutomationMails,
-    CampaignAnalysisService,
-    CampaignAudienceQuery,
-    CampaignPublisher,
-    CampaignControlService,
-    CampaignMailsService,
-    CampaignBreakdowns,
-    CampaignLanguagesQuery,
-    CampaignOverviewQuery,
-    CampaignPreviewService,
-    CampaignReportsService,
-    CampaignRepository,
-    CampaignRetryService,
-    CampaignSendingService,
-    CampaignStopper,
-    CampaignsQuery,
-    CampaignsService,
-    CampaignStatisticsQuery,
-    CampaignUsageQuery,
-    ContentReviews,
-    DestinationOutlook,
-    DeliveryActivityQuery,
-    DeliveriesQuery,
-    DeliveryFeedback,
-    FailedDeliveriesQuery,
-    MailPublisher,
-    LinkedMails,
-    LinkSets,
-    MailCompiler,
-    MailPagesService,
-    MailReaders,
-    MailRendering,
-    MailViewService,
-    PreSendAnalysisService,
-    ReportExportsService,
-    ReportLinks,
-    SampleRecipients,
-    SenderOutlook,
-    SendingReadiness,
-    SendingStops,
-    RelayedDeliveries,
-    TestDeliveriesService,
-    TestInboxQuery,
-    TestMailsService,
-    StatisticsCheckQuery,
-    TimelineQuery,
-    TrackedEvents,
-    TrackedLinks,
-    TrackedRequests,
-    TrackingRecorder,
-  ],
-  exports: [
-    AddressConsequences,
-    AutomationMails,
-    CampaignAnalysisService,
-    CampaignPublisher,
-    CampaignBreakdowns,
-    CampaignLanguagesQuery,
-    CampaignControlService,
-    CampaignMailsService,
-    CampaignOverviewQuery,
-    CampaignPreviewService,
-    CampaignReportsService,
-    CampaignRepository,
-    CampaignRetryService,
-    CampaignSendingService,
-    CampaignsService,
-    CampaignStatisticsQuery,
-    CampaignStopper,
-    CampaignsQuery,
-    ContentModule,
-    DeliveriesQuery,
-    DeliveryFeedback,
-    FailedDeliveriesQuery,
-    MailPublisher,
-    LinkSets,
-    MailPagesService,
-    MailViewService,
-    MailRendering,
-    SampleRecipients,
-    PreSendAnalysisService,
-    ReportExportsService,
-    RelayedDeliveries,
-    ReportLinks,
-    SendersModule,
-    SendingStops,
-    TestInboxQuery,
-    StatisticsCheckQuery,
-    TestMailsService,
-    TimelineQuery,
-    TrackedEvents,
-    TrackedLinks,
-  ],
+  providers: SERVICES,
+  exports: [ContentModule, SendersModule, ...SERVICES],
 })
 export class MessagingModule {}
 
-/** What mail holds about a person, for the operator. */
+/** The data that mail holds about a person, for the operator. */
 @Module({ providers: [MailPersonalDataQuery], exports: [MailPersonalDataQuery] })
 export class MailPersonalDataModule {}

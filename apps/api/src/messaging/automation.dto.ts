@@ -7,7 +7,7 @@ import {
   EXECUTION_STEP_STATUSES,
   TRIGGER_TYPES,
 } from '#messaging';
-import { emailField, int64, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
+import { emailField, int64, pageOf, pageQuery, PLACES, strictBody, timestamp, uuid } from '#platform/http';
 import { jsonObject } from '../json-object.js';
 import { leftOut } from '../left-out.js';
 import { prose, requiredLine } from '../text-fields.js';
@@ -132,6 +132,8 @@ export const enterAutomationBody = strictBody({
 }).meta({ id: 'EnterAutomation' });
 
 export const enteredView = z.object({ id: uuid }).meta({ id: 'EnteredAutomation' });
+
+export const executionListQuery = pageQuery({}, [PLACES.id]);
 
 const executionView = z
   .object({

@@ -2,7 +2,7 @@ import { Body, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/commo
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
-import { AutomationsQuery, AutomationsService } from '#messaging';
+import { AutomationEntriesService, AutomationsQuery, AutomationsService, ExecutionsQuery } from '#messaging';
 import { API_PREFIX, ApiController, InScope, Operation, toPage } from '#platform/http';
 import {
   automationContentBody,
@@ -11,10 +11,15 @@ import {
   automationView,
   createAutomationBody,
   type CreateAutomationBody,
+  enterAutomationBody,
+  enteredView,
+  executionListQuery,
+  executionPage,
   MAX_GRAPH_BYTES,
   toAutomationFields,
   toAutomationPatch,
   toAutomationView,
+  toExecutionView,
   updateAutomationBody,
   type UpdateAutomationBody,
 } from './automation.dto.js';
@@ -27,6 +32,8 @@ export class AutomationsController {
   constructor(
     private readonly automations: AutomationsService,
     private readonly query: AutomationsQuery,
+    private readonly entries: AutomationEntriesService,
+    private readonly executions: ExecutionsQuery,
   ) {}
 
   @Get()
@@ -156,5 +163,40 @@ export class AutomationsController {
   })
   async pause(@InScope() scope: ProjectScope, @Param('automationId') automationId: string) {
     return toAutomationView(await this.automations.pause(scope, automationId));
+  }
+
+  @Get(':automationId/executions')
+  @Operation({
+    operationId: 'listAutomationExecutions',
+    summary: 'List the runs of an automation with their steps, latest first',
+    scope: 'automations:read',
+    query: executionListQuery,
+    response: { status: 200, schema: executionPage },
+  })
+  async listExecutions(
+    @InScope() scope: ProjectScope,
+    @Param('automationId') automationId: string,
+    @Query({ schema: executionListQuery }) query: z.output<typeof executionListQuery>,
+  ): Promise<z.output<typeof executionPage>> {
+    return toPage(query, await this.executions.page(scope, automationId, query), toExecutionView);
+  }
+
+  @Post(':automationId/executions')
+  @Operation({
+    operationId: 'enterAutomation',
+    summary: 'Enter a subscriber into an automation that is ACTIVE',
+    description:
+      'Works with any trigger. 409 `already-exists` when `reEntry` does not allow the subscriber to enter again.',
+    scope: 'automations:write',
+    body: enterAutomationBody,
+    response: { status: 202, schema: enteredView },
+    problems: [409],
+  })
+  async enter(
+    @InScope() scope: ProjectScope,
+    @Param('automationId') automationId: string,
+    @Body({ schema: enterAutomationBody }) { email, data }: z.output<typeof enterAutomationBody>,
+  ): Promise<z.output<typeof enteredView>> {
+    return { id: await this.entries.enter(scope, automationId, email, data ?? null) };
   }
 }

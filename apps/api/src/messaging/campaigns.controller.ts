@@ -2,7 +2,7 @@ import { Body, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/commo
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
-import { CampaignsQuery, CampaignsService } from '#messaging';
+import { CampaignsService } from '#messaging';
 import { API_PREFIX, ApiController, InScope, Operation, toPage } from '#platform/http';
 import {
   campaignListQuery,
@@ -19,10 +19,7 @@ import {
 
 @ApiController('campaigns', { tag: 'Campaigns' })
 export class CampaignsController {
-  constructor(
-    private readonly campaigns: CampaignsService,
-    private readonly query: CampaignsQuery,
-  ) {}
+  constructor(private readonly campaigns: CampaignsService) {}
 
   @Get()
   @Operation({
@@ -34,9 +31,9 @@ export class CampaignsController {
   })
   async list(
     @InScope() scope: ProjectScope,
-    @Query({ schema: campaignListQuery }) asked: z.output<typeof campaignListQuery>,
+    @Query({ schema: campaignListQuery }) query: z.output<typeof campaignListQuery>,
   ) {
-    return toPage(asked, await this.query.list(scope, asked, asked), toCampaignView);
+    return toPage(query, await this.campaigns.list(scope, query, query), toCampaignView);
   }
 
   @Post()

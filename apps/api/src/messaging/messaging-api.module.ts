@@ -1,12 +1,9 @@
 import { Module } from '@nestjs/common';
 import { AutomationsModule, MessagingModule } from '#messaging';
 import { AutomationsController } from './automations.controller.js';
-import { CampaignChecksController } from './campaign-checks.controller.js';
-import { CampaignSendingController } from './campaign-sending.controller.js';
+import { CampaignActionsController } from './campaign-actions.controller.js';
+import { CampaignReportsController } from './campaign-reports.controller.js';
 import { CampaignsController } from './campaigns.controller.js';
-import { DeliveriesController } from './deliveries.controller.js';
-import { ExecutionsController } from './executions.controller.js';
-import { ReportsController } from './reports.controller.js';
 import { TestInboxController } from './test-inbox.controller.js';
 
 @Module({
@@ -14,11 +11,8 @@ import { TestInboxController } from './test-inbox.controller.js';
   controllers: [
     AutomationsController,
     CampaignsController,
-    CampaignChecksController,
-    CampaignSendingController,
-    DeliveriesController,
-    ExecutionsController,
-    ReportsController,
+    CampaignActionsController,
+    CampaignReportsController,
     TestInboxController,
   ],
 })

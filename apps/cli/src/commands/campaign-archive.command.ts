@@ -22,7 +22,7 @@ export function addCampaignArchive(program: Command, cli: CliContext): void {
 }
 
 async function archive(cli: CliContext, options: Options): Promise<void> {
-  const [{ withServices }, { CampaignControlService, MessagingModule }] = await Promise.all([
+  const [{ withServices }, { CampaignLifecycleService, MessagingModule }] = await Promise.all([
     import('../operator-services.js'),
     import('#messaging'),
   ]);
@@ -30,7 +30,7 @@ async function archive(cli: CliContext, options: Options): Promise<void> {
   await withServices(
     cli.env,
     async ({ get, projectList }) =>
-      get(CampaignControlService).archive(await scopeOf(options, projectList), campaign),
+      get(CampaignLifecycleService).archive(await scopeOf(options, projectList), campaign),
     [MessagingModule],
   ).catch((error: unknown) => {
     if (!(error instanceof NotFoundError)) throw error;

@@ -19,12 +19,10 @@ import {
   TrimTestInboxes,
 } from '#messaging';
 import type { ContextWork } from '../context-work.js';
-import { CloseCampaign } from './close-campaign.job.js';
+import { CloseCampaign, ExpandCampaign, RetryFailedDeliveries } from './campaign.jobs.js';
 import { CountBreakdown } from './count-breakdown.job.js';
-import { ExpandCampaign } from './expand-campaign.job.js';
 import { ExportDeliveries } from './export-deliveries.job.js';
 import { ExportReport } from './export-report.job.js';
-import { RetryFailedDeliveries } from './retry-failed-deliveries.job.js';
 import { SendConfirmationMail } from './send-confirmation-mail.job.js';
 import { WriteCampaignReport } from './write-campaign-report.job.js';
 import { SendConfirmationMails } from './send-confirmation-mails.job.js';

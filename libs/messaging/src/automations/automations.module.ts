@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
-import { SendersModule } from '../campaigns/senders/senders.module.js';
+import { SendersModule } from '../campaigns/senders.service.js';
 import { ContentModule } from '../content/content.module.js';
 import { AutomationSecretsService, SealedAutomationSecrets } from './automation-secrets.service.js';
 import { AutomationRepository } from './automation.repository.js';

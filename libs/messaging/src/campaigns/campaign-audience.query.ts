@@ -1,21 +1,51 @@
-import { Injectable } from '@nestjs/common';
-import { SegmentsQuery, SubscriberRules, TopicsQuery, UsageCatalogue } from '#audience';
-import type { CampaignFacts } from '#deliverability';
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  type AudienceSurvey,
+  RecipientsQuery,
+  SegmentsQuery,
+  SubscriberRules,
+  TopicsQuery,
+  UsageCatalogue,
+} from '#audience';
+import {
+  type CampaignFacts,
+  DestinationBudgets,
+  type DestinationFacts,
+  destinationOf,
+  limitOf,
+  PROVIDER_DOMAINS,
+} from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { type Config, CONFIG, Database } from '#platform';
 import type { CampaignDraft } from './campaign.js';
+
+/** The topics and segments that choose an audience. */
+type ChosenAudience = Pick<CampaignDraft, 'topicIds' | 'segmentIds'>;
+
+/** The people of an audience, and the destinations where they are held to limits: null where nothing limits. */
+interface SurveyedAudience extends Pick<AudienceSurvey, 'breakdown'> {
+  readonly destinations: readonly DestinationFacts[] | null;
+}
 
 type Faults = Readonly<Record<string, string>>;
 
-/** The topics and segments that choose a campaign's audience. */
+const NOBODY: SurveyedAudience = {
+  breakdown: { matched: 0, unconfirmed: 0, suppressed: 0, bounced: 0, capped: 0, willReceive: 0 },
+  destinations: null,
+};
+
+/** The audience of a campaign: its topics and segments, and the people whom they choose. */
 @Injectable()
 export class CampaignAudienceQuery {
   constructor(
+    private readonly database: Database,
     private readonly topics: TopicsQuery,
     private readonly segments: SegmentsQuery,
     private readonly rules: SubscriberRules,
     private readonly usage: UsageCatalogue,
-    private readonly database: Database,
+    private readonly recipients: RecipientsQuery,
+    private readonly budgets: DestinationBudgets,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** Until the caller's transaction ends, nothing that the campaign names is taken away. */
@@ -23,20 +53,7 @@ export class CampaignAudienceQuery {
     return this.database.transaction(scope, () => this.usage.hold(scope));
   }
 
-  async of(
-    scope: ProjectScope,
-    { topicIds, segmentIds }: Pick<CampaignDraft, 'topicIds' | 'segmentIds'>,
-  ): Promise<Pick<CampaignFacts, 'topics' | 'segments' | 'deleted' | 'segmentFaults'>> {
-    const topics = await this.topics.held(scope, topicIds);
-    const segments = await this.segments.named(scope, segmentIds);
-    const deleted = {
-      topics: topicIds.length - topics.length,
-      segments: segmentIds.length - segments.length,
-    };
-    return { topics, segments, deleted, segmentFaults: await this.rules.faultsOfSegments(scope, segmentIds) };
-  }
-
-  /** What is wrong with the ids that an author chose, by field. */
+  /** Faults of the ids that an author chose, by field. */
   async faults(
     scope: ProjectScope,
     { topicIds = [], segmentIds = [] }: Partial<CampaignDraft>,
@@ -51,6 +68,51 @@ export class CampaignAudienceQuery {
         return statuses.get(id) === 'ACTIVE' ? null : 'is not an active segment';
       }),
     };
+  }
+
+  /** The state of the topics and segments, for the pre-send checks. */
+  async facts(
+    scope: ProjectScope,
+    { topicIds, segmentIds }: ChosenAudience,
+  ): Promise<Pick<CampaignFacts, 'topics' | 'segments' | 'deleted' | 'segmentFaults'>> {
+    const topics = await this.topics.held(scope, topicIds);
+    const segments = await this.segments.named(scope, segmentIds);
+    const deleted = {
+      topics: topicIds.length - topics.length,
+      segments: segmentIds.length - segments.length,
+    };
+    return { topics, segments, deleted, segmentFaults: await this.rules.faultsOfSegments(scope, segmentIds) };
+  }
+
+  /** Counts the people, and those at destinations with limits; of other domains only at those that are slowed down now. */
+  async survey(scope: ProjectScope, chosen: ChosenAudience, now: Date): Promise<SurveyedAudience> {
+    if (chosen.topicIds.length === 0) return NOBODY;
+    if (scope.environment !== 'LIVE' || !this.config.THROTTLE) {
+      const { breakdown } = await this.recipients.survey(scope, chosen, [], now);
+      return { breakdown, destinations: null };
+    }
+    const slowed = await this.budgets.slowedFor(scope, now);
+    const others = [...slowed.keys()].filter((destination) => destination.includes('.'));
+    const survey = await this.recipients.survey(scope, chosen, [...PROVIDER_DOMAINS, ...others], now);
+    return { breakdown: survey.breakdown, destinations: this.#limited(survey, slowed) };
+  }
+
+  #limited(
+    { recipientsByDomain }: AudienceSurvey,
+    slowed: ReadonlyMap<string, Date>,
+  ): readonly DestinationFacts[] {
+    const { THROTTLE_SCALE: scale, THROTTLE_DOMAIN_RATE: otherDomains = null } = this.config;
+    const counts = new Map<string, number>();
+    for (const [domain, mails] of recipientsByDomain) {
+      const destination = destinationOf(`@${domain}`);
+      counts.set(destination, (counts.get(destination) ?? 0) + mails);
+    }
+    return [...counts].map(([destination, recipients]) => ({
+      destination,
+      recipients,
+      mailsPerSecond: limitOf(destination, { scale, otherDomains }).mailsPerSecond,
+      slowUntil: slowed.get(destination) ?? null,
+    }));
   }
 }
 

@@ -5,11 +5,11 @@ import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
 import { ContentProcesses } from '../content/processes/content-processes.service.js';
 import type { MessagingTables } from '../messaging-tables.js';
-import { type CampaignStatus, UNDER_WAY } from './campaign-status.js';
+import { type CampaignStatus, UNDER_WAY } from './campaign.js';
 
 const COLUMNS = { topic: 'topic_ids', segment: 'segment_ids' } as const;
 
-/** What a campaign in these states names must stay. */
+/** States of campaigns whose topics, segments and custom fields must stay. */
 const USING: readonly CampaignStatus[] = ['SCHEDULED', ...UNDER_WAY];
 
 /** Campaigns that are scheduled or under way, as users: see `USES`. */

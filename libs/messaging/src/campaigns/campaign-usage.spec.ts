@@ -14,10 +14,8 @@ import type { SmtpSink } from '#testing/sink-rules';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import type { CampaignDraft } from './campaign.js';
 import { CampaignsService } from './campaigns.service.js';
-import { PreSendAnalysisService } from './analysis/pre-send-analysis.service.js';
-import { CampaignControlService } from './lifecycle/campaign-control.service.js';
-import { CampaignRetryService } from './lifecycle/campaign-retry.service.js';
-import { CampaignSendingService } from './lifecycle/campaign-sending.service.js';
+import { PreSendAnalysisService } from './pre-send-analysis.service.js';
+import { CampaignLifecycleService } from './campaign-lifecycle.service.js';
 
 const json = (html: string) => JSON.stringify({ blocks: [{ type: 'text', html }] });
 const rulesOf = (where: object) => JSON.stringify({ version: 1, where });
@@ -70,7 +68,7 @@ describe('what a campaign uses', () => {
     return campaign;
   };
   const inAnHour = () => new Date(fixture.clock.now().getTime() + 60 * MINUTE);
-  const schedule = (key: string) => fixture.get(CampaignSendingService).schedule(scope, key);
+  const schedule = (key: string) => fixture.get(CampaignLifecycleService).schedule(scope, key);
   const scheduled = async (fields: Partial<CampaignDraft>) => {
     const { campaignKey } = await draft({ scheduledAt: inAnHour(), ...fields });
     return schedule(campaignKey);
@@ -102,7 +100,7 @@ describe('what a campaign uses', () => {
       const users = [{ kind: 'campaign', key: campaignKey, name: 'Autumn' }] as const;
       await expect(archive()).rejects.toThrow(new InUseError('The custom field', users));
       await expect(archive()).rejects.toMatchObject({ members: { usedBy: users, usedByCount: 1 } });
-      await fixture.get(CampaignControlService).cancel(scope, campaignKey);
+      await fixture.get(CampaignLifecycleService).cancel(scope, campaignKey);
       await archive();
       expect(await fixture.get(CustomFieldsQuery).byKey(scope, 'plan')).toMatchObject({ status: 'ARCHIVED' });
     },
@@ -123,7 +121,7 @@ describe('what a campaign uses', () => {
     await expect(setDefault(null)).rejects.toThrow(new InUseError('The default of plan', users));
     await expect(setDefault('', 'city')).rejects.toThrow(new InUseError('The default of city', users));
     await setDefault('gold');
-    await fixture.get(CampaignControlService).cancel(scope, campaignKey);
+    await fixture.get(CampaignLifecycleService).cancel(scope, campaignKey);
     expect(await setDefault(null)).toMatchObject({ defaultValue: null });
     await scheduled({ contentText: '{{ custom.plan }}' });
     expect(await setDefault(null)).toMatchObject({ defaultValue: null });
@@ -236,7 +234,7 @@ describe('what a campaign uses', () => {
         { kind: 'campaign', key: campaignKey, name: 'News' },
       ]),
     );
-    await fixture.get(CampaignControlService).cancel(scope, campaignKey);
+    await fixture.get(CampaignLifecycleService).cancel(scope, campaignKey);
     await remove();
     const next = await draft({ scheduledAt: inAnHour(), segmentIds: [outer.id] });
     expect(await failures(next.campaignKey)).toEqual(
@@ -285,7 +283,7 @@ describe('what a campaign uses', () => {
       [id],
     );
     await archive();
-    const retry = () => fixture.get(CampaignRetryService).retryFailed(scope, campaignKey);
+    const retry = () => fixture.get(CampaignLifecycleService).retryFailed(scope, campaignKey);
     await expect(retry()).rejects.toMatchObject({
       code: 'pre-send-rejected',
       checks: [{ code: 'merge-tags', message: 'Merge tags: {{ custom.plan }} is not known.' }],

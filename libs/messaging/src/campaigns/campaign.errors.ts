@@ -1,7 +1,7 @@
 import { DomainError } from '#kernel';
 import type { PreSendCheck } from '#deliverability';
 
-/** A critical check failed; `checks` tells all that were made. */
+/** A critical check failed; `checks` are all that were made. */
 export class PreSendRejectedError extends DomainError {
   override readonly code = 'pre-send-rejected';
 
@@ -44,7 +44,7 @@ export class TooManyTestMailsError extends DomainError {
   }
 }
 
-/** What the failed critical checks say, as one text. */
+/** The messages of the failed critical checks, as one text. */
 export function describeFailures(checks: readonly PreSendCheck[]): string {
   return checks
     .filter(({ result, severity }) => result === 'FAIL' && severity === 'CRITICAL')

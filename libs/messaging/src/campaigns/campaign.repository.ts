@@ -1,12 +1,83 @@
 import { Injectable } from '@nestjs/common';
 import { type FindOneOptions, LockMode } from '@mikro-orm/postgresql';
-import { sql } from 'kysely';
-import { Clock, InvalidStateError, newId, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, keptDay } from '#platform';
+import { type Kysely, sql } from 'kysely';
+import { environmentScopes } from '#access';
+import {
+  Clock,
+  InvalidStateError,
+  newId,
+  NotFoundError,
+  type Page,
+  type PageRequest,
+  type ProjectScope,
+} from '#kernel';
+import { Database, keptDay, NEWEST_FIRST, present } from '#platform';
 import { PARTITION } from '../deliveries/partition.query.js';
-import { Campaign, type CampaignDraft, isCampaignKey } from './campaign.js';
+import type { MessagingTables } from '../messaging-tables.js';
+import { Campaign, type CampaignDraft, type CampaignStatus, isCampaignKey } from './campaign.js';
 
-/** Reads and writes campaigns as aggregates. Locks need an open transaction, and last as long as it does. */
+const COLUMNS = [
+  'id',
+  'campaignKey',
+  'name',
+  'subject',
+  'previewText',
+  'contentJson',
+  'contentText',
+  'translations',
+  'status',
+  'sendStrategy',
+  'topicIds',
+  'segmentIds',
+  'estimatedRecipientCount',
+  'estimatedAt',
+  'scheduledAt',
+  'scheduledAtLocal',
+  'completedAt',
+  'fromEmail',
+  'fromName',
+  'replyTo',
+  'preSendScore',
+  'preSendStatus',
+  'createdAt',
+  'updatedAt',
+] as const;
+
+/** A campaign as lists show it. */
+export type CampaignRow = Pick<Campaign, (typeof COLUMNS)[number]>;
+
+/** A scheduled campaign whose time has come. */
+export interface DueCampaign {
+  readonly id: string;
+  readonly scope: ProjectScope;
+}
+
+/** Campaigns of a project that are not deleted. */
+function campaignsOf(tables: Kysely<MessagingTables>, { environmentId }: ProjectScope) {
+  return tables
+    .selectFrom('messaging.campaigns')
+    .where('environmentId', '=', environmentId)
+    .where('deletedAt', 'is', null);
+}
+
+/** The campaign of this key; throws `NotFoundError` when none can have it. */
+export function campaignNamed(tables: Kysely<MessagingTables>, scope: ProjectScope, campaignKey: string) {
+  if (!isCampaignKey(campaignKey)) throw new NotFoundError();
+  return campaignsOf(tables, scope).where('campaignKey', '=', campaignKey);
+}
+
+/** The campaign of this id if it was sent, with the partition of its deliveries, `2026-03-01`. */
+export function sentCampaign(tables: Kysely<MessagingTables>, scope: ProjectScope, id: string) {
+  return campaignsOf(tables, scope)
+    .where('id', '=', id)
+    .where('queuedAt', 'is not', null)
+    .select(['id', 'campaignKey', 'name', 'subject', 'queuedAt'])
+    .select(sql<string>`to_char(queued_at at time zone 'UTC', 'YYYY-MM-DD')`.as('queuedOn'))
+    .select(sql<string[]>`array(select jsonb_object_keys(translations))`.as('translations'))
+    .$narrowType<{ queuedAt: Date }>();
+}
+
+/** Reads and writes campaigns. Locks need an open transaction, and last as long as it does. */
 @Injectable()
 export class CampaignRepository {
   constructor(
@@ -21,6 +92,23 @@ export class CampaignRepository {
     const campaign = new Campaign({ id: newId(), environmentId, campaignKey: rows[0]!.key }, draft, now);
     this.database.em.persist(campaign);
     return campaign;
+  }
+
+  /** Lists campaigns, newest first. */
+  list(
+    scope: ProjectScope,
+    request: PageRequest,
+    {
+      status,
+      topicId,
+    }: { readonly status?: CampaignStatus | undefined; readonly topicId?: string | undefined },
+  ): Promise<Page<CampaignRow>> {
+    return this.database.list(scope, async () => {
+      const campaigns = campaignsOf(this.database.tables(), scope)
+        .$if(status !== undefined, (query) => query.where('status', '=', status!))
+        .$if(topicId !== undefined, (query) => query.where(sql<boolean>`${topicId}::uuid = any(topic_ids)`));
+      return NEWEST_FIRST.page(campaigns.select(COLUMNS), campaigns, request);
+    });
   }
 
   /** The campaign, or `NotFoundError`. */
@@ -46,15 +134,20 @@ export class CampaignRepository {
     return this.database.em.findOne(Campaign, { environmentId, id }, { lockMode });
   }
 
-  /** `InvalidStateError` for one that went out once, when nobody knows any more whom it reached. */
-  async refuseLetGo(scope: ProjectScope, { id, status }: Campaign): Promise<void> {
-    const day = await keptDay(this.database, scope, 'DELIVERIES');
-    const { rows } = await sql`
-      select 1 from messaging.campaigns c
-      where c.id = ${id} and c.environment_id = ${scope.environmentId} and ${PARTITION} < ${day}::date
-    `.execute(this.database.tables());
-    if (rows.length === 0) return;
-    throw new InvalidStateError('The campaign’s deliveries are no longer kept: send a copy.', status, []);
+  /** At most `limit` scheduled campaigns of all projects whose time has come, the longest waiting first. */
+  async due(limit: number): Promise<DueCampaign[]> {
+    const isAny = sql`exists (select 1 from messaging.campaigns where status = 'SCHEDULED' and scheduled_at <= ${present})`;
+    if (!(await this.database.holds(isAny))) return [];
+    return this.database.system(async () => {
+      const { rows } = await sql<ProjectScope & { readonly id: string }>`
+        select c.id, e.* from (
+          select id, environment_id, scheduled_at from messaging.campaigns
+          where status = 'SCHEDULED' and scheduled_at <= ${present} order by scheduled_at limit ${limit}
+        ) c join ${environmentScopes} e on e.environment_id = c.environment_id
+        order by c.scheduled_at
+      `.execute(this.database.tables());
+      return rows.map(({ id, ...scope }) => ({ id, scope }));
+    });
   }
 
   /** The campaign if it waits for its time; null when it does not. */
@@ -67,6 +160,17 @@ export class CampaignRepository {
   lockScheduled({ environmentId }: ProjectScope, id: string): Promise<Campaign | null> {
     const lockMode = LockMode.PESSIMISTIC_PARTIAL_WRITE;
     return this.database.em.findOne(Campaign, { environmentId, id, status: 'SCHEDULED' }, { lockMode });
+  }
+
+  /** Throws `InvalidStateError` for a campaign that went out once and whose deliveries are no longer kept. */
+  async refuseWithoutDeliveries(scope: ProjectScope, { id, status }: Campaign): Promise<void> {
+    const day = await keptDay(this.database, scope, 'DELIVERIES');
+    const { rows } = await sql`
+      select 1 from messaging.campaigns c
+      where c.id = ${id} and c.environment_id = ${scope.environmentId} and ${PARTITION} < ${day}::date
+    `.execute(this.database.tables());
+    if (rows.length === 0) return;
+    throw new InvalidStateError('The campaign’s deliveries are no longer kept: send a copy.', status, []);
   }
 
   /** A campaign whose mails are out stays as a row that nobody sees: their links must go on working. */

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
-import type { CampaignTranslations } from './campaign-translations.js';
+import type { CampaignTranslations } from './campaign-content.js';
 import { Campaign, type CampaignStatus, type PreSendStatus, type SendStrategy } from './campaign.js';
 
 /** messaging.campaigns. The engine writes its columns with SQL, under the row's lock. */

@@ -1,7 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidStateError, UnavailableError } from '#kernel';
-import { Campaign, CAMPAIGN_STATUSES, type CampaignStatus } from './campaign.js';
-import { ALLOWED_STATUSES, type CampaignAction } from './campaign-status.js';
+import {
+  Campaign,
+  CAMPAIGN_ACTIONS,
+  CAMPAIGN_STATUSES,
+  type CampaignAction,
+  type CampaignStatus,
+  changedTimes,
+  isCampaignKey,
+  lastTimeOf,
+  timeFaults,
+} from './campaign.js';
 import { ScheduleMissingError } from './campaign.errors.js';
 
 const now = new Date('2026-11-21T06:00:00.000Z');
@@ -62,7 +71,7 @@ describe('Campaign', () => {
       else {
         expect(attempt).toThrow(InvalidStateError);
         expect(attempt).toThrow(
-          expect.objectContaining({ currentState: status, allowedStates: ALLOWED_STATUSES[action] }),
+          expect.objectContaining({ currentState: status, allowedStates: CAMPAIGN_ACTIONS[action].allowed }),
         );
       }
     });
@@ -382,5 +391,67 @@ describe('Campaign', () => {
     campaign.closingSince = null;
     campaign.queue({ recipients: 5, usagePeriod: null }, later);
     expect(campaign).toMatchObject({ queuedAt: now, audienceAt: later, expandedAt: null });
+  });
+});
+
+const noon = new Date('2027-01-05T12:00:00Z');
+const never = { scheduledAt: null, scheduledAtLocal: null };
+const atNoon = { scheduledAt: noon, scheduledAtLocal: null };
+const atNine = { scheduledAt: new Date('2027-01-04T19:00:00Z'), scheduledAtLocal: '2027-01-05T09:00' };
+const local = '2027-01-05T09:00';
+
+describe('The time of a campaign', () => {
+  it.each([
+    [never, { scheduledAtLocal: local }, atNine],
+    [atNoon, { scheduledAtLocal: local }, atNine],
+    [atNoon, { scheduledAtLocal: local, scheduledAt: null }, atNine],
+    [atNine, { scheduledAt: noon }, atNoon],
+    [atNine, { scheduledAt: noon, scheduledAtLocal: null }, atNoon],
+    [atNine, { scheduledAt: null }, never],
+    [atNine, { scheduledAtLocal: null }, never],
+    [atNoon, { scheduledAtLocal: null }, atNoon],
+    [atNoon, { scheduledAt: null }, never],
+    [atNine, {}, atNine],
+  ])('%j with %j is %j', (before, changes, after) => {
+    expect(changedTimes(changes, before)).toEqual(after);
+  });
+
+  it('is over when it has passed in the last zone', () => {
+    expect([lastTimeOf(never), lastTimeOf(atNoon)]).toEqual([null, noon]);
+    expect(lastTimeOf(atNine)).toEqual(new Date('2027-01-05T21:00:00Z'));
+    const before = new Date('2027-01-05T20:59:59Z');
+    expect(timeFaults({ scheduledAtLocal: local }, before)).toEqual({});
+    expect(timeFaults({ scheduledAtLocal: local }, new Date('2027-01-05T21:00:00Z'))).toEqual({
+      scheduledAtLocal: 'must be in the future',
+    });
+    expect(timeFaults({ scheduledAt: noon }, noon)).toEqual({ scheduledAt: 'must be in the future' });
+    expect(timeFaults({}, noon)).toEqual({});
+  });
+});
+
+describe('the key of a campaign', () => {
+  it.each(['AC-001', 'ACME-042', 'A1-999', 'ACME1234-1000', 'ACME-1234567890123456789'])(
+    'can be %s',
+    (key) => {
+      expect(isCampaignKey(key)).toBe(true);
+    },
+  );
+
+  it.each([
+    '',
+    'ACME',
+    'ACME-',
+    'ACME-01',
+    'A-001',
+    '1A-001',
+    'acme-001',
+    'ACME12345-001',
+    'ACME-0x1',
+    ' ACME-001',
+    'ACME-001 ',
+    'ACME_1-001',
+    'ACME-12345678901234567890',
+  ])('cannot be %j', (key) => {
+    expect(isCampaignKey(key)).toBe(false);
   });
 });

@@ -1,37 +1,100 @@
-import { InvalidStateError, UnavailableError } from '#kernel';
-import {
-  type AmbiguousPolicy,
-  analysedParts,
-  audienceParts,
-  type CampaignDraft,
-  type CampaignIdentity,
-  type PreSendStatus,
-  type PreSendVerdict,
-  type Queueing,
-  type SendStrategy,
-  type UnboundEmails,
-} from './campaign-draft.js';
-import type { CampaignTranslations } from './campaign-translations.js';
-import { changedTimes, lastTimeOf } from './campaign-times.js';
+import { firstMomentOf, InvalidStateError, lastMomentOf, UnavailableError } from '#kernel';
+import type { CampaignTranslations } from './campaign-content.js';
 import { ScheduleMissingError } from './campaign.errors.js';
-import {
-  ALLOWED_STATUSES,
-  CAMPAIGN_ACTIONS,
-  type CampaignAction,
-  type CampaignStatus,
-  UNDER_WAY,
-} from './campaign-status.js';
 
-export {
-  type CampaignDraft,
-  isCampaignKey,
-  type PreSendStatus,
-  SEND_STRATEGIES,
-  type SendStrategy,
-} from './campaign-draft.js';
-export { CAMPAIGN_STATUSES, type CampaignStatus } from './campaign-status.js';
+export const CAMPAIGN_STATUSES = [
+  'DRAFT',
+  'SCHEDULED',
+  'QUEUED_FOR_SENDING',
+  'SENDING',
+  'PAUSED',
+  'SENT',
+  'CANCELLED',
+  'FAILED',
+  'ARCHIVED',
+] as const;
+export type CampaignStatus = (typeof CAMPAIGN_STATUSES)[number];
 
-/** How long the worker takes at most to notice that a campaign was stopped, and to end its deliveries, seconds. */
+const EDITABLE: readonly CampaignStatus[] = ['DRAFT', 'SCHEDULED', 'FAILED'];
+
+/** The states in which the worker has a campaign: from here it can fail. */
+export const UNDER_WAY: readonly CampaignStatus[] = ['QUEUED_FOR_SENDING', 'SENDING', 'PAUSED'];
+
+/** The states in which each action is allowed, and the words for a refusal. */
+export const CAMPAIGN_ACTIONS = {
+  change: { allowed: EDITABLE, refusal: 'cannot be changed' },
+  delete: { allowed: [...EDITABLE, 'CANCELLED'], refusal: 'cannot be deleted' },
+  schedule: { allowed: ['DRAFT'], refusal: 'cannot be scheduled' },
+  send: { allowed: EDITABLE, refusal: 'cannot be sent' },
+  cancel: { allowed: ['SCHEDULED', ...UNDER_WAY], refusal: 'cannot be cancelled' },
+  pause: { allowed: ['SENDING'], refusal: 'cannot be paused' },
+  resume: { allowed: ['PAUSED'], refusal: 'cannot be resumed' },
+  retryFailed: { allowed: ['SENT'], refusal: 'cannot be retried' },
+  test: { allowed: CAMPAIGN_STATUSES.filter((status) => status !== 'ARCHIVED'), refusal: 'cannot be tested' },
+  archive: { allowed: ['SENT', 'CANCELLED', 'FAILED'], refusal: 'cannot be archived' },
+} as const satisfies Record<string, { allowed: readonly CampaignStatus[]; refusal: string }>;
+export type CampaignAction = keyof typeof CAMPAIGN_ACTIONS;
+
+export const SEND_STRATEGIES = ['DRAFT', 'IMMEDIATE', 'SCHEDULED'] as const;
+export type SendStrategy = (typeof SEND_STRATEGIES)[number];
+
+export type PreSendStatus = 'PENDING' | 'PASSED' | 'WARNING' | 'FAILED';
+
+/** Policy for a mail that was handed over without a final reply: send it once more, or leave it at that. */
+export type AmbiguousPolicy = 'RESEND' | 'HOLD';
+
+/** The author's part of a campaign: content, sender, audience, intention. */
+export interface CampaignDraft {
+  readonly name: string;
+  /** Null: none yet, with which nothing can be sent. */
+  readonly subject: string | null;
+  readonly previewText: string | null;
+  readonly contentJson: string | null;
+  readonly contentText: string | null;
+  readonly translations: CampaignTranslations;
+  readonly fromEmail: string | null;
+  readonly fromName: string | null;
+  /** The address for answers; null: the sender's. */
+  readonly replyTo: string | null;
+  readonly topicIds: readonly string[];
+  readonly segmentIds: readonly string[];
+  readonly sendStrategy: SendStrategy | null;
+  readonly scheduledAt: Date | null;
+  /** As `parseLocalTime` returns it: each recipient gets it when it is that time where they are. */
+  readonly scheduledAtLocal: string | null;
+}
+
+export type CampaignIdentity = Pick<Campaign, 'id' | 'environmentId' | 'campaignKey'>;
+
+/** The result of a pre-send analysis: points from 0 to 100, a verdict, and how many would receive it. */
+export interface PreSendVerdict {
+  readonly score: number;
+  readonly status: PreSendStatus;
+  readonly recipients: number;
+}
+
+/** The promise of `send`: how many are to receive it and which period's e-mails are set aside for them. */
+export interface Queueing {
+  readonly recipients: number;
+  /** Null where e-mails are not counted. */
+  readonly usagePeriod: Date | null;
+}
+
+/** E-mails that were set aside and are bound to no delivery: to be given back to their period. */
+export interface UnboundEmails {
+  readonly usagePeriod: Date | null;
+  readonly emails: number;
+}
+
+/** `<PROJECT>-<n>`, the number padded to three digits. */
+const CAMPAIGN_KEY = /^[A-Z][A-Z0-9]{1,7}-\d{3,19}$/;
+
+/** True for a key that a campaign can have; others are not looked up. */
+export function isCampaignKey(text: string): boolean {
+  return CAMPAIGN_KEY.test(text);
+}
+
+/** The longest that the worker takes to notice that a campaign was stopped, and to end its deliveries, seconds. */
 const NOTICED_SECONDS = 1;
 const CLOSED_SECONDS = 60;
 
@@ -97,19 +160,19 @@ export class Campaign {
     this.updatedAt = now;
   }
 
+  allows(action: CampaignAction): boolean {
+    const allowed: readonly CampaignStatus[] = CAMPAIGN_ACTIONS[action].allowed;
+    return allowed.includes(this.status);
+  }
+
   /** Throws `InvalidStateError` unless the campaign's state allows it. */
   refuseUnlessAllowed(action: CampaignAction): void {
-    const allowed = ALLOWED_STATUSES[action];
-    if (allowed.includes(this.status)) return;
-    const message = `The campaign ${CAMPAIGN_ACTIONS[action]} while it is ${this.status}.`;
-    throw new InvalidStateError(message, this.status, allowed);
+    if (this.allows(action)) return;
+    const { allowed, refusal } = CAMPAIGN_ACTIONS[action];
+    throw new InvalidStateError(`The campaign ${refusal} while it is ${this.status}.`, this.status, allowed);
   }
 
-  allows(action: CampaignAction): boolean {
-    return ALLOWED_STATUSES[action].includes(this.status);
-  }
-
-  /** Takes changes over. An analysis is void when what it looked at has changed; a schedule stands. */
+  /** Applies changes. An analysis is void when a part that it looked at has changed; a schedule stands. */
   revise(changes: Partial<CampaignDraft>, now: Date): void {
     this.refuseUnlessAllowed('change');
     const { topicIds, segmentIds, ...plain } = changes;
@@ -136,7 +199,7 @@ export class Campaign {
     this.estimate(recipients, now);
   }
 
-  /** Throws what `schedule` throws: `InvalidStateError`, or `ScheduleMissingError` without a time to come. */
+  /** Throws as `schedule` does: `InvalidStateError`, or `ScheduleMissingError` without a time to come. */
   refuseUnlessSchedulable(now: Date): void {
     this.refuseUnlessAllowed('schedule');
     const last = lastTimeOf(this);
@@ -149,10 +212,7 @@ export class Campaign {
     this.updatedAt = now;
   }
 
-  /**
-   * Throws what `send` throws: `InvalidStateError`, or `UnavailableError` while the worker still ends the
-   * deliveries of a sending that failed.
-   */
+  /** Throws as `queue` does: `InvalidStateError`, or `UnavailableError` while deliveries of a failed sending are still ended. */
   refuseUnlessSendable(): void {
     this.refuseUnlessAllowed('send');
     this.refuseWhileClosing(NOTICED_SECONDS);
@@ -203,14 +263,6 @@ export class Campaign {
     return this.end('FAILED', now);
   }
 
-  /** Puts it away for good: from now on it can only be looked at. Throws as `send` does. */
-  archive(now: Date): void {
-    this.refuseUnlessAllowed('archive');
-    this.refuseWhileClosing(CLOSED_SECONDS);
-    this.status = 'ARCHIVED';
-    this.updatedAt = now;
-  }
-
   /** `retry-failed`: so many deliveries are to be put back. */
   retryFailed({ recipients, usagePeriod }: Queueing, now: Date): void {
     this.refuseUnlessAllowed('retryFailed');
@@ -222,7 +274,15 @@ export class Campaign {
     this.updatedAt = now;
   }
 
-  /** Its time has come; what has failed since and is sent again keeps to the hours of its recipients. */
+  /** Puts it away for good: from now on it can only be looked at. Throws as `queue` does. */
+  archive(now: Date): void {
+    this.refuseUnlessAllowed('archive');
+    this.refuseWhileClosing(CLOSED_SECONDS);
+    this.status = 'ARCHIVED';
+    this.updatedAt = now;
+  }
+
+  /** True once its time has come; a campaign that failed since and is sent again keeps to its recipients' hours. */
   private isDue(now: Date): boolean {
     return this.status !== 'DRAFT' && this.scheduledAt !== null && this.scheduledAt <= now;
   }
@@ -235,8 +295,8 @@ export class Campaign {
   private end(status: 'CANCELLED' | 'FAILED', now: Date): UnboundEmails {
     const { usagePeriod } = this;
     const wasUnderWay = UNDER_WAY.includes(this.status);
-    const emails =
-      usagePeriod === null ? 0 : Math.max(0, this.reservedEmails - this.expandedEmails) + this.retryEmails;
+    const unexpanded = Math.max(0, this.reservedEmails - this.expandedEmails);
+    const emails = usagePeriod === null ? 0 : unexpanded + this.retryEmails;
     this.status = status;
     this.updatedAt = now;
     if (!wasUnderWay) return { usagePeriod: null, emails: 0 };
@@ -251,6 +311,56 @@ export class Campaign {
     this.estimatedRecipientCount = recipients;
     this.estimatedAt = now;
   }
+}
+
+/** The times at which a campaign goes out; with a local time, `scheduledAt` is the first of its moments. */
+export type CampaignTimes = Pick<CampaignDraft, 'scheduledAt' | 'scheduledAtLocal'>;
+
+/** The times of `before` with changes: of a moment and a local time one takes the other's place. */
+export function changedTimes(changes: Partial<CampaignTimes>, before: CampaignTimes): CampaignTimes {
+  const { scheduledAt, scheduledAtLocal } = changes;
+  if (typeof scheduledAtLocal === 'string')
+    return { scheduledAt: firstMomentOf(scheduledAtLocal), scheduledAtLocal };
+  const isCleared = scheduledAtLocal === null && before.scheduledAtLocal !== null;
+  if (scheduledAt === undefined && !isCleared)
+    return { scheduledAt: before.scheduledAt, scheduledAtLocal: before.scheduledAtLocal };
+  return { scheduledAt: scheduledAt ?? null, scheduledAtLocal: null };
+}
+
+/** The last moment at which a recipient is to get it. */
+export function lastTimeOf({ scheduledAt, scheduledAtLocal }: CampaignTimes): Date | null {
+  return scheduledAtLocal === null ? scheduledAt : lastMomentOf(scheduledAtLocal);
+}
+
+/** Faults of the times that an author chose, by field. */
+export function timeFaults(
+  { scheduledAt = null, scheduledAtLocal = null }: Partial<CampaignTimes>,
+  now: Date,
+): Readonly<Record<string, string>> {
+  const last = lastTimeOf({ scheduledAt, scheduledAtLocal });
+  if (last === null || last > now) return {};
+  return { [scheduledAtLocal === null ? 'scheduledAt' : 'scheduledAtLocal']: 'must be in the future' };
+}
+
+/** All that an estimate of the recipients depends on, to compare. */
+function audienceParts({ topicIds, segmentIds }: CampaignDraft): string {
+  return JSON.stringify([topicIds, segmentIds]);
+}
+
+/** All that an analysis looks at, to compare. */
+function analysedParts(draft: CampaignDraft): string {
+  const { fromEmail, fromName, translations } = draft;
+  const others = Object.entries(translations).sort(([one], [other]) => (one < other ? -1 : 1));
+  const contents = [['', draft] as const, ...others].map(
+    ([locale, { subject, previewText, contentJson, contentText }]) => [
+      locale,
+      subject,
+      previewText,
+      contentJson,
+      contentText,
+    ],
+  );
+  return JSON.stringify([contents, fromEmail, fromName, audienceParts(draft)]);
 }
 
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];

@@ -1,25 +1,41 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
+import { TopicsQuery } from '#audience';
 import { PlanLimitsService } from '#billing';
+import { Clock, DomainValidationError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { translationFaults } from './campaign-translations.js';
-import { parseContentDocument } from '../content/document/content-document.js';
 import { expectContent } from '../content/processes/content-processes.service.js';
-import type { Campaign, CampaignDraft } from './campaign.js';
-import { timeFaults } from './campaign-times.js';
+import { type Campaign, type CampaignDraft, type CampaignStatus, timeFaults } from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
-import { CampaignRepository } from './campaign.repository.js';
+import { contentFaults } from './campaign-content.js';
+import { CampaignRepository, type CampaignRow } from './campaign.repository.js';
 
-/** Lets authors write campaigns. Sending them is `CampaignSendingService`. */
+export interface CampaignFilter {
+  readonly status?: CampaignStatus | undefined;
+  readonly topicKey?: string | undefined;
+}
+
+/** Writing campaigns. Sending them is `CampaignLifecycleService`. */
 @Injectable()
 export class CampaignsService {
   constructor(
     private readonly database: Database,
     private readonly campaigns: CampaignRepository,
     private readonly audience: CampaignAudienceQuery,
+    private readonly topics: TopicsQuery,
     private readonly planLimits: PlanLimitsService,
     private readonly clock: Clock,
   ) {}
+
+  /** Newest first; none for a topic that does not exist. */
+  async list(
+    scope: ProjectScope,
+    request: PageRequest,
+    { status, topicKey }: CampaignFilter,
+  ): Promise<Page<CampaignRow>> {
+    const topicId = topicKey === undefined ? undefined : await this.topics.idOf(scope, topicKey);
+    if (topicId === null) return { items: [], totalElements: 0, next: null };
+    return this.campaigns.list(scope, request, { status, topicId });
+  }
 
   /** The campaign, or `NotFoundError`. */
   get(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
@@ -60,11 +76,9 @@ export class CampaignsService {
   }
 
   async #refuseFaults(scope: ProjectScope, draft: Partial<CampaignDraft>, now: Date): Promise<void> {
-    const { contentJson = null, translations = {} } = draft;
-    const errors: Record<string, string> = {
+    const errors = {
       ...(await this.audience.faults(scope, draft)),
-      ...(contentJson === null ? {} : parseContentDocument(contentJson).errors),
-      ...translationFaults(translations),
+      ...contentFaults(draft),
       ...timeFaults(draft, now),
     };
     if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);

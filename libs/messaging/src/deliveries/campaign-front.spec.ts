@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Campaign } from '../campaigns/campaign.js';
-import { FailedDeliveriesQuery } from '../campaigns/lifecycle/failed-deliveries.query.js';
+import { FailedDeliveriesService } from '../campaigns/failed-deliveries.service.js';
 import { MailErasureService } from '../erasure/mail-erasure.service.js';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { DeliverySources } from '../sending/engine/delivery-sources.service.js';
@@ -69,7 +69,9 @@ describe('the front of a campaign', () => {
     await sentButTo('reader-3@example.com');
     const again = 'reader-5@example.com';
     await set(`state = 'FAILED', reason = 'network'`, `address = '${again}'`);
-    expect(await fixture.get(FailedDeliveriesQuery).putBack(scope, campaign, fixture.clock.now())).toBe(1);
+    expect(
+      await fixture.get(FailedDeliveriesService).putBackChunk(scope, campaign, fixture.clock.now()),
+    ).toBe(1);
     expect(await claimed()).toEqual([again]);
   });
 

@@ -11,8 +11,7 @@ import { eventually } from '#testing/eventually';
 import { isWaitingForLock } from '#testing/lock-waits';
 import { prepareProject } from '#testing/system';
 import type { Campaign } from '../campaigns/campaign.js';
-import { CampaignRetryService } from '../campaigns/lifecycle/campaign-retry.service.js';
-import { CampaignSendingService } from '../campaigns/lifecycle/campaign-sending.service.js';
+import { CampaignLifecycleService } from '../campaigns/campaign-lifecycle.service.js';
 import { TrackedEvents } from '../engagement/events/tracked-events.service.js';
 import { DeliveryFeedback } from '../engagement/feedback/delivery-feedback.service.js';
 import { MailPagesService } from '../engagement/feedback/mail-pages.service.js';
@@ -270,10 +269,10 @@ describe('mails and events that are older than they are kept', () => {
       `insert into platform.retention_horizons (kind, kept_from) values ('DELIVERIES', $1)`,
       [fixture.clock.now()],
     );
-    const retried = await fixture.get(CampaignRetryService).retryFailed(scope, campaign.campaignKey);
+    const retried = await fixture.get(CampaignLifecycleService).retryFailed(scope, campaign.campaignKey);
     expect(retried.status).toBe('SENT');
     await fixture.test.query(`update messaging.campaigns set status = 'FAILED'`);
-    const send = fixture.get(CampaignSendingService).send(scope, campaign.campaignKey);
+    const send = fixture.get(CampaignLifecycleService).send(scope, campaign.campaignKey);
     await expect(send).rejects.toMatchObject({ code: 'invalid-state' });
   });
 

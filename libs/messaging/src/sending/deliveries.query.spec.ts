@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Cursor, NotFoundError, type ProjectScope } from '#kernel';
 import { prepareProject } from '#testing/system';
-import { CampaignSendingService } from '../campaigns/lifecycle/campaign-sending.service.js';
+import { CampaignLifecycleService } from '../campaigns/campaign-lifecycle.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import { DeliveriesQuery } from './deliveries.query.js';
 import type { DeliveryState } from '../deliveries/delivery.js';
@@ -35,7 +35,7 @@ describe('the list of a campaign’s deliveries', () => {
 
   it('shows those in one state', async () => {
     const { campaignKey } = await fixture.draft(scope, 6);
-    const queued = await fixture.get(CampaignSendingService).send(scope, campaignKey);
+    const queued = await fixture.get(CampaignLifecycleService).send(scope, campaignKey);
     await fixture.test.query(`update messaging.campaigns set status = 'PAUSED'`);
     await fixture.expand(scope, queued.id);
     const set = (reader: number, state: DeliveryState, reason: string | null) =>

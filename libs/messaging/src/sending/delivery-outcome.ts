@@ -7,7 +7,7 @@ import {
   nextAttemptAt,
 } from '#deliverability';
 import { describeError, redact, type SendOutcome, type SmtpReply } from '#platform';
-import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
+import type { AmbiguousPolicy } from '../campaigns/campaign.js';
 import { ContentCompileError, MergeTemplateError } from '../content/content.errors.js';
 import { HeaderValueError } from '../content/mail/mime-message.js';
 import type { ClaimedDelivery, DeliveryState } from '../deliveries/delivery.js';

@@ -1,7 +1,7 @@
 import type { DomainWarmUp, OwnRelay } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import type { ClaimedDelivery, OutgoingMail } from '../deliveries/delivery.js';
-import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
+import type { AmbiguousPolicy } from '../campaigns/campaign.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
 
 /** A claimed delivery with what its sender must know beside it. */

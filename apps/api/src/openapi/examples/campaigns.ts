@@ -1,12 +1,13 @@
 import type { z } from 'zod';
-import type { campaignPreviewView, preSendAnalysisView } from '../../messaging/campaign-checks.dto.js';
 import type {
+  campaignPreviewView,
   campaignView,
   createCampaignBody,
   patchCampaignBody,
+  preSendAnalysisView,
   testCampaignBody,
 } from '../../messaging/campaign.dto.js';
-import type { deliveryPage } from '../../messaging/delivery.dto.js';
+import type { deliveryPage } from '../../messaging/campaign-report.dto.js';
 import { ADA_ID, GRACE_ID, TOPIC_ID } from './audience.js';
 import { firstPage, onePage, type WrittenExamples } from './written-example.js';
 

@@ -4,7 +4,7 @@ import type {
   campaignReportView,
   campaignStatisticsView,
   timeline,
-} from '../../messaging/report.dto.js';
+} from '../../messaging/campaign-report.dto.js';
 import type { openedTestInboxMessageView, testInboxMessageView } from '../../messaging/test-inbox.dto.js';
 import { CAMPAIGN_ID } from './campaigns.js';
 import { onePage, type WrittenExamples } from './written-example.js';

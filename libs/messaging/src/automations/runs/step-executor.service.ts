@@ -13,7 +13,7 @@ import {
 import { EmailQuotaService } from '#billing';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { Senders } from '../../campaigns/senders/senders.service.js';
+import { Senders } from '../../campaigns/senders.service.js';
 import { wakeSenders } from '../../deliveries/deliveries.channel.js';
 import type { NodeType } from '../graph/automation-graph.js';
 import { delayDetail, delayEnd } from '../graph/delay.js';

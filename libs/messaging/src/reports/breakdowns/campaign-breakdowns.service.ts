@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
-import { sentCampaign } from '../../campaigns/campaigns.query.js';
+import { sentCampaign } from '../../campaigns/campaign.repository.js';
 import { type LinkClicks, linkClicks } from '../statistics/link-clicks.query.js';
 import {
   type LanguageFigures,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { sentCampaign } from '../../campaigns/campaigns.query.js';
+import { sentCampaign } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { DELIVERIES_CSV_HEADER, deliveriesCsv, type DeliveryReportRow } from './deliveries-csv.js';
 import { ReportExportRepository } from './report-export.repository.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, newId, NotFoundError, type ProjectScope, UnavailableError } from '#kernel';
 import { Database, Notifications, publish, waitForWorker } from '#platform';
-import { campaignNamed } from '../../campaigns/campaigns.query.js';
+import { campaignNamed } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { ReportExport, type ReportExportKind, type ReportExportState } from './report-export.js';
 import { EXPORTS_CHANNEL } from './report-export.repository.js';

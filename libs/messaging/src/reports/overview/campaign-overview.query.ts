@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { sentCampaign } from '../../campaigns/campaigns.query.js';
+import { sentCampaign } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { CampaignStatisticsQuery } from '../statistics/campaign-statistics.query.js';
 import { TimelineQuery } from '../statistics/timeline.query.js';

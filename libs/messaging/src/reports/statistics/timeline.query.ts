@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { campaignNamed } from '../../campaigns/campaigns.query.js';
+import { campaignNamed } from '../../campaigns/campaign.repository.js';
 import { filledTimeline, MOST_POINTS, type TimelineInterval, type TimelinePoint } from './timeline.js';
 
 /** What happened to a campaign's mails over time. */

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, InvalidStateError, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database, publish } from '#platform';
-import { campaignNamed } from '../../campaigns/campaigns.query.js';
+import { campaignNamed } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { CampaignReportRequested } from './campaign-report.events.js';
 import { CampaignReport } from './campaign-report.js';

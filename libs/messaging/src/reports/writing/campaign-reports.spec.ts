@@ -13,7 +13,7 @@ import { CampaignReportsService } from './campaign-reports.service.js';
 import { ReportDrafts } from './report-draft.repository.js';
 import { ReportFactsQuery } from './report-facts.query.js';
 import { ReportWritingService } from './report-writing.service.js';
-import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
+import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { RequestDueReports } from './request-due-reports.task.js';
 
 const READERS = 40;
@@ -379,7 +379,7 @@ describe('Reports on campaigns', () => {
   it('are made of a campaign that was archived before its time, and can be read', async () => {
     await setBalance(100);
     const archived = await sent({ name: 'Put away', subject: 'Put away', contentJson });
-    await fixture.get(CampaignControlService).archive(scope, archived.campaignKey);
+    await fixture.get(CampaignLifecycleService).archive(scope, archived.campaignKey);
     expect(await latest(archived)).toMatchObject({ status: 'PENDING', version: 1 });
     await expect(service().request(scope, archived.campaignKey)).rejects.toThrow(InvalidStateError);
     fixture.clock.advance(60 * MINUTE);

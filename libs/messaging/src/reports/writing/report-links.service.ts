@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database, LinkTokens } from '#platform';
-import { campaignNamed } from '../../campaigns/campaigns.query.js';
+import { campaignNamed } from '../../campaigns/campaign.repository.js';
 
 const DAY_MS = 86_400_000;
 

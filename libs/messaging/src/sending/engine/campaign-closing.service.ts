@@ -1,12 +1,21 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { EmailQuotaService } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, environmentOf, unleased } from '#platform';
-import type { CampaignStatus } from '../../campaigns/campaign-status.js';
+import { Database, environmentOf, present, unleased } from '#platform';
+import type { CampaignStatus } from '../../campaigns/campaign.js';
+import {
+  CampaignLifecycleService,
+  type PublishedCampaign,
+} from '../../campaigns/campaign-lifecycle.service.js';
 import type { MessagingTables } from '../../messaging-tables.js';
-import { firstOpenOf, isOpenOf, walkFromFront } from '../../deliveries/campaign-front.query.js';
-import { isInDoubt } from './delivery-claims.query.js';
+import {
+  firstOpenOf,
+  isOpenAnywhere,
+  isOpenOf,
+  walkFromFront,
+} from '../../deliveries/campaign-front.query.js';
+import { type CampaignUnderWay, isInDoubt, isOver } from './delivery-claims.query.js';
 import { epochOf } from './server-epoch.query.js';
 
 const CHUNK = 5_000;
@@ -26,24 +35,55 @@ interface Place {
 interface ClosedChunk {
   readonly cancelled: number;
   readonly unknown: number;
-  /** Of the last one; null: none was left. */
+  /** The place of the last one; null: none was left. */
   readonly last: Place | null;
 }
 
 const FIRST: Place = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 
-/** Ends the open deliveries of a campaign that was cancelled or failed, a chunk a transaction. */
+/** Ends campaigns: those that everybody has got, and the open deliveries of those that were cancelled or failed. */
 @Injectable()
 export class CampaignClosingService {
   constructor(
     private readonly database: Database,
     private readonly quota: EmailQuotaService,
+    private readonly lifecycle: CampaignLifecycleService,
     private readonly clock: Clock,
   ) {}
 
+  /** SENT, when all recipients are queued and no delivery is open: never by a counter. */
+  finish({ scope, id }: Pick<CampaignUnderWay, 'scope' | 'id'>): Promise<void> {
+    return this.database.transaction(scope, async () => {
+      const isDone = sql`c.id = ${id} and c.environment_id = ${environmentOf(scope)} and ${isOver}`;
+      const over = await sql`select 1 from messaging.campaigns c where ${isDone}`.execute(
+        this.database.tables(),
+      );
+      if (over.rows.length === 0 || (await this.#hasLeftAny(isDone))) return;
+      // The time of its end is read after its last mail was seen to have ended, so that it never comes before it.
+      const { rows } = await sql<PublishedCampaign>`
+        update messaging.campaigns c set status = 'SENT', completed_at = ${present}, updated_at = ${present}, front_at = 'infinity'
+        where ${isDone}
+        returning c.id, c.campaign_key, c.name, c.subject, c.status, c.estimated_recipient_count, c.scheduled_at,
+          c.scheduled_at_local, c.completed_at
+      `.execute(this.database.tables());
+      for (const sent of rows) await this.lifecycle.publish(scope, 'campaign.sent', sent);
+    });
+  }
+
   /**
-   * `waiting` while some are on a wire: their sender records how they ended, or its lease runs out. It can be
-   * killed anywhere and goes on.
+   * Looks at all deliveries, once a campaign: what a wrong front had left behind would never be sent. Then the search for open
+   * ones starts again from the beginning.
+   */
+  async #hasLeftAny(isDone: RawBuilder<unknown>): Promise<boolean> {
+    const { numAffectedRows = 0n } = await sql`
+      update messaging.campaigns c set front_at = '-infinity' where ${isDone} and ${isOpenAnywhere}
+    `.execute(this.database.tables());
+    return numAffectedRows > 0n;
+  }
+
+  /**
+   * Ends the open deliveries of a campaign that was cancelled or failed, a chunk a transaction; it can be killed anywhere and goes
+   * on. `waiting` while some are on a wire: their sender records how they ended, or its lease runs out.
    */
   async close(scope: ProjectScope, campaignId: string, signal: AbortSignal): Promise<'closed' | 'waiting'> {
     let next: Place | 'closed' | 'waiting' = FIRST;
@@ -79,8 +119,8 @@ export class CampaignClosingService {
   }
 
   /**
-   * What is claimed and not on a wire is taken from its sender, whose lease ends with it. What was on the wire of a
-   * sender that died may have arrived.
+   * Takes deliveries that are claimed and not on a wire from their sender, whose lease ends with it. Those on the wire of a sender
+   * that died may have arrived.
    */
   async #endOpen(scope: ProjectScope, campaign: ClosingCampaign, after: Place): Promise<ClosedChunk> {
     const now = this.clock.now();

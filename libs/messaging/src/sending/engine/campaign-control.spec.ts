@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#testing/eventually';
-import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
-import { CampaignSendingService } from '../../campaigns/lifecycle/campaign-sending.service.js';
+import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { MINUTE } from '../../messaging.fixture.js';
 import { CampaignLifecycle, CONNECTIONS, READERS, states } from './campaign-lifecycle.fixture.js';
 import { CampaignExpansionService } from '../queueing/campaign-expansion.service.js';
@@ -29,7 +28,7 @@ describe('a campaign under way', () => {
   afterEach(() => lifecycle.end());
   afterAll(() => fixture.close());
 
-  const control = () => fixture.get(CampaignControlService);
+  const control = () => fixture.get(CampaignLifecycleService);
   const planned = (tier: string) =>
     fixture.test.query('update billing.subscriptions set plan_tier = $2 where tenant_id = $1', [
       scope.tenantId,
@@ -79,7 +78,7 @@ describe('a campaign under way', () => {
     it('has everybody written down meanwhile', async () => {
       const { campaignKey } = await fixture.draft(scope, 5_100);
       await planned('PRO');
-      const queued = await fixture.get(CampaignSendingService).send(scope, campaignKey);
+      const queued = await fixture.get(CampaignLifecycleService).send(scope, campaignKey);
       await fixture.get(CampaignExpansionService).expand(scope, queued.id, afterOneChunk());
       await control().pause(scope, campaignKey);
       await lifecycle.expand(queued.id);
@@ -89,7 +88,8 @@ describe('a campaign under way', () => {
   });
 
   describe('that is over', () => {
-    const archive = (campaignKey: string) => fixture.get(CampaignControlService).archive(scope, campaignKey);
+    const archive = (campaignKey: string) =>
+      fixture.get(CampaignLifecycleService).archive(scope, campaignKey);
 
     it('is put away by the operator when its deliveries have ended, and not before or twice', async () => {
       const { id, campaignKey } = await fixture.queuedCampaign(scope, 2);
@@ -135,7 +135,7 @@ describe('a campaign under way', () => {
     it('while its recipients are written down gives back what no delivery is bound to', async () => {
       await planned('PRO');
       const { campaignKey } = await fixture.draft(scope, 5_100);
-      const queued = await fixture.get(CampaignSendingService).send(scope, campaignKey);
+      const queued = await fixture.get(CampaignLifecycleService).send(scope, campaignKey);
       await fixture.get(CampaignExpansionService).expand(scope, queued.id, afterOneChunk());
       await control().cancel(scope, campaignKey);
       expect(await fixture.usage(scope)).toEqual({ used: 0, reserved: 5_000 });
@@ -148,7 +148,7 @@ describe('a campaign under way', () => {
 
     it('before anybody is written down gives everything back', async () => {
       const { campaignKey } = await fixture.draft(scope, 3);
-      const queued = await fixture.get(CampaignSendingService).send(scope, campaignKey);
+      const queued = await fixture.get(CampaignLifecycleService).send(scope, campaignKey);
       await control().cancel(scope, campaignKey);
       expect(await fixture.usage(scope)).toEqual({ used: 0, reserved: 0 });
       await lifecycle.expand(queued.id);

@@ -2,12 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { eventually } from '#testing/eventually';
 import { newId } from '#kernel';
 import { consentProof, UnsubscribeService } from '#audience';
-import { CampaignFailureService } from '../../campaigns/lifecycle/campaign-failure.service.js';
-import { CampaignRetryService } from '../../campaigns/lifecycle/campaign-retry.service.js';
-import { CampaignSendingService } from '../../campaigns/lifecycle/campaign-sending.service.js';
+import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { type DeliveryRow, MINUTE } from '../../messaging.fixture.js';
 import { CampaignLifecycle, never, READERS, states } from './campaign-lifecycle.fixture.js';
-import { CampaignRetryDeliveriesService } from '../queueing/campaign-retry-deliveries.service.js';
+import { FailedDeliveriesService } from '../../campaigns/failed-deliveries.service.js';
 import { type CampaignUnderWay, DeliveryClaimsQuery } from './delivery-claims.query.js';
 import { DeliveryJournal } from './delivery-journal.service.js';
 
@@ -34,7 +32,7 @@ describe('a campaign that not all goes well with', () => {
       const campaign = await fixture.queuedCampaign(scope, 30);
       fixture.engine.start();
       await eventually('some are sent', () => sink.count() >= 5);
-      await fixture.get(CampaignFailureService).fail(scope, campaign.id, 'The sky fell.');
+      await fixture.get(CampaignLifecycleService).fail(scope, campaign.id, 'The sky fell.');
       await eventually('all is ended', async () => (await lifecycle.closing(campaign.id)) === 'closed');
       const reached = sink.count();
       expect(await fixture.usage(scope)).toEqual({ used: reached, reserved: 0 });
@@ -43,7 +41,7 @@ describe('a campaign that not all goes well with', () => {
         failure_reason: 'The sky fell.',
       });
       fixture.clock.advance(24 * 60 * MINUTE);
-      await fixture.get(CampaignSendingService).send(scope, campaign.campaignKey);
+      await fixture.get(CampaignLifecycleService).send(scope, campaign.campaignKey);
       await lifecycle.expand(campaign.id);
       fixture.engine.wake();
       await lifecycle.isSent(campaign.id);
@@ -62,10 +60,10 @@ describe('a campaign that not all goes well with', () => {
       const [before] = await claims.campaignsUnderWay({ environment: 'LIVE', scope: null });
       const stale = await claim(before);
       expect(stale).toHaveLength(3);
-      await fixture.get(CampaignFailureService).fail(scope, campaign.id, 'The sky fell.');
+      await fixture.get(CampaignLifecycleService).fail(scope, campaign.id, 'The sky fell.');
       expect(await lifecycle.closing(campaign.id)).toBe('closed');
       fixture.clock.advance(40 * 24 * 60 * MINUTE);
-      await fixture.get(CampaignSendingService).send(scope, campaign.campaignKey);
+      await fixture.get(CampaignLifecycleService).send(scope, campaign.campaignKey);
       await lifecycle.expand(campaign.id);
       expect(await claim(before)).toEqual([]);
       const fresh = await claim((await claims.campaignsUnderWay({ environment: 'LIVE', scope: null }))[0]);
@@ -94,18 +92,18 @@ describe('a campaign that not all goes well with', () => {
       expect(states(await fixture.deliveries())).toEqual({ SENT: 2, FAILED: 3 });
       heal();
       fixture.clock.advance(MINUTE);
-      const retried = await fixture.get(CampaignRetryService).retryFailed(scope, campaign.campaignKey);
+      const retried = await fixture.get(CampaignLifecycleService).retryFailed(scope, campaign.campaignKey);
       expect(retried).toMatchObject({ status: 'SENDING', completedAt: null });
       expect(await fixture.usage(scope)).toEqual({ used: 2, reserved: 1 });
       fixture.engine.wake();
-      await fixture.get(CampaignRetryDeliveriesService).putBack(scope, campaign.id, never);
+      await fixture.get(FailedDeliveriesService).putBack(scope, campaign.id, never);
       await lifecycle.isSent(campaign.id);
       expect(states(await fixture.deliveries())).toEqual({ SENT: 3, FAILED: 2 });
       expect(lifecycle.mailedOnce()).toHaveLength(3);
       expect(await fixture.usage(scope)).toEqual({ used: 3, reserved: 0 });
       const after = await fixture.campaign(campaign.id);
       expect(after.completed_at?.getTime()).toBeGreaterThan(completedAt?.getTime() ?? Infinity);
-      const again = await fixture.get(CampaignRetryService).retryFailed(scope, campaign.campaignKey);
+      const again = await fixture.get(CampaignLifecycleService).retryFailed(scope, campaign.campaignKey);
       expect(again).toMatchObject({ status: 'SENT', completedAt: after.completed_at });
     });
 

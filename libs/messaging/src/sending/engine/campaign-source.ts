@@ -1,4 +1,4 @@
-import type { CampaignFinishQuery } from './campaign-finish.query.js';
+import type { CampaignClosingService } from './campaign-closing.service.js';
 import type { CampaignPreparation } from '../preparation/campaign-preparation.service.js';
 import type { CampaignUnderWay, DeliveryClaimsQuery } from './delivery-claims.query.js';
 import type { MailOwner } from './mail-owner.query.js';
@@ -16,7 +16,7 @@ export class CampaignSource implements DeliverySource {
   constructor(
     private readonly owner: MailOwner,
     private readonly claims: DeliveryClaimsQuery,
-    private readonly finish: CampaignFinishQuery,
+    private readonly finish: CampaignClosingService,
     private readonly preparation: CampaignPreparation,
   ) {}
 

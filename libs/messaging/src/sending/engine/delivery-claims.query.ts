@@ -7,7 +7,7 @@ import { Database, environmentOf, leasedTo, prepared, present } from '#platform'
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
 import { PARTITION } from '../../deliveries/partition.query.js';
 import { SCOPE } from '../../deliveries/scope.query.js';
-import type { AmbiguousPolicy } from '../../campaigns/campaign-draft.js';
+import type { AmbiguousPolicy } from '../../campaigns/campaign.js';
 import { firstOpenOf, isOpenOf, walkFromFront, moveFront } from '../../deliveries/campaign-front.query.js';
 import { byOwner, type MailOwner, type SingleKinds } from './mail-owner.query.js';
 import { LEASE_MS } from './lease.js';

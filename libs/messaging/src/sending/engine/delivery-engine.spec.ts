@@ -6,7 +6,7 @@ import { startRawSmtpSink } from '#testing/raw-smtp-sink';
 import type { SmtpSink } from '#testing/sink-rules';
 import { newId, type ProjectScope } from '#kernel';
 import { consentProof, UnsubscribeService, SuppressionsService } from '#audience';
-import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
+import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';
 import { DeliverySources } from './delivery-sources.service.js';
@@ -75,7 +75,7 @@ describe('the delivery engine', () => {
   it('tries a mail for as long as any, however long its campaign was paused before', async () => {
     sink.behave({ at: 'rcpt', action: { reply: '451 4.7.1 Greylisted, try again later' }, times: 1 });
     const { campaignKey } = await fixture.queuedCampaign(scope, 1);
-    const control = fixture.get(CampaignControlService);
+    const control = fixture.get(CampaignLifecycleService);
     await control.pause(scope, campaignKey);
     fixture.clock.advance(3 * DAY);
     await control.resume(scope, campaignKey);

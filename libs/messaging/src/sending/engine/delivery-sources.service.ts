@@ -4,7 +4,7 @@ import type { DeliveryKind } from '../../deliveries/delivery.js';
 import type { DeliverySource } from '../delivery-source.js';
 import { CampaignPreparation } from '../preparation/campaign-preparation.service.js';
 import { SinglesPreparation } from '../preparation/singles-preparation.service.js';
-import { CampaignFinishQuery } from './campaign-finish.query.js';
+import { CampaignClosingService } from './campaign-closing.service.js';
 import { CampaignSource } from './campaign-source.js';
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';
 import type { MailOwner } from './mail-owner.query.js';
@@ -15,7 +15,7 @@ import { SinglesSource } from './singles-source.js';
 export class DeliverySources {
   constructor(
     private readonly claims: DeliveryClaimsQuery,
-    private readonly finish: CampaignFinishQuery,
+    private readonly finish: CampaignClosingService,
     private readonly singles: SinglesPreparation,
     private readonly campaigns: CampaignPreparation,
   ) {}

@@ -5,7 +5,7 @@ import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
 import type { SmtpSink } from '#testing/sink-rules';
 import type { ProjectScope } from '#kernel';
 import { type Relay, RelaysService } from '#deliverability';
-import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
+import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { LEASE_MS } from './lease.js';
 import { RelaysInUse } from '../own-relays/relays-in-use.service.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
@@ -264,7 +264,7 @@ describe('The relays of a project', () => {
   it('go on where they were after a pause of the campaign', async () => {
     await relayTo(first);
     const { campaignKey } = await fixture.queuedCampaign(scope, 30);
-    const control = fixture.get(CampaignControlService);
+    const control = fixture.get(CampaignLifecycleService);
     fixture.engine.start();
     await eventually('some are sent', () => Promise.resolve(first.count() > 0));
     await control.pause(scope, campaignKey);

@@ -9,7 +9,7 @@ import type { SmtpSink } from '#testing/sink-rules';
 import { startSmtpSink } from '#testing/smtp-sink';
 import { AutomationsFixture, address, chain, mail, trigger } from '../../automations/automations.fixture.js';
 import type { Campaign } from '../../campaigns/campaign.js';
-import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
+import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { TestMailsService } from '../previews/test-mails.service.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { DeliveryFeedback } from '../../engagement/feedback/delivery-feedback.service.js';
@@ -96,7 +96,7 @@ describe('a domain whose mail is refused for its sender', () => {
     messaging.clock.advance(2 * MINUTE);
     await guard();
     expect(await domain()).toMatchObject({ status: 'ACTIVE', suspension_reason: null });
-    await messaging.get(CampaignControlService).resume(scope, running.campaignKey);
+    await messaging.get(CampaignLifecycleService).resume(scope, running.campaignKey);
     // What was at hand when it was suspended looks again by then.
     messaging.later(15 * MINUTE);
     const rows = await messaging.settled('all are sent or were refused', isOver);

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
-import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
-import { CampaignSendingService } from '../../campaigns/lifecycle/campaign-sending.service.js';
+import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import type { Campaign } from '../../campaigns/campaign.js';
 import { CampaignsService } from '../../campaigns/campaigns.service.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { GuardSending } from './guard-sending.task.js';
 import { faultOf } from './sending-limits.js';
-import { SendingStops } from '../../campaigns/lifecycle/sending-stops.service.js';
+import { SendingStops } from '../../campaigns/sending-stops.service.js';
 
 const DAY = 24 * 60 * MINUTE;
 
@@ -51,7 +50,7 @@ describe('a project whose mail comes back too often', () => {
   const guard = () => messaging.get(GuardSending).run();
   const statusOf = async ({ id }: Campaign) => (await messaging.campaign(id)).status;
   const resume = (scope: ProjectScope, { campaignKey }: Campaign) =>
-    messaging.get(CampaignControlService).resume(scope, campaignKey);
+    messaging.get(CampaignLifecycleService).resume(scope, campaignKey);
 
   /** Another campaign of the same project, sent and written down. */
   async function another(scope: ProjectScope, like: Campaign): Promise<Campaign> {
@@ -68,7 +67,7 @@ describe('a project whose mail comes back too often', () => {
     const campaign = await messaging
       .get(CampaignsService)
       .create(scope, { ...draft, sendStrategy: null, scheduledAt: null, scheduledAtLocal: null });
-    await messaging.get(CampaignSendingService).send(scope, campaign.campaignKey);
+    await messaging.get(CampaignLifecycleService).send(scope, campaign.campaignKey);
     await messaging.expand(scope, campaign.id);
     return campaign;
   }

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { Campaign } from '../../campaigns/campaign.js';
-import { contentIn, translationFor } from '../../campaigns/campaign-translations.js';
+import { contentIn, translationFor } from '../../campaigns/campaign-content.js';
 import type { CampaignMail } from './campaign-mail.js';
 import { CompiledMails } from './compiled-mails.js';
 import { footerLocaleOf, MailCompiler, type MailLanguage } from './mail-compiler.service.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ConfirmationsService, topicNamesIn } from '#audience';
-import { Senders } from '../../campaigns/senders/senders.service.js';
+import { Senders } from '../../campaigns/senders.service.js';
 import { buildMimeMessage, systemHeaders } from '../../content/mail/mime-message.js';
 import { optInMail } from '../../content/mail/opt-in-mail.js';
 import { wireAddress } from './campaign-mail.js';

@@ -11,7 +11,7 @@ import { startSmtpSink } from '#testing/smtp-sink';
 import { eventually } from '#testing/eventually';
 import type { CampaignDraft } from '../../campaigns/campaign.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
-import { PreSendAnalysisService } from '../../campaigns/analysis/pre-send-analysis.service.js';
+import { PreSendAnalysisService } from '../../campaigns/pre-send-analysis.service.js';
 import { TestMailsService } from '../previews/test-mails.service.js';
 
 const DOMAIN = 'mail.acme.example';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
-import { CampaignFailureService } from '../../campaigns/lifecycle/campaign-failure.service.js';
+import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { held, isContentFault, notComposed } from '../delivery-outcome.js';
 import type { Admission, DeliveryWork, PreparedDelivery } from '../delivery-source.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
@@ -19,7 +19,7 @@ export class CampaignPreparation {
   constructor(
     private readonly mails: CampaignMailsService,
     private readonly batches: MailBatches,
-    private readonly failure: CampaignFailureService,
+    private readonly failure: CampaignLifecycleService,
     private readonly pacing: DeliveryPacing,
     private readonly clock: Clock,
   ) {}

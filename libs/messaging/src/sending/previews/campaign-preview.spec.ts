@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { CustomFieldsService } from '#audience';
 import { type EmailAddress, NotFoundError, parseEmailAddress, type ProjectScope } from '#kernel';
 import { prepareProject } from '#testing/system';
-import { CampaignSendingService } from '../../campaigns/lifecycle/campaign-sending.service.js';
+import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { CampaignsService } from '../../campaigns/campaigns.service.js';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
-import { PreSendAnalysisService } from '../../campaigns/analysis/pre-send-analysis.service.js';
+import { PreSendAnalysisService } from '../../campaigns/pre-send-analysis.service.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { CampaignPreviewService } from './campaign-preview.service.js';
 
@@ -110,7 +110,7 @@ describe('a look at a campaign before it is sent', () => {
 
     it('of one that is out leaves the verdict it went out with', async () => {
       const { id, campaignKey } = await fixture.draft(scope, 1);
-      await fixture.get(CampaignSendingService).send(scope, campaignKey);
+      await fixture.get(CampaignLifecycleService).send(scope, campaignKey);
       await suppress('reader-1@example.com');
       expect((await analyse(campaignKey)).status).toBe('FAILED');
       expect((await fixture.campaign(id)).pre_send_status).toBe('PASSED');

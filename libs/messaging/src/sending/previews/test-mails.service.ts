@@ -4,7 +4,7 @@ import type { CheckCode, PreSendCheck } from '#deliverability';
 import { DomainValidationError, type EmailAddress, type ProjectScope } from '#kernel';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
 import { CampaignRepository } from '../../campaigns/campaign.repository.js';
-import { PreSendAnalysisService } from '../../campaigns/analysis/pre-send-analysis.service.js';
+import { PreSendAnalysisService } from '../../campaigns/pre-send-analysis.service.js';
 import { TestDeliveriesService } from '../queueing/test-deliveries.service.js';
 
 /** Recipients, topics and quota don't matter to a test mail. */

@@ -1,24 +1,50 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
-import { RecipientsQuery } from '#audience';
+import { type NotNull, type RawBuilder, sql } from 'kysely';
+import { ProjectsQuery } from '#access';
+import { type AudienceChunk, RecipientsQuery } from '#audience';
 import { EmailQuotaService } from '#billing';
-import type { ProjectScope } from '#kernel';
-import { Database, SQL_STATE, sqlStateOf } from '#platform';
-import { isContentFault } from '../delivery-outcome.js';
-import { CampaignExpansionError } from './campaign-expansion.errors.js';
-import type { CampaignMail } from '../mails/campaign-mail.js';
-import { CampaignMailsService } from '../mails/campaign-mails.service.js';
-import { LocalHours } from './local-hours.service.js';
+import { isTimeZone, momentOfLocalTime, type ProjectScope } from '#kernel';
+import { Database, present, SQL_STATE, sqlStateOf } from '#platform';
+import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { movingFrontBack } from '../../deliveries/campaign-front.query.js';
 import { wakeSenders } from '../../deliveries/deliveries.channel.js';
-import { advance, type ExpandingCampaign, lockToExpand, reopening } from './expanding-campaign.query.js';
+import { PARTITION } from '../../deliveries/partition.query.js';
+import type { MessagingTables } from '../../messaging-tables.js';
+import { isContentFault } from '../delivery-outcome.js';
+import type { CampaignMail } from '../mails/campaign-mail.js';
+import { CampaignMailsService } from '../mails/campaign-mails.service.js';
 
 const CHUNK = 5_000;
+/** Tries to queue the recipients; with the waits between them a quarter of an hour, then the campaign has failed. */
+const TRIES = 10;
+
+/** One try to queue a campaign's recipients. */
+export interface ExpansionTry {
+  /** Tries that failed before. */
+  readonly failures: number;
+  readonly signal: AbortSignal;
+}
+
+/** An obstacle to queueing a campaign's recipients, in words for its author. */
+class CampaignExpansionError extends Error {
+  override readonly name = 'CampaignExpansionError';
+
+  /** `mayPass`: trying again later is not in vain. */
+  constructor(
+    message: string,
+    readonly mayPass: boolean,
+  ) {
+    super(message);
+  }
+}
+
+/** A campaign whose recipients are being queued, locked; see `lockToExpand`. */
+type ExpandingCampaign = NonNullable<Awaited<ReturnType<typeof lockToExpand>>>;
 
 interface ChunkOptions {
-  /** Of the Message-IDs. */
+  /** The domain of the Message-IDs. */
   readonly domain: string;
-  /** Whether a recipient who is queued already is skipped, or fails the chunk. */
+  /** True: a recipient who is queued already is skipped; false: they fail the chunk. */
   readonly maySkip: boolean;
 }
 
@@ -29,9 +55,8 @@ interface Chunk {
 }
 
 /**
- * Queues a delivery for each recipient of a campaign, a chunk a transaction with the cursor beside it: it can be
- * killed anywhere and goes on. The audience is frozen at `audience_at`; senders begin with the first chunk. A pause
- * holds the senders, not this.
+ * Queues a delivery for each recipient of a campaign, a chunk a transaction with the cursor beside it: it can be killed anywhere
+ * and goes on. The audience is frozen at `audience_at`; senders begin with the first chunk, and a pause holds only them.
  */
 @Injectable()
 export class CampaignExpansionService {
@@ -40,8 +65,28 @@ export class CampaignExpansionService {
     private readonly recipients: RecipientsQuery,
     private readonly mails: CampaignMailsService,
     private readonly quota: EmailQuotaService,
-    private readonly hours: LocalHours,
+    private readonly projects: ProjectsQuery,
+    private readonly lifecycle: CampaignLifecycleService,
   ) {}
+
+  /** Null when there is nothing left to do, else why the campaign failed. Rejects when it is worth another try. */
+  async expandOrFail(
+    scope: ProjectScope,
+    campaignId: string,
+    { failures, signal }: ExpansionTry,
+  ): Promise<string | null> {
+    try {
+      await this.expand(scope, campaignId, signal);
+      return null;
+    } catch (error) {
+      const known = error instanceof CampaignExpansionError ? error : null;
+      if (known?.mayPass !== false && failures + 1 < TRIES) throw error;
+      // An unknown error may hold what its author must not see; the log has it from the tries before.
+      const reason = known?.message ?? 'The recipients could not be queued.';
+      await this.lifecycle.fail(scope, campaignId, reason);
+      return reason;
+    }
+  }
 
   /**
    * Resolves when all recipients are queued, or the campaign is no longer to be sent. Compiles it before anybody is queued:
@@ -52,10 +97,17 @@ export class CampaignExpansionService {
     while (!signal.aborted && (await this.#expandNext(scope, campaignId, sender.messageIdDomain)));
   }
 
+  async #compile(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
+    try {
+      return await this.mails.compileAll(scope, campaignId);
+    } catch (error) {
+      throw isContentFault(error) ? new CampaignExpansionError(error.message, false) : error;
+    }
+  }
+
   /**
-   * True while there is more. Hardly anybody of a chunk is queued already: a campaign that is sent again, somebody who came back
-   * under a new id. So `on conflict`, which looks before each row, is used only when the constraint says so: it took 9 of the
-   * 28 µs of an insert (bench/history/expansion.md).
+   * True while there is more. Hardly anybody of a chunk is queued already, so `on conflict`, which looks before each row, is used
+   * only when the constraint says so (bench/history/expansion.md).
    */
   async #expandNext(scope: ProjectScope, campaignId: string, domain: string): Promise<boolean> {
     try {
@@ -63,14 +115,6 @@ export class CampaignExpansionService {
     } catch (error) {
       if (!isTakenAlready(error)) throw error;
       return this.#expandChunk(scope, campaignId, { domain, maySkip: true });
-    }
-  }
-
-  async #compile(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
-    try {
-      return await this.mails.compileAll(scope, campaignId);
-    } catch (error) {
-      throw isContentFault(error) ? new CampaignExpansionError(error.message, false) : error;
     }
   }
 
@@ -87,7 +131,7 @@ export class CampaignExpansionService {
       const emails = campaign.expandedEmails + chunk.added;
       await this.#adjustReservation(scope, campaign, emails, isComplete);
       const cursor = chunk.last ?? campaign.expansionCursor;
-      await advance(this.database, campaign, { emails, cursor, isComplete });
+      await this.#advance(campaign, { emails, cursor, isComplete });
       if (isComplete && isFrozen) await this.recipients.thaw(scope, campaignId);
       wakeSenders(this.database);
       return !isComplete;
@@ -105,7 +149,7 @@ export class CampaignExpansionService {
       frozen: segmentIds.length > 0 ? id : undefined,
       size: CHUNK,
     };
-    const dueAt = await this.hours.of(scope, campaign, chunk);
+    const dueAt = await this.#dueAt(scope, campaign, chunk);
     const { rows } = await sql<Chunk>`
       with ${this.recipients.audience(scope, topicIds, audienceAt, chunk)}, page as materialized (
         select a.subscriber_id, a.address, a.address_key, a.locale, a.time_zone, platform.new_id() as id from audience a
@@ -127,9 +171,27 @@ export class CampaignExpansionService {
   }
 
   /**
-   * Gives back what was set aside for people who left between `send` and now, and sets aside for those whose
-   * pause ended in between. When the period has none left for them, the expansion stops with an error and is
-   * tried again: nobody is dropped silently.
+   * The moment, in SQL, at which each of the `page` of recipients gets the campaign: when it is its local time where they are, or
+   * in the project's time zone where that is not known. The moments are Node's: PostgreSQL may not know the zones.
+   */
+  async #dueAt(
+    scope: ProjectScope,
+    { scheduledAtLocal: local, topicIds, audienceAt }: ExpandingCampaign,
+    chunk: AudienceChunk,
+  ): Promise<RawBuilder<Date>> {
+    if (local === null) return sql<Date>`${audienceAt}::timestamptz`;
+    const zones = await this.recipients.timeZones(scope, topicIds, audienceAt, chunk);
+    const moments = zones.filter(isTimeZone).map((zone) => [zone, momentOfLocalTime(local, zone)]);
+    const project = await this.projects.ofScope(scope);
+    const otherwise = momentOfLocalTime(local, project?.timeZone ?? 'UTC');
+    return sql<Date>`
+      coalesce((${JSON.stringify(Object.fromEntries(moments))}::jsonb ->> page.time_zone)::timestamptz, ${otherwise}::timestamptz)
+    `;
+  }
+
+  /**
+   * Gives back what was set aside for people who left since `send`, and sets aside for those whose pause ended since. When the
+   * period has none left for them, the expansion fails and is tried again: nobody is dropped silently.
    */
   async #adjustReservation(
     scope: ProjectScope,
@@ -149,9 +211,79 @@ export class CampaignExpansionService {
       await this.quota.settle(scope, usagePeriod, { used: 0, released: reservedEmails - emails });
     }
   }
+
+  /** Records how far the campaign is: `emails` recipients are queued by now. */
+  async #advance(
+    { id, environmentId, isHeld, usagePeriod, reservedEmails }: ExpandingCampaign,
+    { emails, cursor, isComplete }: { emails: number; cursor: string | null; isComplete: boolean },
+  ): Promise<void> {
+    const reserved = isComplete ? emails : Math.max(emails, reservedEmails);
+    await this.database
+      .tables<MessagingTables>()
+      .updateTable('messaging.campaigns')
+      .set({
+        status: isHeld ? 'PAUSED' : 'SENDING',
+        updatedAt: present,
+        expandedEmails: emails,
+        reservedEmails: usagePeriod === null ? 0 : reserved,
+        expansionCursor: cursor,
+        ...(isComplete ? { expandedAt: present, estimatedRecipientCount: emails, estimatedAt: present } : {}),
+      })
+      .where('id', '=', id)
+      .where('environmentId', '=', environmentId)
+      .execute();
+  }
 }
 
-/** One delivery a campaign and subscriber, and a campaign and address. */
+/** True for a campaign `c` that gets no further than PAUSED: its author paused it, or its project's sending is stopped. */
+const isHeld = (environmentId: number) => sql<boolean>`(c.status = 'PAUSED' or exists (
+  select 1 from messaging.sending_stops s where s.environment_id = ${environmentId}::bigint and s.resumed_at is null
+))`;
+
+/** Locks the campaign; undefined when it is expanded, or no longer to be sent. */
+function lockToExpand(database: Database, { environmentId }: ProjectScope, id: string) {
+  return database
+    .tables<MessagingTables>()
+    .selectFrom('messaging.campaigns as c')
+    .select([
+      'id',
+      'environmentId',
+      'topicIds',
+      'segmentIds',
+      'audienceAt',
+      'expansionCursor',
+      'scheduledAtLocal',
+    ])
+    .select(['usagePeriod', 'reservedEmails', 'expandedEmails', PARTITION.as('queuedOn')])
+    .select(sql<boolean>`c.audience_at > c.queued_at`.as('isSentAgain'))
+    .select(isHeld(environmentId).as('isHeld'))
+    .where('id', '=', id)
+    .where('environmentId', '=', environmentId)
+    .where('expandedAt', 'is', null)
+    .where('status', 'in', ['QUEUED_FOR_SENDING', 'SENDING', 'PAUSED'])
+    .$narrowType<{ audienceAt: NotNull }>()
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** A part of a WITH: of a campaign that failed and is sent again, reopens deliveries to the `page` that reached nobody. */
+function reopening(
+  { id, environmentId, queuedOn, audienceAt, isSentAgain }: ExpandingCampaign,
+  dueAt: RawBuilder<Date>,
+): RawBuilder<unknown> {
+  if (!isSentAgain) return sql`select d.next_attempt_at, d.id from messaging.deliveries d where false`;
+  return sql`
+    update messaging.deliveries d set state = 'PENDING', reason = null, last_error = null, attempt = 0, finished_at = null,
+      locale = page.locale, created_at = ${audienceAt}, next_attempt_at = ${dueAt}, due_since = null
+    from page
+    where d.source_id = ${id} and d.environment_id = ${environmentId} and d.subscriber_id = page.subscriber_id
+      and (d.state = 'CANCELLED' or (d.state = 'FAILED' and d.reason = 'config'))
+      and d.queued_on = ${queuedOn}::date
+    returning d.next_attempt_at, d.id
+  `;
+}
+
+/** True when a delivery of this campaign to the subscriber or the address exists. */
 function isTakenAlready(error: unknown): boolean {
   if (sqlStateOf(error) !== SQL_STATE.uniqueViolation) return false;
   return error instanceof Error && 'table' in error && String(error.table).startsWith('deliveries');

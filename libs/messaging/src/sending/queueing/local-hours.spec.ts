@@ -2,10 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { isTimeZone, momentOfLocalTime, newId, type ProjectScope } from '#kernel';
 import * as fc from '#testing/properties';
 import { SegmentsService } from '#audience';
-import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
-import { CampaignFailureService } from '../../campaigns/lifecycle/campaign-failure.service.js';
-import { CampaignSendingService } from '../../campaigns/lifecycle/campaign-sending.service.js';
-import { CampaignScheduler } from '../../campaigns/schedule/campaign-scheduler.service.js';
+import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
+import { CampaignScheduler } from '../../campaigns/campaign-scheduler.service.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import type { DeliverySource } from '../delivery-source.js';
 import { DeliverySources } from '../engine/delivery-sources.service.js';
@@ -48,7 +46,7 @@ describe('a campaign at its recipients’ own hour', () => {
 
   const at = (moment: string, after = 0) =>
     fixture.clock.advance(Date.parse(moment) + after - fixture.clock.now().getTime());
-  const control = () => fixture.get(CampaignControlService);
+  const control = () => fixture.get(CampaignLifecycleService);
 
   /** To somebody in each of the time zones. */
   async function scheduled(scheduledAtLocal = LOCAL, segmentIds: readonly string[] = []) {
@@ -61,7 +59,7 @@ describe('a campaign at its recipients’ own hour', () => {
     await fixture.test.query(`update access.projects set time_zone = 'America/Los_Angeles' where id = $1`, [
       scope.projectId,
     ]);
-    return fixture.get(CampaignSendingService).schedule(scope, draft.campaignKey);
+    return fixture.get(CampaignLifecycleService).schedule(scope, draft.campaignKey);
   }
 
   /** Lets it begin, when its first moment has come or later. */
@@ -165,7 +163,7 @@ describe('a campaign at its recipients’ own hour', () => {
     const campaign = await begun();
     await reached();
     await fixture.test.query(`update messaging.deliveries set due_since = created_at - interval '3 days'`);
-    await fixture.get(CampaignFailureService).fail(scope, campaign.id, 'The sky fell.');
+    await fixture.get(CampaignLifecycleService).fail(scope, campaign.id, 'The sky fell.');
     await fixture.closed(scope, campaign.id);
     at(MOMENTS[1][1]);
     await fixture.sends(scope, campaign);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ConfirmationsService } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { Senders } from '../../campaigns/senders/senders.service.js';
+import { Senders } from '../../campaigns/senders.service.js';
 import { wakeSenders } from '../../deliveries/deliveries.channel.js';
 import { newDelivery } from '../../deliveries/new-delivery.js';
 import type { MessagingTables } from '../../messaging-tables.js';

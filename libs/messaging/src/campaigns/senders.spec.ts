@@ -3,7 +3,7 @@ import { newId, type ProjectScope } from '#kernel';
 import { ed25519Key } from '#testing/dkim-keys';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { insertSendingDomain, publishSendingDomain } from '#testing/sending-domain';
-import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
+import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { PreSendAnalysisService } from './pre-send-analysis.service.js';
 
 const DOMAIN = 'mail.acme.example';

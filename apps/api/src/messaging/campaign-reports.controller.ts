@@ -7,36 +7,41 @@ import {
   CampaignLanguagesQuery,
   CampaignReportsService,
   CampaignStatisticsQuery,
+  DeliveriesQuery,
   ReportExportsService,
   TimelineQuery,
 } from '#messaging';
-import { ApiController, InScope, Operation } from '#platform/http';
+import { ApiController, InScope, Operation, toPage } from '#platform/http';
 import {
   campaignLanguagesView,
   campaignReportView,
   campaignStatisticsView,
+  deliveryListQuery,
+  deliveryPage,
   exportQuery,
   timeline,
   timelineQuery,
+  toDeliveryView,
   toLanguagesView,
   toReportView,
   toStatisticsView,
   toTimelineView,
-} from './report.dto.js';
+} from './campaign-report.dto.js';
 
 const CSV = 'text/csv; charset=utf-8';
 
-@ApiController('campaigns/:campaignKey/report', { tag: 'Campaign reports' })
-export class ReportsController {
+@ApiController('campaigns/:campaignKey', { tag: 'Campaign reports' })
+export class CampaignReportsController {
   constructor(
     private readonly reports: CampaignReportsService,
     private readonly statisticsQuery: CampaignStatisticsQuery,
     private readonly languages: CampaignLanguagesQuery,
     private readonly timelines: TimelineQuery,
     private readonly exports: ReportExportsService,
+    private readonly deliveries: DeliveriesQuery,
   ) {}
 
-  @Get()
+  @Get('report')
   @Operation({
     operationId: 'getCampaignReport',
     summary: 'Get the written report on a campaign',
@@ -49,7 +54,7 @@ export class ReportsController {
     return toReportView(await this.reports.latest(scope, campaignKey));
   }
 
-  @Post()
+  @Post('report')
   @Operation({
     operationId: 'requestCampaignReport',
     summary: 'Generate a new version of the report',
@@ -64,7 +69,7 @@ export class ReportsController {
     return toReportView(await this.reports.request(scope, campaignKey));
   }
 
-  @Get('statistics')
+  @Get('report/statistics')
   @Operation({
     operationId: 'getCampaignStatistics',
     summary: 'Get a campaign’s numbers',
@@ -76,7 +81,7 @@ export class ReportsController {
     return toStatisticsView((await this.statisticsQuery.of(scope, campaignKey)).statistics);
   }
 
-  @Get('languages')
+  @Get('report/languages')
   @Operation({
     operationId: 'getCampaignLanguages',
     summary: 'Get a campaign’s numbers by language',
@@ -90,7 +95,7 @@ export class ReportsController {
     return toLanguagesView(await this.languages.of(scope, campaignKey));
   }
 
-  @Get('timeline')
+  @Get('report/timeline')
   @Operation({
     operationId: 'getCampaignTimeline',
     summary: 'Get a campaign’s numbers over time',
@@ -109,7 +114,7 @@ export class ReportsController {
     return toTimelineView(await this.timelines.of(scope, campaignKey, interval));
   }
 
-  @Get('export')
+  @Get('report/export')
   @Operation({
     operationId: 'exportCampaignReport',
     summary: 'Download a campaign’s numbers as CSV',
@@ -132,5 +137,23 @@ export class ReportsController {
         : await this.exports.statistics(scope, campaignKey);
     reply.type(CSV).header('content-disposition', `attachment; filename="${campaignKey}-report.csv"`);
     return csv;
+  }
+
+  @Get('deliveries')
+  @Operation({
+    operationId: 'listDeliveries',
+    summary: 'List the deliveries of a campaign',
+    description: 'One for each recipient, the newest subscriber first, without test mails.',
+    scope: 'reports:read',
+    query: deliveryListQuery,
+    response: { status: 200, schema: deliveryPage },
+  })
+  async listDeliveries(
+    @InScope() scope: ProjectScope,
+    @Param('campaignKey') campaignKey: string,
+    @Query({ schema: deliveryListQuery }) query: z.output<typeof deliveryListQuery>,
+  ) {
+    const page = await this.deliveries.list(scope, campaignKey, query, query.status);
+    return toPage(query, page, toDeliveryView);
   }
 }

@@ -1,20 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import { EmailQuotaService } from '#billing';
 import { bounceClassesOf } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, isOf, keptDay } from '#platform';
-import { movingFrontBack } from '../../deliveries/campaign-front.query.js';
-import type { Campaign } from '../campaign.js';
+import { movingFrontBack } from '../deliveries/campaign-front.query.js';
+import { wakeSenders } from '../deliveries/deliveries.channel.js';
+import type { Campaign } from './campaign.js';
+import { CampaignRepository } from './campaign.repository.js';
 
 const TEMPORARY = bounceClassesOf(({ mayPass }) => mayPass);
 const CHUNK = 5_000;
 
 type SentCampaign = Pick<Campaign, 'id' | 'queuedAt'>;
 
-/** Deliveries that ended in a temporary failure. */
+/** Deliveries of a campaign that ended in a temporary failure, for `retry-failed`. */
 @Injectable()
-export class FailedDeliveriesQuery {
-  constructor(private readonly database: Database) {}
+export class FailedDeliveriesService {
+  constructor(
+    private readonly database: Database,
+    private readonly campaigns: CampaignRepository,
+    private readonly quota: EmailQuotaService,
+  ) {}
 
   count(scope: ProjectScope, campaign: SentCampaign): Promise<number> {
     return this.database.transaction(scope, async () => {
@@ -27,8 +34,32 @@ export class FailedDeliveriesQuery {
     });
   }
 
+  /** Queues those of a campaign again that is being retried, a chunk a transaction; it can be killed anywhere and goes on. */
+  async putBack(scope: ProjectScope, campaignId: string, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (await this.#putBackNext(scope, campaignId)));
+  }
+
+  /** True while there is more. With the last one the campaign may be finished. */
+  #putBackNext(scope: ProjectScope, campaignId: string): Promise<boolean> {
+    return this.database.transaction(scope, async () => {
+      const campaign = await this.campaigns.lockById(scope, campaignId);
+      if (campaign === null || campaign.retryFrom === null) return false;
+      const { usagePeriod } = campaign;
+      const count = await this.putBackChunk(scope, campaign, campaign.retryFrom);
+      if (usagePeriod !== null) campaign.retryEmails = Math.max(0, campaign.retryEmails - count);
+      if (count === 0) {
+        if (usagePeriod !== null)
+          await this.quota.settle(scope, usagePeriod, { used: 0, released: campaign.retryEmails });
+        campaign.retryEmails = 0;
+        campaign.retryFrom = null;
+      }
+      wakeSenders(this.database);
+      return count > 0;
+    });
+  }
+
   /** Queues a chunk of those that ended until `from` again, as new ones of that moment; resolves to how many. */
-  putBack(scope: ProjectScope, campaign: SentCampaign, from: Date): Promise<number> {
+  putBackChunk(scope: ProjectScope, campaign: SentCampaign, from: Date): Promise<number> {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ count: number }>`
         with failed as materialized (

@@ -1,113 +1,68 @@
-import { Body, Param, Post } from '@nestjs/common';
+import { Body, Get, Param, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import {
-  CampaignControlService,
-  CampaignRetryService,
-  CampaignSendingService,
+  CampaignLifecycleService,
+  CampaignPreviewService,
+  PreSendAnalysisService,
   TestMailsService,
 } from '#messaging';
 import { ApiController, InScope, Operation } from '#platform/http';
-import { campaignView, testCampaignBody, toCampaignView } from './campaign.dto.js';
+import {
+  campaignPreviewView,
+  campaignView,
+  preSendAnalysisView,
+  previewQuery,
+  testCampaignBody,
+  toAnalysisView,
+  toCampaignView,
+} from './campaign.dto.js';
 
 const SCOPE = 'campaigns:write';
 const CAMPAIGN = { status: 200, schema: campaignView } as const;
 
 @ApiController('campaigns/:campaignKey', { tag: 'Campaigns' })
-export class CampaignSendingController {
+export class CampaignActionsController {
   constructor(
-    private readonly sending: CampaignSendingService,
-    private readonly control: CampaignControlService,
-    private readonly retries: CampaignRetryService,
+    private readonly analyses: PreSendAnalysisService,
+    private readonly previews: CampaignPreviewService,
     private readonly testMails: TestMailsService,
+    private readonly campaigns: CampaignLifecycleService,
   ) {}
 
-  @Post('schedule')
+  @Get('pre-send-analysis')
   @Operation({
-    operationId: 'scheduleCampaign',
-    summary: 'Schedule a campaign for its `scheduledAt` or `scheduledAtLocal`',
+    operationId: 'analyseCampaign',
+    summary: 'Check a campaign before it is sent',
     description:
-      'Schedules a DRAFT that passes the checks and whose `scheduledAt` is in the future. At that time it is checked ' +
-      'again: if a check fails, it is FAILED and not sent. If the service was down, it is sent up to 24 hours late. With ' +
-      '`scheduledAtLocal` it begins, and its audience is frozen, when it is that time first, at UTC+14; it is SENDING for up ' +
-      'to 26 hours. Who has passed that time by then gets it at once; it is refused when the time has passed everywhere.',
-    scope: SCOPE,
-    response: CAMPAIGN,
-    problems: [409],
+      'A failed CRITICAL check prevents schedule and send, whatever the score. `audience.matched` counts everybody who ' +
+      'signed up for one of the topics and is the sum of the other numbers. A campaign that can still be changed keeps ' +
+      'the score and status until its content or audience changes.',
+    scope: 'campaigns:read',
+    response: { status: 200, schema: preSendAnalysisView },
   })
-  async schedule(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.sending.schedule(scope, campaignKey));
+  async analyse(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return toAnalysisView(await this.analyses.of(scope, campaignKey));
   }
 
-  @Post('send')
+  @Get('preview')
   @Operation({
-    operationId: 'sendCampaign',
-    summary: 'Send a campaign now',
+    operationId: 'previewCampaign',
+    summary: 'Preview a campaign’s mail with its merge tags filled in',
     description:
-      'Checks the campaign, freezes its audience and queues it for the worker. A failed check is answered with ' +
-      '`checks`. A FAILED campaign is sent only to the recipients whom it did not reach before. What is sent before its ' +
-      '`scheduledAtLocal` goes to everybody at once; its schedule is cleared.',
-    scope: SCOPE,
-    response: CAMPAIGN,
-    problems: [409],
+      'Uses the data of the subscriber with this address (404 when there is none) and the translation for their language, or sample data. Personal links lead ' +
+      'nowhere. 422 when the content cannot be rendered, or exceeds the limits of rendering.',
+    scope: 'campaigns:read',
+    query: previewQuery,
+    response: { status: 200, schema: campaignPreviewView },
+    problems: [409, 422],
   })
-  async send(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.sending.send(scope, campaignKey));
-  }
-
-  @Post('cancel')
-  @Operation({
-    operationId: 'cancelCampaign',
-    summary: 'Cancel a campaign',
-    description:
-      'Cancels a SCHEDULED, QUEUED_FOR_SENDING, SENDING or PAUSED campaign for good. Mails in transmission still go ' +
-      'out; the worker sets waiting ones to CANCELLED.',
-    scope: SCOPE,
-    response: CAMPAIGN,
-    problems: [409],
-  })
-  async cancel(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.control.cancel(scope, campaignKey));
-  }
-
-  @Post('pause')
-  @Operation({
-    operationId: 'pauseCampaign',
-    summary: 'Pause a campaign that is SENDING',
-    description: 'Mails in transmission still go out.',
-    scope: SCOPE,
-    response: CAMPAIGN,
-    problems: [409],
-  })
-  async pause(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.control.pause(scope, campaignKey));
-  }
-
-  @Post('resume')
-  @Operation({
-    operationId: 'resumeCampaign',
-    summary: 'Resume a campaign that is PAUSED',
-    scope: SCOPE,
-    response: CAMPAIGN,
-    problems: [409],
-  })
-  async resume(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.control.resume(scope, campaignKey));
-  }
-
-  @Post('retry-failed')
-  @Operation({
-    operationId: 'retryFailedDeliveries',
-    summary: 'Retry the deliveries of a campaign that failed temporarily',
-    description:
-      'For a campaign that is SENT: restarts deliveries that FAILED for the reason `network`, `mailbox`, `policy` or ' +
-      '`unknown`; the campaign is SENDING until they end. Without such deliveries nothing changes.',
-    scope: SCOPE,
-    response: CAMPAIGN,
-    problems: [409],
-  })
-  async retryFailed(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.retries.retryFailed(scope, campaignKey));
+  preview(
+    @InScope() scope: ProjectScope,
+    @Param('campaignKey') campaignKey: string,
+    @Query({ schema: previewQuery }) { email, locale }: z.output<typeof previewQuery>,
+  ) {
+    return this.previews.render(scope, campaignKey, { address: email ?? null, locale: locale ?? null });
   }
 
   @Post('test')
@@ -129,5 +84,93 @@ export class CampaignSendingController {
     @Body({ schema: testCampaignBody }) { emails, locale }: z.output<typeof testCampaignBody>,
   ): Promise<void> {
     await this.testMails.send(scope, campaignKey, emails, locale ?? null);
+  }
+
+  @Post('schedule')
+  @Operation({
+    operationId: 'scheduleCampaign',
+    summary: 'Schedule a campaign for its `scheduledAt` or `scheduledAtLocal`',
+    description:
+      'Schedules a DRAFT that passes the checks and whose `scheduledAt` is in the future. At that time it is checked ' +
+      'again: if a check fails, it is FAILED and not sent. If the service was down, it is sent up to 24 hours late. With ' +
+      '`scheduledAtLocal` it begins, and its audience is frozen, when it is that time first, at UTC+14; it is SENDING for up ' +
+      'to 26 hours. Who has passed that time by then gets it at once; it is refused when the time has passed everywhere.',
+    scope: SCOPE,
+    response: CAMPAIGN,
+    problems: [409],
+  })
+  async schedule(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return toCampaignView(await this.campaigns.schedule(scope, campaignKey));
+  }
+
+  @Post('send')
+  @Operation({
+    operationId: 'sendCampaign',
+    summary: 'Send a campaign now',
+    description:
+      'Checks the campaign, freezes its audience and queues it for the worker. A failed check is answered with ' +
+      '`checks`. A FAILED campaign is sent only to the recipients whom it did not reach before. What is sent before its ' +
+      '`scheduledAtLocal` goes to everybody at once; its schedule is cleared.',
+    scope: SCOPE,
+    response: CAMPAIGN,
+    problems: [409],
+  })
+  async send(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return toCampaignView(await this.campaigns.send(scope, campaignKey));
+  }
+
+  @Post('cancel')
+  @Operation({
+    operationId: 'cancelCampaign',
+    summary: 'Cancel a campaign',
+    description:
+      'Cancels a SCHEDULED, QUEUED_FOR_SENDING, SENDING or PAUSED campaign for good. Mails in transmission still go ' +
+      'out; the worker sets waiting ones to CANCELLED.',
+    scope: SCOPE,
+    response: CAMPAIGN,
+    problems: [409],
+  })
+  async cancel(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return toCampaignView(await this.campaigns.cancel(scope, campaignKey));
+  }
+
+  @Post('pause')
+  @Operation({
+    operationId: 'pauseCampaign',
+    summary: 'Pause a campaign that is SENDING',
+    description: 'Mails in transmission still go out.',
+    scope: SCOPE,
+    response: CAMPAIGN,
+    problems: [409],
+  })
+  async pause(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return toCampaignView(await this.campaigns.pause(scope, campaignKey));
+  }
+
+  @Post('resume')
+  @Operation({
+    operationId: 'resumeCampaign',
+    summary: 'Resume a campaign that is PAUSED',
+    scope: SCOPE,
+    response: CAMPAIGN,
+    problems: [409],
+  })
+  async resume(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return toCampaignView(await this.campaigns.resume(scope, campaignKey));
+  }
+
+  @Post('retry-failed')
+  @Operation({
+    operationId: 'retryFailedDeliveries',
+    summary: 'Retry the deliveries of a campaign that failed temporarily',
+    description:
+      'For a campaign that is SENT: restarts deliveries that FAILED for the reason `network`, `mailbox`, `policy` or ' +
+      '`unknown`; the campaign is SENDING until they end. Without such deliveries nothing changes.',
+    scope: SCOPE,
+    response: CAMPAIGN,
+    problems: [409],
+  })
+  async retryFailed(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return toCampaignView(await this.campaigns.retryFailed(scope, campaignKey));
   }
 }

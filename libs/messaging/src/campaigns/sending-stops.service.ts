@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { MessagingTables } from '../../messaging-tables.js';
+import type { MessagingTables } from '../messaging-tables.js';
 
-/** Whether a project's live sending is stopped for its bounces or complaints. */
+/** Stops of a project's live sending, for its bounces or complaints. */
 @Injectable()
 export class SendingStops {
   constructor(
@@ -11,7 +11,7 @@ export class SendingStops {
     private readonly clock: Clock,
   ) {}
 
-  /** Why it is stopped; null when it is not. */
+  /** The reason of the stop; null when there is none. */
   reasonOf(scope: ProjectScope): Promise<string | null> {
     return this.database.transaction(scope, async () => {
       const stop = await this.database
@@ -26,8 +26,8 @@ export class SendingStops {
   }
 
   /**
-   * Lets the project send again; its campaigns stay paused until their author resumes them. What came back until now is
-   * not held against it any more. False when it was not stopped.
+   * Ends the stop; campaigns stay paused until their author resumes them. Bounces and complaints until now no longer count.
+   * False when sending was not stopped.
    */
   resume(scope: ProjectScope): Promise<boolean> {
     return this.database.transaction(scope, async () => {

@@ -5,7 +5,7 @@ import type { CampaignContent } from '../content/document/content-compiler.js';
 /** A campaign's content in other languages, by BCP 47 locale. */
 export type CampaignTranslations = Readonly<Record<string, CampaignContent>>;
 
-/** A campaign's own content, and what it has in other languages. */
+/** A campaign's own content, and its content in other languages. */
 export interface TranslatedContent extends Omit<CampaignContent, 'subject'> {
   /** Null: none yet. */
   readonly subject: string | null;
@@ -33,15 +33,18 @@ export function contentIn(campaign: TranslatedContent, translation: string | nul
   return { ...own, subject: other.subject, previewText: other.previewText ?? previewText };
 }
 
-/** What is wrong with the documents of translations, by their paths: `translations.de.contentJson.blocks[0].level`. */
-export function translationFaults(translations: CampaignTranslations): Record<string, string> {
-  const faults = Object.entries(translations).flatMap(([locale, { contentJson }]) =>
-    contentJson === null
-      ? []
-      : Object.entries(parseContentDocument(contentJson).errors ?? {}).map(([path, fault]) => [
-          `translations.${locale}.${path}`,
-          fault,
-        ]),
+/** Faults of the documents by their paths: `contentJson.blocks[0].level`, `translations.de.contentJson.blocks[0].level`. */
+export function contentFaults({
+  contentJson = null,
+  translations = {},
+}: Partial<TranslatedContent>): Record<string, string> {
+  const others = Object.entries(translations).map(
+    ([locale, other]) => [`translations.${locale}.`, other.contentJson] as const,
   );
-  return Object.fromEntries(faults) as Record<string, string>;
+  const faults: Record<string, string> = {};
+  for (const [prefix, document] of [['', contentJson] as const, ...others]) {
+    const { errors = {} } = document === null ? {} : parseContentDocument(document);
+    for (const [path, fault] of Object.entries(errors)) faults[`${prefix}${path}`] = fault;
+  }
+  return faults;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { contentIn, translationFaults, translationFor } from './campaign-translations.js';
+import { contentFaults, contentIn, translationFor } from './campaign-content.js';
 
 const nothing = { previewText: null, contentJson: null, contentText: null };
 const campaign = {
@@ -37,9 +37,15 @@ describe('A campaign in several languages', () => {
     expect(contentIn(campaign, 'pt-BR')).toEqual(campaign.translations['pt-BR']);
   });
 
-  it('tells what is wrong with the documents of its translations', () => {
+  it('tells what is wrong with its document and those of its translations', () => {
     const broken = { ...nothing, subject: 'Neues', contentJson: '{"blocks":[{"type":"heading","level":9}]}' };
-    expect(translationFaults({ ...campaign.translations, 'de-AT': broken })).toEqual({
+    const faults = contentFaults({
+      contentJson: broken.contentJson,
+      translations: { ...campaign.translations, 'de-AT': broken },
+    });
+    expect(faults).toEqual({
+      'contentJson.blocks[0].level': 'must be at most 3',
+      'contentJson.blocks[0].text': 'is required',
       'translations.de-AT.contentJson.blocks[0].level': 'must be at most 3',
       'translations.de-AT.contentJson.blocks[0].text': 'is required',
     });

@@ -1,12 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { logFailure, LOGGER, Loop } from '#platform';
-import { CampaignAnalysisService } from '../analysis/campaign-analysis.service.js';
-import { CampaignRepository } from '../campaign.repository.js';
-import { ScheduledCampaignsService } from './scheduled-campaigns.service.js';
-import { type DueCampaign, ScheduledCampaignsQuery } from './scheduled-campaigns.query.js';
+import { CampaignLifecycleService } from './campaign-lifecycle.service.js';
+import { CampaignRepository, type DueCampaign } from './campaign.repository.js';
+import { PreSendAnalysisService } from './pre-send-analysis.service.js';
 
-/** How long a due campaign waits for the next look, at most. */
+/** The longest that a due campaign waits for the next pass. */
 const POLL_MS = 500;
 const BATCH = 100;
 
@@ -19,10 +18,9 @@ export class CampaignScheduler {
   readonly #loop: Loop;
 
   constructor(
-    private readonly scheduled: ScheduledCampaignsQuery,
     private readonly campaigns: CampaignRepository,
-    private readonly analysis: CampaignAnalysisService,
-    private readonly starting: ScheduledCampaignsService,
+    private readonly analysis: PreSendAnalysisService,
+    private readonly lifecycle: CampaignLifecycleService,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#loop = new Loop(
@@ -42,14 +40,14 @@ export class CampaignScheduler {
 
   /** Starts all that are due. One that cannot be started does not hold up the others; it is tried again. */
   async pass(): Promise<void> {
-    for (const due of await this.scheduled.due(BATCH)) await this.#start(due);
+    for (const due of await this.campaigns.due(BATCH)) await this.#start(due);
   }
 
   async #start({ id, scope }: DueCampaign): Promise<void> {
     try {
       const waiting = await this.campaigns.scheduled(scope, id);
       if (waiting !== null) await this.analysis.prepare(scope, waiting);
-      const reason = await this.starting.start(scope, id);
+      const reason = await this.lifecycle.startDue(scope, id);
       if (reason !== null) this.logger.error({ campaignId: id, reason }, 'a scheduled campaign failed');
     } catch (error) {
       logFailure(this.logger, error, 'a scheduled campaign did not start', { campaignId: id });

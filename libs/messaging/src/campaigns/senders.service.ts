@@ -1,7 +1,9 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Module } from '@nestjs/common';
+import { AccessModule, type Project, ProjectsQuery, ProjectWordings } from '#access';
 import {
   alignmentBelow,
   type CampaignFacts,
+  DeliverabilityModule,
   type DmarcAlignment,
   DmarcPolicies,
   isAtOrBelow,
@@ -10,35 +12,70 @@ import {
   RelayStandingQuery,
   type SendingDomainStanding,
   SendingDomainStandingQuery,
+  TrackingHostsQuery,
 } from '#deliverability';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { type Config, CONFIG } from '#platform';
+import type { Wording } from '#wording';
+import { type OwnSender, type Sender, senderIdentity, senderName } from './sender-identity.js';
 
-/** Where mail comes from, and where answers to it go. */
-export interface MailAddresses {
+/** The origin of a project's mail: its sender, and the beginning of its links. */
+export interface MailOrigin {
+  readonly project: Project;
+  readonly sender: Sender;
+  readonly linkBase: string;
+}
+
+/** The addresses in a mail's From and Reply-To. */
+interface MailAddresses {
   /** The host part of From. */
   readonly host: string;
   /** Null where answers go to From. */
   readonly replyTo: string | null;
 }
 
-/** As whom a campaign is sent, and by which relays. */
+const NOTHING_OWN: OwnSender = { fromName: null, fromEmail: null };
+
+/** Senders of campaigns' and automations' mail. */
 @Injectable()
-export class SenderOutlook {
+export class Senders {
   constructor(
+    private readonly projects: ProjectsQuery,
     private readonly domains: SendingDomainStandingQuery,
+    private readonly hosts: TrackingHostsQuery,
+    private readonly wordings: ProjectWordings,
     private readonly relays: RelayStandingQuery,
     private readonly policies: DmarcPolicies,
     private readonly receiving: ReceivingDomains,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** What it asks DNS for is kept for a minute, and waited for 4 s at most. */
+  /** Null when the project is gone. */
   async of(
+    scope: ProjectScope,
+    { fromName, fromEmail }: OwnSender = NOTHING_OWN,
+  ): Promise<MailOrigin | null> {
+    const project = await this.projects.ofScope(scope);
+    if (project === null) return null;
+    const addresses = [fromEmail, project.defaultFromEmail, this.config.DEFAULT_FROM_EMAIL];
+    const identity = senderIdentity(senderName(fromName, project.senderName), ...addresses);
+    const signing = (await this.domains.ofScope(scope))?.domainName;
+    const isSigned = signing !== undefined && isAtOrBelow(identity.domain, signing);
+    const sender = { ...identity, messageIdDomain: isSigned ? signing : identity.domain };
+    return { project, sender, linkBase: await this.hosts.linkBase(scope, project) };
+  }
+
+  /** The words for readers of a language; null: the project's. */
+  async wording(scope: ProjectScope, locale: string | null): Promise<Wording> {
+    return (await this.wordings.of(scope, [locale])).wording;
+  }
+
+  /** The sender as mailbox providers will see it, for the pre-send checks. DNS answers within 4 s or not, and is kept for a minute. */
+  async facts(
     scope: ProjectScope,
     { host, replyTo }: MailAddresses,
   ): Promise<Pick<CampaignFacts, 'sender' | 'relays'>> {
-    // Test mail stays in its inbox, so it says nothing about what mailbox providers will think.
+    // Test mail stays in its inbox: no mailbox provider judges its sender.
     if (scope.environment !== 'LIVE')
       return { sender: { host, needsDomain: false, domain: null, replies: null }, relays: null };
     const relays = await this.relays.ofStream(scope, 'CAMPAIGN');
@@ -62,7 +99,7 @@ export class SenderOutlook {
     );
   }
 
-  /** Null where mail from `host` aligns whatever the policy is, or nobody knows. */
+  /** Null where mail from `host` aligns under any policy, or nobody knows. */
   async #alignment(
     host: string,
     { domainName, verified }: SendingDomainStanding,
@@ -78,3 +115,7 @@ export class SenderOutlook {
     return policy === null ? null : alignmentBelow(domainName, policy, returnsToUs);
   }
 }
+
+/** For campaigns and automations alike. */
+@Module({ imports: [AccessModule, DeliverabilityModule], providers: [Senders], exports: [Senders] })
+export class SendersModule {}

@@ -4,13 +4,13 @@ import { newId, octetsOf, type ProjectScope } from '#kernel';
 import { rsaKey } from '#testing/dkim-keys';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { insertSendingDomain } from '#testing/sending-domain';
-import { CampaignMailsService } from '../../sending/mails/campaign-mails.service.js';
-import { MailRendering } from '../../sending/mails/mail-rendering.service.js';
-import { MessagingFixture } from '../../messaging.fixture.js';
-import type { CampaignDraft } from '../campaign.js';
-import { PreSendRejectedError } from '../campaign.errors.js';
-import { CampaignSendingService } from '../lifecycle/campaign-sending.service.js';
-import { SampleRecipients } from '../../sending/mails/sample-recipients.service.js';
+import { CampaignMailsService } from '../sending/mails/campaign-mails.service.js';
+import { MailRendering } from '../sending/mails/mail-rendering.service.js';
+import { MessagingFixture } from '../messaging.fixture.js';
+import type { CampaignDraft } from './campaign.js';
+import { PreSendRejectedError } from './campaign.errors.js';
+import { CampaignLifecycleService } from './campaign-lifecycle.service.js';
+import { SampleRecipients } from '../sending/mails/sample-recipients.service.js';
 import { PreSendAnalysisService } from './pre-send-analysis.service.js';
 
 const DOMAIN = 'mail.acme.example';
@@ -269,7 +269,7 @@ describe('the analysis of a campaign', () => {
 
   it('refuses to send with all its checks, and says what is wrong', async () => {
     const { campaignKey } = await draft();
-    const sending = fixture.get(CampaignSendingService).send(scope, campaignKey);
+    const sending = fixture.get(CampaignLifecycleService).send(scope, campaignKey);
     await expect(sending).rejects.toThrow(PreSendRejectedError);
     await expect(sending).rejects.toMatchObject({
       code: 'pre-send-rejected',
@@ -310,7 +310,7 @@ describe('the analysis of a campaign', () => {
       capped: 5,
       willReceive: 21,
     });
-    await fixture.get(CampaignSendingService).send(scope, campaign.campaignKey);
+    await fixture.get(CampaignLifecycleService).send(scope, campaign.campaignKey);
     await fixture.expand(scope, campaign.id);
     const mailed = (await fixture.deliveries()).map(({ address }) => address);
     const expected = [...Array.from({ length: 20 }, (_, at) => at + 30), 60];

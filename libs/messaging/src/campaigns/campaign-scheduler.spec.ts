@@ -2,17 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { pino } from 'pino';
 import { SegmentsService, TopicsService } from '#audience';
 import { InUseError, InvalidStateError, type ProjectScope } from '#kernel';
-import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
-import type { Campaign } from '../campaign.js';
-import { CampaignControlService } from '../lifecycle/campaign-control.service.js';
+import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
+import type { Campaign } from './campaign.js';
+import { CampaignLifecycleService } from './campaign-lifecycle.service.js';
 import { CampaignScheduler } from './campaign-scheduler.service.js';
-import { CampaignSendingService } from '../lifecycle/campaign-sending.service.js';
-import { CampaignsService } from '../campaigns.service.js';
-import { PreSendRejectedError, ScheduleMissingError } from '../campaign.errors.js';
-import { ScheduledCampaignsQuery } from './scheduled-campaigns.query.js';
-import { CampaignAnalysisService } from '../analysis/campaign-analysis.service.js';
-import { CampaignRepository } from '../campaign.repository.js';
-import { ScheduledCampaignsService } from './scheduled-campaigns.service.js';
+import { CampaignsService } from './campaigns.service.js';
+import { PreSendRejectedError, ScheduleMissingError } from './campaign.errors.js';
+import { PreSendAnalysisService } from './pre-send-analysis.service.js';
+import { CampaignRepository } from './campaign.repository.js';
 
 const HOUR = 60 * MINUTE;
 const EVERYBODY = JSON.stringify({ version: 1, where: { field: 'email', op: 'exists' } });
@@ -33,7 +30,7 @@ describe('scheduled campaigns', () => {
     scope = await fixture.scope();
   });
 
-  const sending = () => fixture.get(CampaignSendingService);
+  const sending = () => fixture.get(CampaignLifecycleService);
   const inFuture = (milliseconds: number) => new Date(fixture.clock.now().getTime() + milliseconds);
   const pass = () => fixture.get(CampaignScheduler).pass();
 
@@ -88,7 +85,7 @@ describe('scheduled campaigns', () => {
       await expect(off('INACTIVE')).rejects.toThrow(InUseError);
       await expect(off('ARCHIVED')).rejects.toThrow(`is used by the campaign ${draft.campaignKey} “News”`);
     }
-    await fixture.get(CampaignControlService).cancel(scope, draft.campaignKey);
+    await fixture.get(CampaignLifecycleService).cancel(scope, draft.campaignKey);
     for (const off of turnOff) expect(await off('INACTIVE')).toMatchObject({ status: 'INACTIVE' });
   });
 
@@ -110,10 +107,9 @@ describe('scheduled campaigns', () => {
       { length: 4 },
       () =>
         new CampaignScheduler(
-          fixture.get(ScheduledCampaignsQuery),
           fixture.get(CampaignRepository),
-          fixture.get(CampaignAnalysisService),
-          fixture.get(ScheduledCampaignsService),
+          fixture.get(PreSendAnalysisService),
+          fixture.get(CampaignLifecycleService),
           pino({ level: 'silent' }),
         ),
     );

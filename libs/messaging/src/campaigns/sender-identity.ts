@@ -1,10 +1,22 @@
 import { parseEmailAddress } from '#kernel';
 
-/** Who a mail is from. `address` has its domain as A-labels, fit for an SMTP command and a header. */
+/** The person or company that a mail is from. `address` has its domain as A-labels, fit for an SMTP command and a header. */
 export interface SenderIdentity {
   readonly name: string;
   readonly address: string;
   readonly domain: string;
+}
+
+/** The sender of a project's mail. */
+export interface Sender extends SenderIdentity {
+  /** The end of the Message-ID: the domain that signs, or that of the address where none does. */
+  readonly messageIdDomain: string;
+}
+
+/** A campaign's own words on its sender; null: the project's. */
+export interface OwnSender {
+  readonly fromName: string | null;
+  readonly fromEmail: string | null;
 }
 
 /** A mail's own name for its sender, or the project's where it has none to show. */

@@ -1,0 +1,163 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type AudienceBreakdown, CustomFieldsQuery, templateDefaults } from '#audience';
+import { EmailQuotaService, SubscriptionsQuery } from '#billing';
+import {
+  analyseCampaign,
+  type CampaignFacts,
+  mergeTagCheck,
+  type PreSendAnalysis,
+  type PreSendCheck,
+  type ReviewedContent,
+} from '#deliverability';
+import { Clock, type ProjectScope } from '#kernel';
+import { type Config, CONFIG, Database, MAX_TRACKED_PLACES } from '#platform';
+import type { SampleMail } from '../content/document/content-review.js';
+import { placeName } from '../content/mail/link-tracking.js';
+import { MailLinksService } from '../content/mail/mail-links.service.js';
+import { projectValues, SAMPLE_VALUES } from '../content/merge/merge-values.js';
+import { ContentProcesses, footerOf } from '../content/processes/content-processes.service.js';
+import type { Campaign } from './campaign.js';
+import { CampaignAudienceQuery } from './campaign-audience.query.js';
+import { contentIn } from './campaign-content.js';
+import { CampaignRepository } from './campaign.repository.js';
+import { type MailOrigin, Senders } from './senders.service.js';
+
+export interface CampaignAnalysis extends PreSendAnalysis {
+  readonly audience: AudienceBreakdown;
+  /** The people who would receive it now. */
+  readonly recipients: number;
+}
+
+/** A review of a campaign's own content, and of its translations by locale. */
+interface ContentReview {
+  readonly own: ReviewedContent;
+  readonly translations: ReadonlyMap<string, ReviewedContent>;
+}
+
+/** The recipient of the sample: always the same, so that equal content is reviewed once. */
+const NOBODY = '00000000-0000-7000-8000-000000000000';
+
+/** Analyses a campaign before it is sent: gathers what is known of its audience, sender, quota and content for the checks. */
+@Injectable()
+export class PreSendAnalysisService {
+  constructor(
+    private readonly database: Database,
+    private readonly campaigns: CampaignRepository,
+    private readonly audience: CampaignAudienceQuery,
+    private readonly senders: Senders,
+    private readonly subscriptions: SubscriptionsQuery,
+    private readonly quota: EmailQuotaService,
+    private readonly customFields: CustomFieldsQuery,
+    private readonly processes: ContentProcesses,
+    private readonly links: MailLinksService,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** The analysis for an author; a campaign that can still be changed keeps the verdict and how many would receive it. */
+  async of(scope: ProjectScope, campaignKey: string): Promise<CampaignAnalysis> {
+    const campaign = await this.campaigns.named(scope, campaignKey);
+    const now = this.clock.now();
+    const analysis = await this.analyse(scope, campaign, now);
+    if (campaign.allows('change')) await this.#keep(scope, campaign, analysis, now);
+    return analysis;
+  }
+
+  /** Fetches ahead what `analyse` would wait for, content and DNS, so that no transaction that holds a lock waits for it. */
+  async prepare(scope: ProjectScope, campaign: Campaign): Promise<void> {
+    if (!campaign.allows('change')) return;
+    const origin = await this.senders.of(scope, campaign);
+    if (origin === null) return;
+    await this.senders.facts(scope, addressesOf(campaign, origin));
+    await this.#review(scope, campaign, origin);
+  }
+
+  /** Until the caller's transaction ends, nothing that the campaign names is taken away. */
+  async analyse(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
+    await this.audience.hold(scope);
+    const origin = await this.#origin(scope, campaign);
+    const { breakdown, destinations } = await this.audience.survey(scope, campaign, now);
+    const recipients = breakdown.willReceive;
+    const { own, translations } = await this.#review(scope, campaign, origin);
+    const facts: CampaignFacts = {
+      ...(await this.audience.facts(scope, campaign)),
+      recipients,
+      destinations,
+      now,
+      sendingAllowed: (await this.subscriptions.ofTenant(scope))?.isSendingAllowed === true,
+      ...(await this.senders.facts(scope, addressesOf(campaign, origin))),
+      emailsRemaining: scope.environment === 'LIVE' ? await this.quota.remaining(scope, now) : null,
+      ...own,
+    };
+    return { ...analyseCampaign(facts, translations), audience: breakdown, recipients };
+  }
+
+  /** The failed check of merge tags, whose values would come out empty; null when there are none. Holds as `analyse` does. */
+  async mergeTagFault(scope: ProjectScope, campaign: Campaign): Promise<PreSendCheck | null> {
+    await this.audience.hold(scope);
+    const origin = await this.#origin(scope, campaign);
+    const { own, translations } = await this.#review(scope, campaign, origin);
+    const faults = [own, ...translations.values()].flatMap(({ mergeTagFaults }) => mergeTagFaults);
+    return faults.length === 0 ? null : mergeTagCheck([...new Set(faults)]);
+  }
+
+  async #origin(scope: ProjectScope, campaign: Campaign): Promise<MailOrigin> {
+    const origin = await this.senders.of(scope, campaign);
+    if (origin === null) throw new Error('The project of this scope is gone.');
+    return origin;
+  }
+
+  /** Keeps the verdict, unless an author has changed the campaign meanwhile. */
+  #keep(scope: ProjectScope, { id, updatedAt }: Campaign, analysis: CampaignAnalysis, now: Date) {
+    return this.database.transaction(scope, async () => {
+      const campaign = await this.campaigns.lockById(scope, id);
+      if (campaign?.updatedAt.getTime() === updatedAt.getTime()) campaign.judge(analysis, now);
+    });
+  }
+
+  /** Reviews the content in all its languages; the same content once, so that it can be fetched ahead. */
+  async #review(scope: ProjectScope, campaign: Campaign, origin: MailOrigin): Promise<ContentReview> {
+    const definitions = await this.customFields.definitions(scope);
+    const known = {
+      customKeys: definitions.map((definition) => definition.key),
+      sample: this.#sample(scope, campaign, origin, templateDefaults(definitions)),
+    };
+    const review = async (locale: string | null): Promise<ReviewedContent> => {
+      const footer = footerOf(origin.project, await this.senders.wording(scope, locale));
+      const content = { ...contentIn(campaign, locale), fromName: campaign.fromName };
+      return this.processes.review(scope, { ...known, footer, content });
+    };
+    const own = await review(null);
+    const translations = new Map<string, ReviewedContent>();
+    for (const locale of Object.keys(campaign.translations)) translations.set(locale, await review(locale));
+    return { own, translations };
+  }
+
+  #sample(
+    scope: ProjectScope,
+    { name, campaignKey: key }: Campaign,
+    { project, linkBase }: MailOrigin,
+    custom: Readonly<Record<string, unknown>>,
+  ): SampleMail {
+    const { environmentId } = scope;
+    const shared = { campaign: { name, key }, project: projectValues(project) };
+    const tokens = this.links.tracking({ environmentId, linkSet: 1, deliveryId: NOBODY }, 0);
+    const links = this.links.ofDelivery(
+      linkBase,
+      scope,
+      NOBODY,
+      { subscriberId: NOBODY, aboutId: NOBODY },
+      {},
+    );
+    return {
+      tracking: this.config.TRACKING ? { baseUrl: linkBase, shared, places: MAX_TRACKED_PLACES } : null,
+      trackingToken: tokens[placeName(0)] ?? '',
+      values: { ...SAMPLE_VALUES, ...shared, custom, links },
+    };
+  }
+}
+
+const addressesOf = ({ replyTo }: Campaign, { sender, project }: MailOrigin) => ({
+  host: sender.domain,
+  replyTo: replyTo ?? project.replyTo,
+});
