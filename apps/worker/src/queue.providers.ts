@@ -22,7 +22,7 @@ import {
   RemoveExpiredRows,
 } from '#platform';
 import { createQueueBackend } from '#platform/queue';
-import { audienceWork } from './audience/audience-work.js';
+import { audienceWork } from './audience-work.js';
 import { deliverabilityWork } from './deliverability/deliverability-work.js';
 import { billingWork } from './billing-work.js';
 import { automationsWork } from './messaging/automations-work.js';

@@ -1,13 +1,83 @@
+import { defineEntity, p } from '@mikro-orm/postgresql';
 import type { Generated } from 'kysely';
 import type { Tables } from '#platform';
-import type { Consent, ConsentStatus, SubscriberStatus } from './consents/consent.js';
+import type { Consent, ConsentStatus, SubscriberStatus, SuppressionReason } from './consents/consent.js';
+import type { CustomFieldValues } from './custom-fields/custom-field.js';
 import { CustomFieldSchema } from './custom-fields/custom-field.schema.js';
 import { ImportSchema } from './imports/import.schema.js';
 import { SegmentSchema } from './segments/segment.schema.js';
-import { SubscriberSchema } from './subscribers/subscriber.schema.js';
-import { SuppressionSchema } from './suppressions/suppression.schema.js';
-import { TopicSchema } from './topics/topic.schema.js';
-import type { AwaitedTrigger } from './triggers/awaited-trigger.js';
+
+import { Subscriber, type SubscriberSource } from './subscribers/subscriber.js';
+import { Suppression } from './suppressions/suppression.js';
+import {
+  Topic,
+  type TopicPriority,
+  type TopicStatus,
+  type TopicTranslations,
+  type TopicVisibility,
+} from './topics/topic.js';
+
+/** audience.subscribers, without the search keys of names, which PostgreSQL generates. */
+const SubscriberSchema = defineEntity({
+  class: Subscriber,
+  tableName: 'subscribers',
+  schema: 'audience',
+  properties: {
+    id: p.uuid().primary(),
+    environmentId: p.bigint('number').primary(),
+    subscriberKey: p.text(),
+    email: p.text(),
+    emailKey: p.text(),
+    firstName: p.text().nullable(),
+    lastName: p.text().nullable(),
+    phone: p.text().nullable(),
+    locale: p.text().nullable(),
+    timeZone: p.text().nullable(),
+    source: p.string().$type<SubscriberSource>(),
+    status: p.string().$type<SubscriberStatus>(),
+    customFields: p.json<CustomFieldValues>(),
+    archivedKeys: p.array().persist(false),
+    pausedUntil: p.datetime(3).nullable(),
+    createdAt: p.datetime(3),
+    updatedAt: p.datetime(3),
+  },
+});
+
+const TopicSchema = defineEntity({
+  class: Topic,
+  tableName: 'topics',
+  schema: 'audience',
+  properties: {
+    id: p.uuid().primary(),
+    environmentId: p.bigint('number').primary(),
+    topicKey: p.text(),
+    name: p.text(),
+    description: p.text().nullable(),
+    status: p.string().$type<TopicStatus>(),
+    visibility: p.string().$type<TopicVisibility>(),
+    priority: p.string().$type<TopicPriority>().nullable(),
+    icon: p.text().nullable(),
+    doubleOptInEnabled: p.boolean(),
+    translations: p.json<TopicTranslations>(),
+    createdAt: p.datetime(3),
+    updatedAt: p.datetime(3),
+    deletedAt: p.datetime(3).nullable(),
+  },
+});
+
+/** audience.suppressions. Erased addresses are in another table, which only SQL writes. */
+const SuppressionSchema = defineEntity({
+  class: Suppression,
+  tableName: 'suppressions',
+  schema: 'audience',
+  properties: {
+    environmentId: p.bigint('number').primary(),
+    emailKey: p.text().primary(),
+    email: p.text(),
+    reason: p.string().$type<SuppressionReason>(),
+    suppressedAt: p.datetime(3),
+  },
+});
 
 export const audienceEntities = [
   CustomFieldSchema,
@@ -36,7 +106,7 @@ interface ConfirmationsTable {
   readonly expiresAt: Date;
 }
 
-/** What is read of it by itself; the rest is written and shown as it is. */
+/** The columns that are read by themselves; the rest is written and shown as it is. */
 interface ConsentLedgerTable {
   readonly environmentId: number;
   readonly subscriberId: string;
@@ -56,6 +126,12 @@ interface SegmentReferencesTable {
   readonly segmentId: string;
   readonly usedSegmentId: string;
   readonly environmentId: number;
+}
+
+/** A kind of trigger with its source: the id of a topic or segment, or the name of an event. */
+export interface AwaitedTrigger {
+  readonly kind: 'SUBSCRIBED' | 'SEGMENT_ENTERED' | 'SEGMENT_LEFT' | 'CUSTOM_EVENT';
+  readonly subject: string;
 }
 
 interface TriggerWatchesTable extends AwaitedTrigger {

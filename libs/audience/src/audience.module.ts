@@ -10,15 +10,13 @@ import { CustomFieldRepository } from './custom-fields/custom-field.repository.j
 import { CustomFieldRemovalService } from './custom-fields/custom-field-removal.service.js';
 import { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 import { CustomFieldsService } from './custom-fields/custom-fields.service.js';
-import { AddressDigests } from './addresses/address-digests.service.js';
-import { ErasedAddresses, RemoveErasedAddresses } from './addresses/erased-addresses.repository.js';
-import { ErasureRepository } from './erasure/erasure.repository.js';
-import { ErasureService } from './erasure/erasure.service.js';
-import { PersonalDataQuery } from './erasure/personal-data.query.js';
-import { SubscriberEventsService } from './events/subscriber-events.service.js';
-import { PreferencesQuery } from './preferences/preferences.query.js';
-import { PreferencesService } from './preferences/preferences.service.js';
-import { UnsubscribeService } from './preferences/unsubscribe.service.js';
+import { AddressDigests } from './suppressions/address-digests.service.js';
+import { ErasedAddresses, RemoveErasedAddresses } from './suppressions/erased-addresses.repository.js';
+import { ErasureService } from './erasure.service.js';
+import { PersonalDataQuery } from './personal-data.query.js';
+import { SubscriberEventsService } from './subscribers/subscriber-events.service.js';
+import { PreferencesService } from './sign-up/preferences.service.js';
+import { UnsubscribeService } from './sign-up/unsubscribe.service.js';
 import { RemoveOldUnsubscriptions, Unsubscriptions } from './consents/unsubscriptions.repository.js';
 import { ImportChunks } from './imports/import-chunks.service.js';
 import { ImportTermsService } from './imports/import-terms.service.js';
@@ -46,21 +44,18 @@ import { SegmentsQuery } from './segments/segments.query.js';
 import { SegmentsService } from './segments/segments.service.js';
 import { SubscriberRules } from './segments/subscriber-rules.service.js';
 import { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
-import { Triggers } from './triggers/triggers.service.js';
+import { Triggers } from './triggers.service.js';
 import { RecipientsQuery } from './recipients/recipients.query.js';
-import { SubscriberLimitService } from './plan/subscriber-limit.service.js';
+import { LiveSubscribersQuery, SubscriberLimitService } from './subscriber-limit.service.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
-import { LiveSubscribersQuery } from './plan/live-subscribers.query.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
 import { SubscribersService } from './subscribers/subscribers.service.js';
 import { SuppressionRepository } from './suppressions/suppression.repository.js';
-import { SuppressionsQuery } from './suppressions/suppressions.query.js';
 import { SuppressionsService } from './suppressions/suppressions.service.js';
-import { TopicDeletionService } from './topics/topic-deletion.service.js';
+import { TopicsService } from './topics/topics.service.js';
 import { TopicRepository } from './topics/topic.repository.js';
 import { TopicsQuery } from './topics/topics.query.js';
-import { TopicsService } from './topics/topics.service.js';
-import { UsageCatalogue } from './usage/usage-catalogue.service.js';
+import { UsageCatalogue } from './usage-catalogue.service.js';
 
 const exported = [
   ActivityCatalogue,
@@ -77,7 +72,6 @@ const exported = [
   ExpireConfirmations,
   FoldCounters,
   PersonalDataQuery,
-  PreferencesQuery,
   PreferencesService,
   ImportRuns,
   ImportsQuery,
@@ -99,11 +93,9 @@ const exported = [
   SubscriberRules,
   SubscribersQuery,
   SubscribersService,
-  SuppressionsQuery,
   SuppressionsService,
-  TopicDeletionService,
-  TopicsQuery,
   TopicsService,
+  TopicsQuery,
   TrimSegmentHistory,
   UnsubscribeService,
   UsageCatalogue,
@@ -116,7 +108,6 @@ const exported = [
     ConsentRepository,
     SubscriberLimitService,
     CustomFieldRepository,
-    ErasureRepository,
     ImportChunks,
     ImportTermsService,
     ImportRepository,

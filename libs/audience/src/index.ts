@@ -1,5 +1,5 @@
 export { AudienceModule } from './audience.module.js';
-export { audienceEntities, type AudienceTables } from './audience-tables.js';
+export { audienceEntities, type AudienceTables, type AwaitedTrigger } from './audience-tables.js';
 export {
   type ConsentOutcomes,
   type ConsentPreference,
@@ -51,27 +51,24 @@ export {
 export { CustomFieldRemovalService } from './custom-fields/custom-field-removal.service.js';
 export { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 export { CustomFieldsService, type NewCustomField } from './custom-fields/custom-fields.service.js';
-export { AddressDigests } from './addresses/address-digests.service.js';
+export { AddressDigests } from './suppressions/address-digests.service.js';
 export {
   ERASED_MAILS_KEPT_DAYS,
   ErasedAddresses,
   RemoveErasedAddresses,
-} from './addresses/erased-addresses.repository.js';
-export { SubscriberErased } from './erasure/erasure.events.js';
-export { ErasureService } from './erasure/erasure.service.js';
-export { type AudiencePersonalData, PersonalDataQuery } from './erasure/personal-data.query.js';
-export type { ReportedEvent } from './events/subscriber-event.js';
-export { SubscriberEventsService } from './events/subscriber-events.service.js';
+} from './suppressions/erased-addresses.repository.js';
+export { ErasureService, SubscriberErased } from './erasure.service.js';
+export { type AudiencePersonalData, PersonalDataQuery } from './personal-data.query.js';
+export { type ReportedEvent, SubscriberEventsService } from './subscribers/subscriber-events.service.js';
 export {
   type PageReader,
   PAUSE_DAYS,
   type PauseDays,
   type Preferences,
+  PreferencesService,
   type TopicPreference,
-} from './preferences/preferences.js';
-export { PreferencesQuery } from './preferences/preferences.query.js';
-export { PreferencesService } from './preferences/preferences.service.js';
-export { UnsubscribeService } from './preferences/unsubscribe.service.js';
+} from './sign-up/preferences.service.js';
+export { UnsubscribeService } from './sign-up/unsubscribe.service.js';
 export { RemoveOldUnsubscriptions } from './consents/unsubscriptions.repository.js';
 export {
   IMPORT_CONFLICTS,
@@ -107,8 +104,7 @@ export { type NamedSegment, SegmentsQuery, type SegmentView } from './segments/s
 export { SegmentsService } from './segments/segments.service.js';
 export { type JudgedRules, SubscriberRules } from './segments/subscriber-rules.service.js';
 export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
-export type { AwaitedTrigger } from './triggers/awaited-trigger.js';
-export { Triggers, TRIGGERS_CHANNEL } from './triggers/triggers.service.js';
+export { Triggers, TRIGGERS_CHANNEL } from './triggers.service.js';
 export type {
   AudienceBreakdown,
   AudienceSurvey,
@@ -117,37 +113,36 @@ export type {
   Recipient,
 } from './recipients/recipient.js';
 export { RecipientsQuery } from './recipients/recipients.query.js';
-export { normalizedName } from './subscribers/person-name.js';
-export type { SubscriberPatch, SubscriberSource, SubscriberView } from './subscribers/subscriber.js';
-export { AudienceFeatures } from './plan/audience-features.js';
-export { LiveSubscribersQuery } from './plan/live-subscribers.query.js';
-export { SubscriberLimit } from './plan/subscriber-limit.js';
-export { AudiencePlanModule } from './plan/audience-plan.module.js';
+export {
+  normalizedName,
+  type SubscriberPatch,
+  type SubscriberSource,
+  type SubscriberView,
+} from './subscribers/subscriber.js';
+export { AudienceFeatures, AudiencePlanModule } from './audience-plan.module.js';
+export { LiveSubscribersQuery, SubscriberLimit } from './subscriber-limit.service.js';
 export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribers.query.js';
 export { type NewSubscriberInput, SignUpService } from './sign-up/sign-up.service.js';
 export { SubscribersService } from './subscribers/subscribers.service.js';
-export { UnsuppressUnconfirmedError } from './suppressions/suppression.errors.js';
-export type { SuppressionDetails } from './suppressions/suppression.js';
+export { type SuppressionDetails, UnsuppressUnconfirmedError } from './suppressions/suppression.js';
 export {
   type SuppressionFilter,
-  SuppressionsQuery,
+  SuppressionsService,
   type SuppressionView,
-} from './suppressions/suppressions.query.js';
-export { SuppressionsService } from './suppressions/suppressions.service.js';
+} from './suppressions/suppressions.service.js';
 export {
+  type NewTopic,
   TOPIC_PRIORITIES,
   TOPIC_STATUSES,
   TOPIC_VISIBILITIES,
-  type NewTopic,
+  topicIn,
+  topicNamesIn,
   type TopicPatch,
   type TopicPriority,
   type TopicStatus,
+  type TopicTexts,
 } from './topics/topic.js';
 export { type NamedTopic, type TopicFilter, TopicsQuery, type TopicView } from './topics/topics.query.js';
-export { topicIn, topicNamesIn, type TopicTexts } from './topics/topic-texts.js';
-export { TopicDeleted } from './topics/topic.events.js';
-export { TopicDeletionService } from './topics/topic-deletion.service.js';
-export { TopicsService } from './topics/topics.service.js';
+export { TopicDeleted, TopicsService } from './topics/topics.service.js';
 export { namedInRules } from './segments/rule-reader.js';
-export { UsageCatalogue } from './usage/usage-catalogue.service.js';
-export type { Use, UsedThings, UserSource } from './usage/uses.js';
+export { UsageCatalogue, type Use, type UsedThings, type UserSource } from './usage-catalogue.service.js';

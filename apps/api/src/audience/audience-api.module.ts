@@ -2,10 +2,9 @@ import { Module } from '@nestjs/common';
 import { AudienceModule } from '#audience';
 import { ConsentsController } from './consents.controller.js';
 import { CustomFieldsController } from './custom-fields.controller.js';
-import { EventsController } from './events.controller.js';
+import { EventsController, SubscribersController } from './subscribers.controller.js';
 import { ImportsController } from './imports.controller.js';
 import { SegmentsController } from './segments.controller.js';
-import { SubscribersController } from './subscribers.controller.js';
 import { SuppressionsController } from './suppressions.controller.js';
 import { TopicsController } from './topics.controller.js';
 

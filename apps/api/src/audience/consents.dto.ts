@@ -1,7 +1,80 @@
 import { z } from 'zod';
 import { CONSENT_STATUSES, type ConsentPreferences, type GrantedConsent } from '#audience';
+import { firstIpAddress } from '#kernel';
 import { strictBody, timestamp } from '#platform/http';
-import { proofFields } from './proof-fields.js';
+import { line, prose, requiredLine } from '../text-fields.js';
+
+const MAX_USER_AGENT = 500;
+const MAX_URL = 2_000;
+
+/** The first `max` characters, without control characters. */
+function cut(text: string, longest: number): string {
+  const shown = text.replaceAll(/\p{Cc}/gu, ' ').toWellFormed();
+  return shown.length > longest ? Array.from(shown).slice(0, longest).join('') : shown;
+}
+
+function isWebUrl(value: string): boolean {
+  const url = URL.parse(value);
+  return url !== null && (url.protocol === 'https:' || url.protocol === 'http:');
+}
+
+const keptUrl = (url: string): string | null => (isWebUrl(url) ? cut(url, MAX_URL) : null);
+const keptAgent = (agent: string): string => cut(agent, MAX_USER_AGENT);
+
+const SOURCE_URL = {
+  description: `The page with the form, http or https; cut to ${MAX_URL} characters.`,
+  example: 'https://example.com/newsletter',
+};
+const IP_ADDRESS = {
+  description:
+    'The IPv4 or IPv6 address from which the consent was given. A port is removed, only the first address of a list is kept, and a value that is not an address is dropped.',
+  example: '203.0.113.7',
+};
+const USER_AGENT = {
+  description: `The browser in which the consent was given; cut to ${MAX_USER_AGENT} characters.`,
+};
+
+/** Accepts what proxies report: an address with a port, or the first of a list. Null when there is no address. */
+export const ipAddress = z.string().transform(firstIpAddress).nullish().meta(IP_ADDRESS);
+
+/**
+ * Proof of a consent, as the client reports it for the consent record. Values from browsers and proxies are cut to
+ * fit instead of refused, so that they never cost a sign-up.
+ */
+export const proofFields = {
+  source: requiredLine(100).meta({ description: 'Where the consent was given.', example: 'signup-form' }),
+  sourceUrl: z.string().transform(keptUrl).nullish().meta(SOURCE_URL),
+  ipAddress,
+  userAgent: z.string().transform(keptAgent).nullish().meta(USER_AGENT),
+  consentText: prose(5_000).nullish().meta({ description: 'The words that the person agreed to.' }),
+  formVersion: line(100).nullish(),
+};
+
+/** The same for an import, which has a place to report the parts that were dropped or cut: `losses`, by path. */
+export const importedProof = strictBody({
+  ...proofFields,
+  sourceUrl: z.string().nullish().meta(SOURCE_URL),
+  ipAddress: z.string().nullish().meta(IP_ADDRESS),
+  userAgent: z.string().nullish().meta(USER_AGENT),
+}).transform((sent) => {
+  const { sourceUrl: url, ipAddress: address, userAgent: agent } = sent;
+  const kept = {
+    ...sent,
+    sourceUrl: url == null ? null : keptUrl(url),
+    ipAddress: address == null ? null : firstIpAddress(address),
+    userAgent: agent == null ? null : keptAgent(agent),
+  };
+  const losses: Record<string, string> = {};
+  if (url != null && kept.sourceUrl === null)
+    losses['consent.sourceUrl'] = 'was dropped: must be an http or https URL';
+  else if ((url ?? '').length > MAX_URL)
+    losses['consent.sourceUrl'] = `was cut: must have at most ${MAX_URL} characters`;
+  if (address != null && kept.ipAddress === null)
+    losses['consent.ipAddress'] = 'was dropped: must be an IPv4 or IPv6 address';
+  if ((agent ?? '').length > MAX_USER_AGENT)
+    losses['consent.userAgent'] = `was cut: must have at most ${MAX_USER_AGENT} characters`;
+  return { kept, losses };
+});
 
 export const grantConsentBody = strictBody({
   topicKey: z.string().min(1),

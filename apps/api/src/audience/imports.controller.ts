@@ -28,7 +28,7 @@ import {
   toImportErrorView,
   toImportView,
 } from './imports.dto.js';
-import type { importedProof } from './proof-fields.js';
+import type { importedProof } from './consents.dto.js';
 
 /** 10 000 rows of 1 600 characters each; larger imports use CSV. */
 const MAX_JSON_BYTES = 16 * 1024 * 1024;

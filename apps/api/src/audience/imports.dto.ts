@@ -3,7 +3,7 @@ import { IMPORT_CONFLICTS, IMPORT_STATUSES, type ImportError, type ImportView } 
 import { boundedErrors } from '#kernel';
 import { int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
 import { defaulted, leftOut } from '../left-out.js';
-import { importedProof } from './proof-fields.js';
+import { importedProof } from './consents.dto.js';
 
 const MAX_ROWS = 10_000;
 

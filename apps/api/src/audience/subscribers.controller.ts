@@ -2,7 +2,14 @@ import { Body, Delete, Get, Headers, Param, Patch, Post, Query, Res } from '@nes
 import { ApiHeader } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { consentProof, ErasureService, SignUpService, SubscribersQuery, SubscribersService } from '#audience';
+import {
+  consentProof,
+  ErasureService,
+  SignUpService,
+  SubscriberEventsService,
+  SubscribersQuery,
+  SubscribersService,
+} from '#audience';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import {
   API_PREFIX,
@@ -17,6 +24,8 @@ import {
 import { acceptedLocales } from '../language-fields.js';
 import {
   createSubscriberBody,
+  recordedEventView,
+  recordEventBody,
   subscriberListQuery,
   subscriberPage,
   subscriberView,
@@ -126,5 +135,33 @@ export class SubscribersController {
     @Param('email', { schema: emailParam }) address: EmailAddress,
   ): Promise<void> {
     await this.erasure.erase(scope, address, consentProof('API_KEY', keyId, { source: 'erasure' }));
+  }
+}
+
+@ApiController('subscribers/:email/events', { tag: 'Subscribers' })
+export class EventsController {
+  constructor(private readonly events: SubscriberEventsService) {}
+
+  @Post()
+  @Operation({
+    operationId: 'recordSubscriberEvent',
+    summary: 'Record what a subscriber did',
+    description: 'Segment rules can use the event, and automations can start from it.',
+    scope: 'subscribers:write',
+    body: recordEventBody,
+    response: { status: 202, schema: recordedEventView },
+  })
+  async record(
+    @InScope() scope: ProjectScope,
+    @Param('email', { schema: emailParam }) address: EmailAddress,
+    @Body({ schema: recordEventBody }) body: z.output<typeof recordEventBody>,
+  ): Promise<z.output<typeof recordedEventView>> {
+    const { name, properties, occurredAt } = body;
+    const id = await this.events.record(scope, address, {
+      name,
+      properties: properties ?? undefined,
+      occurredAt: occurredAt ?? undefined,
+    });
+    return { id };
   }
 }

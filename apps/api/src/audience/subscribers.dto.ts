@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { normalizedName, type SubscriberView, SUBSCRIBER_STATUSES } from '#audience';
 import { emailField, emailText, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
-import { proofFields } from './proof-fields.js';
 import { localeField, timeZoneField } from '../language-fields.js';
+import { jsonObject } from '../json-object.js';
 import { leftOut } from '../left-out.js';
 import { moment } from '../moment.js';
 import { line } from '../text-fields.js';
+import { proofFields } from './consents.dto.js';
 
 const MAX_NAME = 50;
 
@@ -72,3 +73,29 @@ export function toSubscriberView(subscriber: SubscriberView): z.output<typeof su
     updatedAt: updatedAt.toISOString(),
   };
 }
+
+const MAX_PROPERTIES_BYTES = 8 * 1024;
+
+const occurredAt = z.iso
+  .datetime({ offset: true })
+  .transform((text) => new Date(text))
+  .meta({ description: 'Default: now. At most 730 days ago.' });
+
+const properties = jsonObject(MAX_PROPERTIES_BYTES).meta({
+  description: 'Properties of the event, at most 8 KB of JSON.',
+  example: { plan: 'pro' },
+});
+
+export const recordEventBody = strictBody({
+  name: z
+    .string()
+    .regex(
+      /^[a-z][a-z0-9_.]{0,63}$/,
+      'must be 1 to 64 lower-case letters, digits, _ and ., and must start with a letter',
+    )
+    .meta({ example: 'order.completed' }),
+  properties: properties.nullish(),
+  occurredAt: occurredAt.nullish(),
+}).meta({ id: 'RecordSubscriberEvent' });
+
+export const recordedEventView = z.object({ id: uuid }).meta({ id: 'RecordedSubscriberEvent' });

@@ -2,7 +2,7 @@ import { Body, Delete, Get, Headers, Param, Post, Query, Res } from '@nestjs/com
 import { ApiHeader } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { consentProof, SuppressionsQuery, SuppressionsService, UnsuppressUnconfirmedError } from '#audience';
+import { consentProof, SuppressionsService, UnsuppressUnconfirmedError } from '#audience';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import {
   API_PREFIX,
@@ -24,10 +24,7 @@ import {
 
 @ApiController('suppressions', { tag: 'Suppressions' })
 export class SuppressionsController {
-  constructor(
-    private readonly suppressions: SuppressionsService,
-    private readonly query: SuppressionsQuery,
-  ) {}
+  constructor(private readonly suppressions: SuppressionsService) {}
 
   @Get()
   @Operation({
@@ -41,7 +38,7 @@ export class SuppressionsController {
     @InScope() scope: ProjectScope,
     @Query({ schema: suppressionListQuery }) query: z.output<typeof suppressionListQuery>,
   ): Promise<z.output<typeof suppressionPage>> {
-    return toPage(query, await this.query.page(scope, query, query), toSuppressionView);
+    return toPage(query, await this.suppressions.page(scope, query, query), toSuppressionView);
   }
 
   @Post()
@@ -76,7 +73,7 @@ export class SuppressionsController {
     @InScope() scope: ProjectScope,
     @Param('email', { schema: emailParam }) address: EmailAddress,
   ): Promise<z.output<typeof suppressionView>> {
-    return toSuppressionView(await this.query.of(scope, address));
+    return toSuppressionView(await this.suppressions.of(scope, address));
   }
 
   @Delete(':email')

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SUPPRESSION_REASONS, type SuppressionView } from '#audience';
 import { emailField, emailText, pageOf, pageQuery, PLACES, strictBody, timestamp } from '#platform/http';
 import { defaulted } from '../left-out.js';
-import { ipAddress } from './proof-fields.js';
+import { ipAddress } from './consents.dto.js';
 
 export const suppressBody = strictBody({
   email: emailField,

@@ -1,7 +1,7 @@
 import { Body, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { TopicDeletionService, TopicsQuery, TopicsService } from '#audience';
+import { TopicsService, TopicsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
 import {
   API_PREFIX,
@@ -26,7 +26,6 @@ export class TopicsController {
   constructor(
     private readonly topics: TopicsService,
     private readonly query: TopicsQuery,
-    private readonly deletion: TopicDeletionService,
   ) {}
 
   @Get()
@@ -108,6 +107,6 @@ export class TopicsController {
     @Caller() { scope, keyId }: AuthenticatedCaller,
     @Param('topicKey') topicKey: string,
   ): Promise<void> {
-    await this.deletion.delete(scope, topicKey, keyId);
+    await this.topics.delete(scope, topicKey, keyId);
   }
 }

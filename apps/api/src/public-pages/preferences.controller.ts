@@ -4,7 +4,6 @@ import {
   consentProof,
   PAUSE_DAYS,
   type Preferences,
-  PreferencesQuery,
   PreferencesService,
   topicIn,
   UnsubscribeService,
@@ -35,7 +34,6 @@ export class PreferencesController {
   constructor(
     private readonly links: PageLinks,
     private readonly views: PageViews,
-    private readonly query: PreferencesQuery,
     private readonly preferences: PreferencesService,
     private readonly leaving: UnsubscribeService,
   ) {}
@@ -59,7 +57,7 @@ export class PreferencesController {
   ): Promise<void> {
     const link = await this.links.open(token, 'preferences');
     if (link === null) return sendPage(reply, notFoundPage(viewOf(request)));
-    const standing = await this.query.of(link.scope, link.id);
+    const standing = await this.preferences.of(link.scope, link.id);
     if (standing === null) return sendPage(reply, await this.#page(request, link, null));
     const view = await this.views.of(request, link, [standing.locale]);
     const asksFirst = formField(request, PREFERENCES_FIELDS.scope) === EVERYTHING && !standing.suppressed;
@@ -111,7 +109,7 @@ export class PreferencesController {
 
   async #page(request: FastifyRequest, link: PageLink, done: JustDone | null): Promise<Page> {
     const { scope, id } = link;
-    const standing = await this.query.of(scope, id);
+    const standing = await this.preferences.of(scope, id);
     const view = await this.views.of(request, link, [standing?.locale ?? null]);
     if (standing === null) return addressGonePage(view, 404);
     const topics = standing.topics.map((topic) => ({ ...topic, ...topicIn(topic, view.locale) }));

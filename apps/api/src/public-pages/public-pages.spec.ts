@@ -12,7 +12,6 @@ import {
   RemoveOldUnsubscriptions,
   SignUpService,
   SuppressionsService,
-  TopicDeletionService,
   TopicsService,
 } from '#audience';
 import { ManualClock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
@@ -701,7 +700,7 @@ describe('public pages', () => {
         await app.get(TopicsService).create(scope, { name: 'Hidden', status: 'INACTIVE' }),
         await app.get(TopicsService).create(scope, { name: 'Gone' }),
       ];
-      await app.get(TopicDeletionService).delete(scope, gone.topicKey, null);
+      await app.get(TopicsService).delete(scope, gone.topicKey, null);
       const { body } = await get(linkOf(id));
       expect(body).toContain(topics[0]!.topicKey);
       for (const { topicKey } of [hidden, gone]) {
@@ -734,7 +733,7 @@ describe('public pages', () => {
     it('show what there is to choose when the chosen topic went in the meantime', async () => {
       const { id, topics } = await subscribe();
       const [gone, stays] = topics as [(typeof topics)[0], (typeof topics)[0]];
-      await app.get(TopicDeletionService).delete(scope, gone.topicKey, null);
+      await app.get(TopicsService).delete(scope, gone.topicKey, null);
       for (const choice of ['leave', 'join']) {
         const { statusCode, body } = await post(linkOf(id), `${choice}=${gone.topicKey}`);
         expect(statusCode).toBe(404);

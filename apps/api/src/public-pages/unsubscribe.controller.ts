@@ -1,7 +1,7 @@
 import { Get, Param, Post, Req, Res } from '@nestjs/common';
 import { SkipThrottle } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type PageReader, PreferencesQuery, topicNamesIn, UnsubscribeService } from '#audience';
+import { type PageReader, PreferencesService, topicNamesIn, UnsubscribeService } from '#audience';
 import { type DescribedMail, MailPagesService } from '#messaging';
 import { formField } from './form-body.js';
 import { addressGonePage, addressGoneText, notFoundPage } from './not-found-page.js';
@@ -37,7 +37,7 @@ export class UnsubscribeController {
     private readonly links: PageLinks,
     private readonly views: PageViews,
     private readonly mails: MailPagesService,
-    private readonly preferences: PreferencesQuery,
+    private readonly preferences: PreferencesService,
     private readonly leaving: UnsubscribeService,
   ) {}
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, defineEvent, type ProjectScope, type PublishedEventType } from '#kernel';
 import { Database, environmentOf, prepared, publish, Publisher } from '#platform';
-import { TRIGGERS_CHANNEL } from '../triggers/triggers.service.js';
+import { TRIGGERS_CHANNEL } from '../triggers.service.js';
 import {
   act,
   type ChangeContext,

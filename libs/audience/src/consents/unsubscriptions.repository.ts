@@ -4,10 +4,10 @@ import { Clock, isUuid, newId, type ProjectScope } from '#kernel';
 import { before, Database, type OldRows, prepared, RemoveOldRows } from '#platform';
 import type { Consent } from './consent.js';
 
-/** How long a reader may undo an unsubscription. */
-export const UNDO_VALID_MS = 24 * 60 * 60_000;
+/** The time in which a reader may undo an unsubscription. */
+const UNDO_VALID_MS = 24 * 60 * 60_000;
 
-/** What a reader unsubscribed from by a link of ours. */
+/** An unsubscription of a reader by a link of ours. */
 export interface Unsubscription {
   readonly subscriberId: string;
   /** The delivery, or for preferences the subscriber, that the link is about. */
@@ -75,20 +75,16 @@ export class Unsubscriptions {
     return taken === undefined ? null : { ...taken, consents: taken.consents.map(plain) };
   }
 
+  /** Lets a subscriber undo nothing any more, in the open transaction: it would lift what was added since. */
+  async close({ environmentId }: ProjectScope, subscriberId: string): Promise<void> {
+    await sql`
+      delete from audience.unsubscriptions where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
+    `.execute(this.database.tables());
+  }
+
   #validSince(): Date {
     return before(this.clock.now(), UNDO_VALID_MS);
   }
-}
-
-/** Lets a subscriber undo nothing any more, in the open transaction. */
-export async function closeUnsubscriptions(
-  database: Database,
-  { environmentId }: ProjectScope,
-  subscriberId: string,
-): Promise<void> {
-  await sql`
-    delete from audience.unsubscriptions where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
-  `.execute(database.tables());
 }
 
 /** Removes unsubscriptions that cannot be undone any more. */

@@ -4,7 +4,7 @@ import { address, type AudienceFixture, HOUR, PROOF } from '../audience.fixture.
 import { ConfirmationsService } from '../sign-up/confirmations.service.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
 import { ExpireConfirmations } from '../consents/expire-confirmations.task.js';
-import { ErasureService } from '../erasure/erasure.service.js';
+import { ErasureService } from '../erasure.service.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
 import type { SuppressionReason } from '../consents/consent.js';

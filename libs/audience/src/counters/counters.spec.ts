@@ -4,7 +4,7 @@ import * as fc from '#testing/properties';
 import { AudienceFixture } from '../audience.fixture.js';
 import { SUBSCRIBER_STATUSES, SUPPRESSION_REASONS } from '../consents/consent.js';
 import { SubscribersQuery } from '../subscribers/subscribers.query.js';
-import { SuppressionsQuery } from '../suppressions/suppressions.query.js';
+import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { TopicsQuery } from '../topics/topics.query.js';
 import {
   AudienceWorkload,
@@ -110,7 +110,7 @@ describe('counters', () => {
         [scope.environmentId, reason],
       );
       const { totalElements } = await audience
-        .get(SuppressionsQuery)
+        .get(SuppressionsService)
         .page(scope, { reason }, { page: 0, size: 1 });
       expect(totalElements).toBe(Number(counted?.count));
     }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
+import { UsageCatalogue } from '../usage-catalogue.service.js';
 import type { CustomFieldPatch, CustomFieldView } from './custom-field.js';
 import { CustomFieldRepository } from './custom-field.repository.js';
 import { configFaults, goneOptions, refuseFaults } from './custom-field-config.js';

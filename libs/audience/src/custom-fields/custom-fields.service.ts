@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { AudienceFeatures, refuseUnlessIncluded } from '../plan/audience-features.js';
+import { AudienceFeatures, refuseUnlessIncluded } from '../audience-plan.module.js';
 import {
   type CustomField,
   type CustomFieldPatch,

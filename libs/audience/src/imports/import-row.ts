@@ -8,8 +8,7 @@ import {
 } from '#kernel';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { applyCustomFields } from '../custom-fields/custom-field-values.js';
-import { normalizedName } from '../subscribers/person-name.js';
-import { NO_FIELDS } from '../subscribers/subscriber.js';
+import { NO_FIELDS, normalizedName } from '../subscribers/subscriber.js';
 import { type ColumnTarget, customFieldOf } from './import-columns.js';
 import {
   type CheckedRow,

@@ -4,7 +4,7 @@ import { type ChangeContext, type FirstConsents, firstConsents } from '../consen
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { definitionsDigest } from '../custom-fields/definitions-digest.js';
-import { SubscriberLimitService } from '../plan/subscriber-limit.service.js';
+import { SubscriberLimitService } from '../subscriber-limit.service.js';
 import { type GrantableTopic, grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 import type { Import } from './import.js';

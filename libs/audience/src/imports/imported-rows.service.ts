@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
-import { ErasedAddresses } from '../addresses/erased-addresses.repository.js';
+import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
 import { firstConsents } from '../consents/consent.js';
 import { ImportDecisions } from './import-decisions.js';

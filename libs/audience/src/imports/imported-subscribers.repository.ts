@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { environmentOf } from '#platform';
-import { ErasedAddresses } from '../addresses/erased-addresses.repository.js';
+import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
 import type { ChangeContext, FirstConsents } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';

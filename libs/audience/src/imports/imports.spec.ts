@@ -3,12 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { CompiledQuery } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { address, AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
-import { RemoveErasedAddresses } from '../addresses/erased-addresses.repository.js';
+import { RemoveErasedAddresses } from '../suppressions/erased-addresses.repository.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
 import type { CustomFieldType } from '../custom-fields/custom-field.js';
 import { CustomFieldRemovalService } from '../custom-fields/custom-field-removal.service.js';
 import { CustomFieldsService } from '../custom-fields/custom-fields.service.js';
-import { ErasureService } from '../erasure/erasure.service.js';
+import { ErasureService } from '../erasure.service.js';
 import { SubscribersQuery } from '../subscribers/subscribers.query.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import type { TopicView } from '../topics/topics.query.js';

@@ -15,7 +15,7 @@ import {
   recipientsInOrder,
   standings,
 } from './recipient-sets.query.js';
-import { activeValues } from '../subscribers/subscriber-columns.query.js';
+import { activeValues } from '../subscribers/subscriber.repository.js';
 
 /** The recipients of topics: subscribed to at least one, not suppressed, not paused. */
 @Injectable()

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { environmentScopes } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
 import { awaiting, Database, forEachApart, PeriodicTask, publish } from '#platform';
-import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
+import { UsageCatalogue } from '../usage-catalogue.service.js';
 import { SegmentDue } from './segment.events.js';
 
 /** Running every minute, it keeps evaluations of segments in use younger than five minutes. */

@@ -4,7 +4,7 @@ import { type JsonObject, member, type RuleFaults } from './rule-faults.js';
 import { type NamedField, readField } from './rule-fields.js';
 import { readDayOrMoment, readDuration } from './rule-values.js';
 import type { FieldCondition, FieldTest, RuleField, ValueKind } from './segment-rules.js';
-import { normalizedName } from '../subscribers/person-name.js';
+import { normalizedName } from '../subscribers/subscriber.js';
 import { folded } from './text-folding.js';
 
 const OPERATORS = {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { nextKey } from '../next-key.query.js';
-import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
+import { UsageCatalogue } from '../usage-catalogue.service.js';
 import { type NewSegment, Segment, type SegmentPatch } from './segment.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 import { SegmentRepository } from './segment.repository.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
+import { UsageCatalogue } from '../usage-catalogue.service.js';
 import { SegmentRepository } from './segment.repository.js';
 
 /** Deletes segments that nobody uses. */

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
-import { TRIGGERS_CHANNEL } from '../triggers/triggers.service.js';
+import { TRIGGERS_CHANNEL } from '../triggers.service.js';
 import { SegmentDue } from './segment.events.js';
 import type { Segment } from './segment.js';
 import { SegmentPredicates } from './segment-predicates.service.js';

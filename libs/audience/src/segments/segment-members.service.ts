@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { TRIGGERS_CHANNEL } from '../triggers/triggers.service.js';
+import { TRIGGERS_CHANNEL } from '../triggers.service.js';
 import { SegmentRepository } from './segment.repository.js';
 import { SegmentsQuery } from './segments.query.js';
 

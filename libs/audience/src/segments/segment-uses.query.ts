@@ -2,8 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
-import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
-import type { Use, UsedThings, UserSource } from '../usage/uses.js';
+import { UsageCatalogue, type Use, type UsedThings, type UserSource } from '../usage-catalogue.service.js';
 import { namedInRules } from './rule-reader.js';
 
 interface SegmentWithRules {

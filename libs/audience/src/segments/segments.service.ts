@@ -1,6 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
-import { AudienceFeatures, refuseUnlessIncluded } from '../plan/audience-features.js';
+import { AudienceFeatures, refuseUnlessIncluded } from '../audience-plan.module.js';
 import { type NewSegment, refuseRules, type SegmentPatch, typeBy } from './segment.js';
 import { SegmentChanges, type WrittenSegment } from './segment-changes.service.js';
 import { SegmentEvaluations } from './segment-evaluations.service.js';

@@ -5,7 +5,7 @@ import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixtu
 import { ConsentsService } from '../sign-up/consents.service.js';
 import { RecipientsQuery } from '../recipients/recipients.query.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
-import { UsageCatalogue } from '../usage/usage-catalogue.service.js';
+import { UsageCatalogue } from '../usage-catalogue.service.js';
 import { evaluateDueSegments } from '#testing/due-segments';
 import { SegmentMembersQuery } from './segment-members.query.js';
 import { SegmentMembersService } from './segment-members.service.js';

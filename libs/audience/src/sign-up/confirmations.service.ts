@@ -22,7 +22,7 @@ import { ConsentRepository } from '../consents/consent.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { TopicRepository } from '../topics/topic.repository.js';
-import type { TopicTexts } from '../topics/topic-texts.js';
+import type { TopicTexts } from '../topics/topic.js';
 import { TopicsQuery } from '../topics/topics.query.js';
 import {
   type Confirmation,

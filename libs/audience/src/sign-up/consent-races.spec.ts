@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainError, newId, type ProjectScope } from '#kernel';
 import * as fc from '#testing/properties';
 import { address, AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
-import { ErasureService } from '../erasure/erasure.service.js';
-import { PreferencesService } from '../preferences/preferences.service.js';
-import { UnsubscribeService } from '../preferences/unsubscribe.service.js';
+import { ErasureService } from '../erasure.service.js';
+import { PreferencesService } from './preferences.service.js';
+import { UnsubscribeService } from './unsubscribe.service.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
-import { TopicDeletionService } from '../topics/topic-deletion.service.js';
+import { TopicsService } from '../topics/topics.service.js';
 import type { TopicView } from '../topics/topics.query.js';
 import { ConfirmationsService } from './confirmations.service.js';
 import {
@@ -274,7 +274,7 @@ describe('consents that many change at once', () => {
     const people = Array.from({ length: 12 }, (_, index) => `late-${index}@example.com`);
     const outcomes = await Promise.allSettled([
       ...people.slice(0, 6).map((email) => audience.subscribe(place.scope, email, topic!)),
-      audience.get(TopicDeletionService).delete(place.scope, topic!.topicKey, null),
+      audience.get(TopicsService).delete(place.scope, topic!.topicKey, null),
       ...people.slice(6).map((email) => audience.subscribe(place.scope, email, topic!)),
       ...place.emails.map((email) => perform(place, { ...GRANT_ANEW, person: place.emails.indexOf(email) })),
     ]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainValidationError, InvalidStateError, NotFoundError } from '#kernel';
 import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
-import { SuppressedError } from '../suppressions/suppression.errors.js';
+import { SuppressedError } from '../suppressions/suppression.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { ConsentExistsError, consentProof } from '../consents/consent.js';
 import { ResendTooSoonError } from './confirmation.js';

@@ -9,8 +9,8 @@ import {
   type ProjectScope,
 } from '#kernel';
 import { Database, environmentOf, prepared, Publisher } from '#platform';
-import { addressLock } from '../addresses/address-lock.query.js';
-import { ErasedAddresses } from '../addresses/erased-addresses.repository.js';
+import { addressLock, newSubscriberColumns } from '../subscribers/subscriber.repository.js';
+import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
 import {
   type ChangeContext,
   type ConsentProof,
@@ -21,10 +21,9 @@ import { ConsentRepository } from '../consents/consent.repository.js';
 import type { CustomFieldDefinition, CustomFieldValues } from '../custom-fields/custom-field.js';
 import { definitionsLock } from '../custom-fields/custom-field.repository.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
-import { SubscriberLimitService } from '../plan/subscriber-limit.service.js';
+import { SubscriberLimitService } from '../subscriber-limit.service.js';
 import type { SubscriberPatch, SubscriberSource, SubscriberView } from '../subscribers/subscriber.js';
-import { newSubscriberColumns } from '../subscribers/subscriber-columns.query.js';
-import { SuppressedError } from '../suppressions/suppression.errors.js';
+import { SuppressedError } from '../suppressions/suppression.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { type GrantableTopic, isTopicKey, topicKeyFaults } from '../topics/topic.js';
 

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
 import { AudienceFixture } from '../audience.fixture.js';
-import { listed } from './subscriber-list.query.js';
-import { type SubscriberFilter, SubscribersQuery } from './subscribers.query.js';
+import { listed, type SubscriberFilter, SubscribersQuery } from './subscribers.query.js';
 
 /** More than the first page is sorted from, and more than the list is walked for it. */
 const ADAS = 20_500;

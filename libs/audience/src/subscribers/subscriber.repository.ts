@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, environmentOf, prepared } from '#platform';
-import { addressLock } from '../addresses/address-lock.query.js';
 import type { AudienceTables } from '../audience-tables.js';
-import { Subscriber } from './subscriber.js';
-import { archivedKeys } from './subscriber-columns.query.js';
+import { Subscriber, type SubscriberView } from './subscriber.js';
 
 const COLUMNS = [
   'id',
@@ -98,6 +96,20 @@ export class SubscriberRepository {
     });
   }
 
+  /** Runs `work` in a transaction with the subscriber's address and then the subscriber locked; null for an erased subscriber. */
+  async whileOwned<T>(
+    scope: ProjectScope,
+    subscriberId: string,
+    work: (address: Pick<EmailAddress, 'value' | 'key'>) => Promise<T | null>,
+  ): Promise<T | null> {
+    const address = await this.addressOf(scope, subscriberId);
+    if (address === null) return null;
+    return this.whileAddressLocked(scope, address.key, (ownerId) =>
+      // A subscriber erased meanwhile has the address no more.
+      ownerId === subscriberId ? work(address) : Promise.resolve(null),
+    );
+  }
+
   /** Runs `work` in a transaction with the subscriber locked, if there is one. */
   whileHeld<T>(scope: ProjectScope, subscriberId: string, work: () => Promise<T>): Promise<T> {
     return this.database.transaction(scope, async () => {
@@ -134,4 +146,35 @@ export class SubscriberRepository {
     `.execute(this.database.tables());
     return rows[0]?.id ?? null;
   }
+}
+
+/** The class of advisory locks on addresses: whoever holds one alone decides about the address. */
+export function addressLock({ environmentId }: ProjectScope, emailKey: string): RawBuilder<number> {
+  return sql<number>`hashtextextended(${`${environmentId}:${emailKey}`}, 0)`;
+}
+
+/** The keys of the project's archived fields: a value of type text[]. */
+export function archivedKeys(scope: ProjectScope): RawBuilder<string[]> {
+  return sql<string[]>`array(
+    select f.key from audience.custom_fields f where f.environment_id = ${environmentOf(scope)} and f.status = 'ARCHIVED'
+  )`;
+}
+
+/** The custom fields of a table `b` without the values of archived fields, which stay in the row. */
+export function activeValues(scope: ProjectScope): RawBuilder<unknown> {
+  return sql`case when b.custom_fields = '{}' then b.custom_fields else b.custom_fields - ${archivedKeys(scope)} end`;
+}
+
+/** The columns of a `SubscriberView`, of a table called `b`. */
+export function subscriberColumns(scope: ProjectScope): RawBuilder<SubscriberView> {
+  return withCustomFields(activeValues(scope));
+}
+
+/** The same of a new subscriber, whose values are all of active fields. */
+export const newSubscriberColumns = withCustomFields(sql`b.custom_fields`);
+
+function withCustomFields(customFields: RawBuilder<unknown>): RawBuilder<SubscriberView> {
+  return sql<SubscriberView>`b.id, b.subscriber_key as "subscriberKey", b.email, b.first_name as "firstName", b.last_name as "lastName",
+    b.phone, b.locale, b.time_zone as "timeZone", b.status, b.source, ${customFields} as "customFields",
+    b.created_at as "createdAt", b.updated_at as "updatedAt"`;
 }

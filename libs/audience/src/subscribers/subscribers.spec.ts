@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainValidationError, NotFoundError } from '#kernel';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
 import { SignUpService, SubscriberExistsError } from '../sign-up/sign-up.service.js';
-import { SuppressedError } from '../suppressions/suppression.errors.js';
+import { SuppressedError } from '../suppressions/suppression.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { SubscribersQuery } from './subscribers.query.js';
 import { SubscribersService } from './subscribers.service.js';

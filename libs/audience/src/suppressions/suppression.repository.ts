@@ -3,10 +3,9 @@ import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database, environmentOf, prepared } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
-import { AddressDigests } from '../addresses/address-digests.service.js';
+import { AddressDigests } from './address-digests.service.js';
 import type { SuppressionReason } from '../consents/consent.js';
-import { closeUnsubscriptions } from '../consents/unsubscriptions.repository.js';
-import { type StandingSuppression, Suppression, type SuppressionDetails } from './suppression.js';
+import { type StoredSuppression, Suppression, type SuppressionDetails } from './suppression.js';
 
 /** The suppression list of a project. It has erased addresses by their keyed digest. */
 @Injectable()
@@ -16,10 +15,10 @@ export class SuppressionRepository {
     private readonly digests: AddressDigests,
   ) {}
 
-  find(scope: ProjectScope, emailKey: string): Promise<StandingSuppression | null> {
+  find(scope: ProjectScope, emailKey: string): Promise<StoredSuppression | null> {
     const digest = this.digests.of(scope, emailKey);
     return this.database.transaction(scope, async () => {
-      const { rows } = await sql<StandingSuppression>`${prepared}
+      const { rows } = await sql<StoredSuppression>`${prepared}
         select email, reason, suppressed_at from audience.suppressions
         where environment_id = ${environmentOf(scope)} and email_key = ${emailKey}
         union all
@@ -30,7 +29,7 @@ export class SuppressionRepository {
     });
   }
 
-  /** Whether one address is suppressed, erased ones included, as SQL. */
+  /** SQL: one address is suppressed, erased or not. */
   isAddressSuppressed(scope: ProjectScope, emailKey: string): RawBuilder<boolean> {
     return sql<boolean>`(
       exists (
@@ -42,7 +41,7 @@ export class SuppressionRepository {
     )`;
   }
 
-  /** Whether the address of a column of address keys is suppressed, erased ones included, as SQL. */
+  /** SQL: the address of a column of address keys is suppressed, erased or not. */
   isSuppressed(scope: ProjectScope, emailKey: RawBuilder<unknown>): RawBuilder<boolean> {
     return sql<boolean>`(
       exists (
@@ -60,7 +59,7 @@ export class SuppressionRepository {
   }
 
   /**
-   * Adds the address unless it is suppressed already. Returns the standing suppression, and whether it is new. Callers hold
+   * Adds the address unless it is suppressed already. Returns the suppression that holds, and if it is new. Callers hold
    * the lock of the address.
    */
   async add(
@@ -69,19 +68,14 @@ export class SuppressionRepository {
     reason: SuppressionReason,
     now: Date,
   ): Promise<SuppressionDetails & { readonly isNew: boolean }> {
-    const standing = await this.find(scope, address.key);
-    if (standing !== null) return { ...standing, email: standing.email ?? address.value, isNew: false };
+    const stored = await this.find(scope, address.key);
+    if (stored !== null) return { ...stored, email: stored.email ?? address.value, isNew: false };
     const suppression = new Suppression(scope, address, reason, now);
     await this.database.em.persist(suppression).flush();
     return { email: address.value, reason, suppressedAt: now, isNew: true };
   }
 
-  /** Lets the subscriber undo no unsubscription of before, in the open transaction: it would lift what was added since. */
-  closeUnsubscriptions(scope: ProjectScope, subscriberId: string): Promise<void> {
-    return closeUnsubscriptions(this.database, scope, subscriberId);
-  }
-
-  /** Whether there was one. */
+  /** False when there was none. */
   async remove(scope: ProjectScope, emailKey: string): Promise<boolean> {
     const tables = this.database.tables<AudienceTables>();
     const known = await tables

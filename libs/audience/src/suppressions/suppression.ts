@@ -1,4 +1,4 @@
-import type { EmailAddress, ProjectScope } from '#kernel';
+import { DomainError, type EmailAddress, type ProjectScope } from '#kernel';
 import type { SuppressionReason } from '../consents/consent.js';
 
 /** An address that gets no mail from a project. It need not be a subscriber's. */
@@ -28,4 +28,22 @@ export class Suppression {
 export type SuppressionDetails = Pick<Suppression, 'email' | 'reason' | 'suppressedAt'>;
 
 /** A stored suppression: of an erased address only a keyed digest is left. */
-export type StandingSuppression = Omit<SuppressionDetails, 'email'> & { readonly email: string | null };
+export type StoredSuppression = Omit<SuppressionDetails, 'email'> & { readonly email: string | null };
+
+/** The address is suppressed until it is removed from the suppression list. */
+export class SuppressedError extends DomainError {
+  override readonly code = 'suppressed';
+
+  constructor() {
+    super('The address is suppressed. Remove the suppression first, if its owner wants that.');
+  }
+}
+
+/** Removing the suppression needs a confirmation by the caller. */
+export class UnsuppressUnconfirmedError extends DomainError {
+  override readonly code = 'confirmation-required';
+
+  constructor() {
+    super('Removing a suppression needs the header X-Confirm-Unsuppress: true.');
+  }
+}

@@ -1,28 +1,48 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, type EmailAddress, type ProjectScope } from '#kernel';
-import { Publisher } from '#platform';
+import { sql } from 'kysely';
+import { Clock, type EmailAddress, type Page, type PageRequest, type ProjectScope } from '#kernel';
+import { Database, limitOf, ListOrder, Publisher, totalOf } from '#platform';
 import type { ConsentProof, SuppressionReason } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
+import { Unsubscriptions } from '../consents/unsubscriptions.repository.js';
+import { type Counted, countedPage } from '../counted-page.js';
+import { suppressionCount } from '../counters/counters.query.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
-import { SuppressedError } from './suppression.errors.js';
-import type { SuppressionDetails } from './suppression.js';
+import { SuppressedError, type SuppressionDetails } from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';
 
-/** Adds addresses to the suppression list and removes them. */
+export interface SuppressionView {
+  readonly email: string;
+  readonly suppressed: boolean;
+  readonly reason: SuppressionReason | null;
+  readonly suppressedAt: Date | null;
+}
+
+export interface SuppressionFilter {
+  readonly reason?: SuppressionReason | undefined;
+}
+
+const LATEST_FIRST = new ListOrder([
+  ['suppressed_at', 'timestamptz'],
+  ['email_key', 'text'],
+]);
+
+/** The suppression list: adds addresses, removes them, shows them. */
 @Injectable()
 export class SuppressionsService {
   constructor(
+    private readonly database: Database,
     private readonly suppressions: SuppressionRepository,
     private readonly subscribers: SubscriberRepository,
     private readonly consents: ConsentRepository,
+    private readonly unsubscriptions: Unsubscriptions,
     private readonly publisher: Publisher,
     private readonly clock: Clock,
   ) {}
 
   /**
-   * Suppresses an address, a subscriber's or not, and returns the standing suppression: the first reason and time win.
-   * GLOBAL_UNSUBSCRIBE also revokes all consents, even if another reason stands. Its subscriber can undo no unsubscription of
-   * before.
+   * Suppresses an address, a subscriber's or not, and returns the suppression that holds: the first reason and time win.
+   * GLOBAL_UNSUBSCRIBE also revokes all consents, even if another reason holds. Earlier unsubscriptions can no longer be undone.
    */
   suppress(
     scope: ProjectScope,
@@ -32,15 +52,15 @@ export class SuppressionsService {
   ): Promise<SuppressionDetails> {
     return this.subscribers.whileAddressLocked(scope, address.key, async (subscriberId) => {
       const now = this.clock.now();
-      const { isNew, ...standing } = await this.suppressions.add(scope, address, reason, now);
+      const { isNew, ...suppression } = await this.suppressions.add(scope, address, reason, now);
       if (isNew)
-        await this.publisher.publish(scope, { type: 'suppression.added', subscriberId, data: standing });
-      if (subscriberId === null) return standing;
-      await this.suppressions.closeUnsubscriptions(scope, subscriberId);
+        await this.publisher.publish(scope, { type: 'suppression.added', subscriberId, data: suppression });
+      if (subscriberId === null) return suppression;
+      await this.unsubscriptions.close(scope, subscriberId);
       if (reason === 'GLOBAL_UNSUBSCRIBE')
         await this.consents.change(scope, { subscriberIds: [subscriberId], action: 'revoke' }, by);
       await this.consents.refreshStatuses(scope, [subscriberId], now);
-      return standing;
+      return suppression;
     });
   }
 
@@ -51,11 +71,8 @@ export class SuppressionsService {
     reason: SuppressionReason,
     by: ConsentProof,
   ): Promise<SuppressionDetails | null> {
-    const address = await this.subscribers.addressOf(scope, subscriberId);
-    if (address === null) return null;
-    return this.subscribers.whileAddressLocked(scope, address.key, (ownerId) =>
-      // A subscriber erased meanwhile is not suppressed by address again.
-      ownerId === subscriberId ? this.suppress(scope, address, reason, by) : Promise.resolve(null),
+    return this.subscribers.whileOwned(scope, subscriberId, (address) =>
+      this.suppress(scope, address, reason, by),
     );
   }
 
@@ -64,20 +81,17 @@ export class SuppressionsService {
     return this.subscribers.whileAddressLocked(scope, emailKey, async (subscriberId) => {
       const wasThere = await this.suppressions.remove(scope, emailKey);
       if (!wasThere) return;
-      await this.publisher.publish(scope, {
-        type: 'suppression.removed',
-        subscriberId,
-        data: { email: emailKey },
-      });
+      const data = { email: emailKey };
+      await this.publisher.publish(scope, { type: 'suppression.removed', subscriberId, data });
       if (subscriberId !== null) await this.consents.refreshStatuses(scope, [subscriberId], this.clock.now());
     });
   }
 
   /** The same, if it is the suppression that an unsubscription added at this moment. */
   async liftUnsubscribed(scope: ProjectScope, emailKey: string, suppressedAt: Date): Promise<void> {
-    const standing = await this.suppressions.find(scope, emailKey);
-    const isSame = standing?.suppressedAt.getTime() === suppressedAt.getTime();
-    if (isSame && standing.reason === 'GLOBAL_UNSUBSCRIBE') await this.lift(scope, emailKey);
+    const stored = await this.suppressions.find(scope, emailKey);
+    const isSame = stored?.suppressedAt.getTime() === suppressedAt.getTime();
+    if (isSame && stored.reason === 'GLOBAL_UNSUBSCRIBE') await this.lift(scope, emailKey);
   }
 
   async isSuppressed(scope: ProjectScope, emailKey: string): Promise<boolean> {
@@ -88,4 +102,41 @@ export class SuppressionsService {
   async refuseSuppressed(scope: ProjectScope, emailKey: string): Promise<void> {
     if (await this.isSuppressed(scope, emailKey)) throw new SuppressedError();
   }
+
+  /** The suppression of an address, erased or not. */
+  async of(scope: ProjectScope, address: EmailAddress): Promise<SuppressionView> {
+    const stored = await this.suppressions.find(scope, address.key);
+    if (stored === null) return { email: address.value, suppressed: false, reason: null, suppressedAt: null };
+    return toView({ ...stored, email: stored.email ?? address.value });
+  }
+
+  /** Newest first, without erased addresses. */
+  page(
+    scope: ProjectScope,
+    { reason }: SuppressionFilter,
+    request: PageRequest,
+  ): Promise<Page<SuppressionView>> {
+    const matching = sql`from audience.suppressions where environment_id = ${scope.environmentId}
+      ${reason === undefined ? sql`` : sql`and reason = ${reason}`}`;
+    return this.database.list(scope, async () => {
+      const { rows } = await sql<Counted<SuppressionDetails>>`
+        select n.total, s.email, s.reason, s.suppressed_at, s.place
+        from (select ${totalOf(request, suppressionCount(scope, reason))} as total) n
+        left join (
+          select s.*, k.place from (
+            select email_key, ${LATEST_FIRST.place} as place ${matching} and ${LATEST_FIRST.isBehind(request)}
+            order by ${LATEST_FIRST.by} ${limitOf(request)}
+          ) k
+          join audience.suppressions s on s.environment_id = ${scope.environmentId} and s.email_key = k.email_key
+        ) s on true
+        order by s.suppressed_at desc, s.email_key desc
+      `.execute(this.database.tables());
+      const { items, ...page } = countedPage(rows, request);
+      return { ...page, items: items.map(toView) };
+    });
+  }
+}
+
+function toView({ email, reason, suppressedAt }: SuppressionDetails): SuppressionView {
+  return { email, suppressed: true, reason, suppressedAt };
 }

@@ -5,8 +5,7 @@ import { Database, limitOf, NEWEST_FIRST, totalOf } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { type Counted, countedPage } from '../counted-page.js';
 import { topicCounts } from '../counters/counters.query.js';
-import type { TopicTexts } from './topic-texts.js';
-import { isTopicKey, type Topic, type TopicFields, type TopicStatus } from './topic.js';
+import { isTopicKey, type Topic, type TopicFields, type TopicStatus, type TopicTexts } from './topic.js';
 
 export interface TopicView extends TopicFields, Pick<Topic, 'id' | 'topicKey' | 'createdAt' | 'updatedAt'> {
   /** The number of subscribed and pending consents. */

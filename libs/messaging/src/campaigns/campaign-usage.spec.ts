@@ -5,7 +5,6 @@ import {
   CustomFieldsService,
   SegmentDeletionService,
   SegmentsService,
-  TopicDeletionService,
   TopicsService,
 } from '#audience';
 import { InUseError, type ProjectScope } from '#kernel';
@@ -172,7 +171,7 @@ describe('what a campaign uses', () => {
       const remove = () =>
         round % 2 === 0
           ? fixture.get(SegmentDeletionService).delete(scope, id)
-          : fixture.get(TopicDeletionService).delete(scope, other.topicKey, null);
+          : fixture.get(TopicsService).delete(scope, other.topicKey, null);
       const outcomes = await Promise.allSettled([remove(), schedule(campaign.campaignKey)]);
       expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     }
@@ -226,7 +225,7 @@ describe('what a campaign uses', () => {
       rulesOf({ segment: { segmentKey: inner.segmentKey, member: true } }),
       'Outer',
     );
-    const remove = () => fixture.get(TopicDeletionService).delete(scope, topic.topicKey, null);
+    const remove = () => fixture.get(TopicsService).delete(scope, topic.topicKey, null);
     const { campaignKey } = await scheduled({ segmentIds: [outer.id] });
     await expect(remove()).rejects.toThrow(
       new InUseError('The topic', [
@@ -251,7 +250,7 @@ describe('what a campaign uses', () => {
     const campaign = await draft({ segmentIds: [kept.id, gone.id] });
     const both = { topicIds: [...campaign.topicIds, lost.id] };
     await fixture.get(CampaignsService).revise(scope, campaign.campaignKey, both);
-    await fixture.get(TopicDeletionService).delete(scope, lost.topicKey, null);
+    await fixture.get(TopicsService).delete(scope, lost.topicKey, null);
     await fixture.get(SegmentDeletionService).delete(scope, gone.id);
     expect(await failures(campaign.campaignKey)).toEqual([
       'topic: It names 1 topic deleted since: set topicIds anew.',

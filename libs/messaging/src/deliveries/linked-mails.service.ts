@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ErasedAddresses, type PageReader, PreferencesQuery } from '#audience';
+import { ErasedAddresses, type PageReader, PreferencesService } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, type LinkedMail } from '#platform';
 import { addressDigestOf } from './erased-mails.query.js';
@@ -29,7 +29,7 @@ interface MailAndReader extends Pick<MailOfLink, 'locale' | 'topicIds'> {
 export class LinkedMails {
   constructor(
     private readonly database: Database,
-    private readonly people: PreferencesQuery,
+    private readonly people: PreferencesService,
     private readonly erased: ErasedAddresses,
     private readonly clock: Clock,
   ) {}

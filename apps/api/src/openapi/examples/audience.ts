@@ -4,18 +4,19 @@ import type {
   grantConsentBody,
   grantedConsentView,
 } from '../../audience/consents.dto.js';
-import type { recordEventBody, recordedEventView } from '../../audience/events.dto.js';
+import type {
+  createSubscriberBody,
+  recordedEventView,
+  recordEventBody,
+  subscriberView,
+  updateSubscriberBody,
+} from '../../audience/subscribers.dto.js';
 import type {
   acceptedImportView,
   importBody,
   importErrorPage,
   importView,
 } from '../../audience/imports.dto.js';
-import type {
-  createSubscriberBody,
-  subscriberView,
-  updateSubscriberBody,
-} from '../../audience/subscribers.dto.js';
 import type { suppressBody, suppressionView } from '../../audience/suppressions.dto.js';
 import type { createTopicBody, topicView, updateTopicBody } from '../../audience/topics.dto.js';
 import { firstPage, onePage, type WrittenExamples } from './written-example.js';

@@ -1,4 +1,4 @@
-import { TopicDeletionService, TopicsService } from '#audience';
+import { TopicsService } from '#audience';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   AutomationsFixture,
@@ -198,8 +198,7 @@ describe('an active automation', () => {
         goal('reader', { event: { type: 'CLICKED', topicKey: clicked }, count: { op: 'gte', value: 1 } }),
       ),
     );
-    const remove = (topicKey: string) =>
-      fixture.messaging.get(TopicDeletionService).delete(scope, topicKey, null);
+    const remove = (topicKey: string) => fixture.messaging.get(TopicsService).delete(scope, topicKey, null);
     for (const topicKey of [asked, clicked])
       await expect(remove(topicKey)).rejects.toEqual(expect.objectContaining({ code: 'in-use' }));
     await fixture.automations.pause(scope, id);

@@ -4,7 +4,6 @@ import {
   CustomFieldsService,
   SegmentDeletionService,
   SegmentsService,
-  TopicDeletionService,
   TopicsService,
 } from '#audience';
 import { InUseError } from '#kernel';
@@ -143,7 +142,7 @@ describe('what an automation uses', () => {
     await fixture.automations.pause(fixture.scope, id);
     await expect(archive()).rejects.toThrow(InUseError);
     await expect(
-      fixture.messaging.get(TopicDeletionService).delete(fixture.scope, fixture.topic.topicKey, null),
+      fixture.messaging.get(TopicsService).delete(fixture.scope, fixture.topic.topicKey, null),
     ).rejects.toThrow(InUseError);
     await fixture.automations.activate(fixture.scope, id);
     await fixture.later(24 * 3_600_000);
