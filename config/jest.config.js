@@ -13,7 +13,7 @@ const MUTATED = {
     'segment-graph',
   ],
   'libs/billing/src/credits': ['credit'],
-  'libs/deliverability/src/bounces': ['bounce-class', 'bounce-table', 'retry-schedule'],
+  'libs/deliverability/src/bounces': ['refusal', 'bounce-table', 'retry-schedule'],
   'libs/messaging/src/campaigns': ['campaign', 'campaign.errors', 'sender-identity'],
   'libs/messaging/src/sending': ['delivery-outcome', 'engine/route-pause', 'engine/unflushed-outcomes'],
 };

@@ -7,7 +7,7 @@ export default {
     'libs/audience/src/sign-up/confirmation.ts',
     'libs/audience/src/segments/{rule-*,segment,segment-graph,segment-rules,text-folding}.ts',
     'libs/billing/src/credit.ts',
-    'libs/deliverability/src/bounces/{bounce-class,retry-schedule}.ts',
+    'libs/deliverability/src/bounces/{refusal,retry-schedule}.ts',
     'libs/messaging/src/campaigns/{campaign,campaign.errors,sender-identity}.ts',
     'libs/messaging/src/sending/delivery-outcome.ts',
     'libs/messaging/src/sending/engine/{route-pause,unflushed-outcomes}.ts',

@@ -19,7 +19,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const FULL: ProviderEvent = { kind: 'bounce', said: '552 5.2.2 Mailbox full' };
 
 /**
- * SES's events are proved by a certificate of Amazon's: libs/deliverability/src/relays/feedback/relay-feedback.spec.ts.
+ * SES's events are proved by a certificate of Amazon's: libs/deliverability/src/relays/relay-feedback.spec.ts.
  * Here are a signature over the body, one in it and a password; the proofs of the others are left to the full run.
  */
 const KINDS = RELAY_KINDS.filter((kind) =>

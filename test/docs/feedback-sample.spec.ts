@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { FeedbackRequest } from '../../libs/deliverability/src/relays/kinds/feedback.js';
-import { genericFeedback } from '../../libs/deliverability/src/relays/kinds/smtp/generic-feedback.js';
+import type { FeedbackRequest } from '../../libs/deliverability/src/relays/kinds/kind.js';
+import { smtpKind } from '../../libs/deliverability/src/relays/kinds/smtp-kind.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { samplesOf } from '#testing/code-samples';
 import { takenPort } from '#testing/ports';
@@ -28,7 +28,7 @@ describe('the samples that post events', () => {
     const headers = request.headers as Record<string, string>;
     const post = { headers, body: await buffer(request), receivedAt: new Date() };
     const fetchText = () => Promise.reject(new Error('There is no document.'));
-    const isGenuine = await genericFeedback.isGenuine(post, { key, fetchText });
+    const isGenuine = await smtpKind.feedback.isGenuine(post, { key, fetchText });
     if (isGenuine) posts.push(post);
     response.writeHead(isGenuine ? 200 : 401).end();
   };
@@ -52,7 +52,7 @@ describe('the samples that post events', () => {
     expect(named).toHaveLength(1);
     return named[0]!.code;
   };
-  const events = () => posts.splice(0).flatMap((post) => genericFeedback.read(post).events);
+  const events = () => posts.splice(0).flatMap((post) => smtpKind.feedback.read(post).events);
   const about = { token: null, providerMessageId: '4dF3vN0bqzz1k', address: 'ann@reader.example' };
 
   it(

@@ -6,8 +6,8 @@ import { Registry } from 'prom-client';
 import { API_SCOPES } from '#kernel';
 import { collectProcessMetrics, HttpMetrics, JobMetrics, MailMetrics } from '#platform';
 import { PROBLEM_TYPES } from '#platform/http';
-import { FeedbackMetrics } from '../../libs/deliverability/src/relays/feedback/feedback-metrics.service.js';
-import { CRITICAL_WEIGHTS, WARNING_WEIGHTS } from '../../libs/deliverability/src/pre-send/check-weights.js';
+import { FeedbackMetrics } from '../../libs/deliverability/src/relays/feedback-events.service.js';
+import { CRITICAL_WEIGHTS, WARNING_WEIGHTS } from '../../libs/deliverability/src/pre-send/pre-send-check.js';
 import { DANGEROUS_CSS } from '../../libs/messaging/src/content/document/css-sanitizer.js';
 import {
   ATTRIBUTES,

@@ -6,7 +6,7 @@ import {
   type SMTPServerOptions,
   type SMTPServerSession,
 } from 'smtp-server';
-import { answerHalfClosed, HALF_OPEN } from '../../apps/worker/src/deliverability/half-closed-clients.js';
+import { answerHalfClosed, HALF_OPEN } from '../../apps/worker/src/deliverability/smtp-clients.js';
 import { localhostCertificate } from './localhost-certificate.js';
 import {
   ConnectionCount,

@@ -10,6 +10,7 @@ import { BillingModule, PlanLimitsService } from '#billing';
 import { AutomationsWorkerModule, MessagingModule, MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { WebhooksWorkerModule } from '#webhooks';
+import { BounceProcessor } from './deliverability/bounce-processor.js';
 import { BounceServer } from './deliverability/bounce-server.js';
 import { queueProviders } from './queue.providers.js';
 import { Worker } from './worker.js';
@@ -37,7 +38,7 @@ export class WorkerModule {
         RelayFeedbackModule,
         ThrottlingModule,
       ],
-      providers: [...queueProviders, BounceServer, Worker],
+      providers: [...queueProviders, BounceProcessor, BounceServer, Worker],
     };
   }
 }

@@ -5,7 +5,7 @@ import { createProject } from '#testing/fixtures';
 import { deliverabilityEntities } from './deliverability-tables.js';
 import { DkimKeyPair } from './dkim/dkim-key-pair.js';
 import { failed } from './dns/record-verdict.js';
-import { RequiredRecordsQuery } from './relays/required-records.query.js';
+import { RequiredRecordsQuery } from './relays/relays.query.js';
 import { SendingDomain } from './sending-domains/sending-domain.js';
 import { SendingDomainRepository } from './sending-domains/sending-domain.repository.js';
 

@@ -1,11 +1,11 @@
 import type { Generated } from 'kysely';
 import type { Tables } from '#platform';
-import type { BounceClass } from './bounces/bounce-rule.js';
+import type { BounceClass } from './bounces/bounce-class.js';
 import { DkimKeyPairSchema } from './dkim/dkim-key-pair.schema.js';
 import { DnsRecordSchema } from './dns/dns-record.schema.js';
 import { RelaySchema } from './relays/relay.schema.js';
-import type { TrackingHost } from './tracking-hosts/tracking-host.js';
 import { SendingDomainSchema } from './sending-domains/sending-domain.schema.js';
+import type { TrackingHost } from './tracking-hosts/tracking-host.js';
 
 export const deliverabilityEntities = [DkimKeyPairSchema, DnsRecordSchema, RelaySchema, SendingDomainSchema];
 

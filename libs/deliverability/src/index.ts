@@ -1,53 +1,74 @@
-export { DmarcPolicies } from './dns/dmarc-policies.service.js';
-export { ReceivingDomains } from './dns/receiving-domains.service.js';
-export { alignmentBelow, type DmarcAlignment } from './dns/dmarc-policy.js';
-export { classifyRefusal, type Refusal } from './bounces/bounce-class.js';
-export { BouncesModule } from './bounces/bounces.module.js';
-export { RemoveOldReports } from './bounces/remove-old-reports.task.js';
 export {
-  BouncesReported,
-  ComplaintReported,
-  type ReportedBounce,
-  UnsubscribeMailed,
-} from './bounces/report.events.js';
-export { readReport, type Report } from './bounces/report.js';
-export { ReportsService } from './bounces/reports.service.js';
-export {
+  type BounceClass,
   bounceClassesOf,
   CONSEQUENCES,
   type Consequences,
   type MailFailure,
-} from './bounces/consequences.js';
-export type { BounceClass } from './bounces/bounce-rule.js';
-export { ReturnedMail } from './bounces/returned-mail.service.js';
-export { type ReturnPathClaims, ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
-export { ReturnPathsModule } from './bounces/return-paths.module.js';
-export { GIVE_UP_AFTER_MS, nextAttemptAt } from './bounces/retry-schedule.js';
-export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
-export { BrokenSigningKeyError, type SigningKeyMaterial, parseSigningKey } from './dkim/signing-key.js';
-export { SigningKeyring } from './dkim/signing-keyring.js';
-export type { CampaignFacts, ContentFacts, DestinationFacts } from './pre-send/campaign-facts.js';
-export { analyseCampaign, type ReviewedContent } from './pre-send/campaign-checks.js';
-export { mergeTagCheck, quotaMessage } from './pre-send/critical-checks.js';
+} from './bounces/bounce-class.js';
+export { classifyRefusal, type Refusal } from './bounces/refusal.js';
+export { readReport, type Report } from './bounces/report.js';
 export {
+  BouncesReported,
+  ComplaintReported,
+  RemoveOldReports,
+  type ReportedBounce,
+  ReportsService,
+  UnsubscribeMailed,
+} from './bounces/reports.service.js';
+export { GIVE_UP_AFTER_MS, nextAttemptAt, SLOW_DOWN_MS, slowsDown } from './bounces/retry-schedule.js';
+export { type ReturnPathClaims, ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
+export { deliverabilityEntities } from './deliverability-tables.js';
+export {
+  BouncesModule,
   DeliverabilityModule,
   DeliverabilityWorkerModule,
+  RelayFeedbackModule,
+  RelaysModule,
+  ReturnPathsModule,
   SendingDomainsModule,
+  ThrottlingModule,
+  TrackingHostsModule,
 } from './deliverability.module.js';
+export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
 export { SealedDkimKeys } from './dkim/sealed-dkim-keys.query.js';
+export { BrokenSigningKeyError, parseSigningKey, type SigningKeyMaterial } from './dkim/signing-key.js';
+export { SigningKeyring } from './dkim/signing-keyring.js';
+export { DmarcPolicies } from './dns/dmarc-policies.service.js';
+export { alignmentBelow, type DmarcAlignment } from './dns/dmarc-policy.js';
+export { DNS_RECORD_STATUSES, DNS_RECORD_TYPES, type RecordPurpose } from './dns/dns-record.js';
+export { ReceivingDomains } from './dns/receiving-domains.service.js';
+export { analyseCampaign, quotaMessage } from './pre-send/campaign-checks.js';
+export type { CampaignFacts, ContentFacts, DestinationFacts } from './pre-send/campaign-facts.js';
+export { mergeTagCheck, type ReviewedContent } from './pre-send/content-checks.js';
 export {
   type CheckCode,
   type PreSendAnalysis,
   type PreSendCheck,
   summarise,
 } from './pre-send/pre-send-check.js';
+export { addressMark, FeedbackEvents, MessagesReported } from './relays/feedback-events.service.js';
 export {
-  isAtOrBelow,
-  type SendingDomainStanding,
-  SendingDomainStandingQuery,
-} from './sending-domains/sending-domain-standing.query.js';
-export { deliverabilityEntities } from './deliverability-tables.js';
-export { DNS_RECORD_STATUSES, DNS_RECORD_TYPES, type RecordPurpose } from './dns/dns-record.js';
+  RELAY_OPTIONS,
+  RELAY_SIGNING,
+  RELAY_STATUSES,
+  RELAY_STREAMS,
+  RELAY_TLS,
+  type RelayKindRules,
+} from './relays/kinds/kind.js';
+export { kindRules, RELAY_KINDS } from './relays/kinds/kinds.js';
+export { FeedbackAddresses, type FeedbackRefusal, RelayFeedback } from './relays/relay-feedback.service.js';
+export { RelayChecks, RelayHealth, RelayRoutes } from './relays/relay-health.service.js';
+export type { Relay } from './relays/relay.js';
+export { RelayRates, RelayRepository, SealedRelaySecrets } from './relays/relay.repository.js';
+export {
+  type OwnRelay,
+  OwnRelaysQuery,
+  ownStreams,
+  recordsOfRelay,
+  type RelayStanding,
+  RelayStandingQuery,
+} from './relays/relays.query.js';
+export { RelaysService } from './relays/relays.service.js';
 export { DomainChecksService } from './sending-domains/domain-checks.service.js';
 export { DomainControlService } from './sending-domains/domain-control.service.js';
 export { DomainPlan } from './sending-domains/domain-plan.js';
@@ -55,6 +76,11 @@ export { DomainUsage } from './sending-domains/domain-usage.js';
 export { DomainVerificationService } from './sending-domains/domain-verification.service.js';
 export { DueDomainChecks } from './sending-domains/due-domain-checks.task.js';
 export { RemoveOldDomainData } from './sending-domains/remove-old-domain-data.task.js';
+export {
+  isAtOrBelow,
+  type SendingDomainStanding,
+  SendingDomainStandingQuery,
+} from './sending-domains/sending-domain-standing.query.js';
 export {
   SENDING_DOMAIN_STATUSES,
   SENDING_DOMAIN_TYPES,
@@ -74,55 +100,24 @@ export {
   SendingIdentityQuery,
 } from './sending-domains/sending-identity.query.js';
 export {
-  destinationOf,
+  type BudgetGrant,
+  DestinationBudgets,
+  RemoveOldThrottling,
+  SLOW_DOWNS_CHANNEL,
+} from './throttling/destination-budgets.repository.js';
+export {
   type DestinationLimit,
+  destinationOf,
   limitOf,
   type LimitSettings,
   PROVIDER_DOMAINS,
   providerOf,
 } from './throttling/destination.js';
-export {
-  type BudgetGrant,
-  DestinationBudgets,
-  SLOW_DOWNS_CHANNEL,
-} from './throttling/destination-budgets.query.js';
-export { RemoveOldThrottling } from './throttling/remove-old-throttling.task.js';
-export { SLOW_DOWN_MS, slowsDown } from './bounces/slow-down.js';
-export { ThrottlingModule } from './throttling/throttling.module.js';
-export { type DomainWarmUp, WarmUpPlaces } from './throttling/warm-up-places.query.js';
+export { type DomainWarmUp, WarmUpPlaces } from './throttling/warm-up-places.repository.js';
 export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';
-export { FeedbackAddresses } from './relays/feedback-addresses.service.js';
-export { addressMark } from './relays/feedback/address-mark.js';
-export { MessagesReported } from './relays/feedback/feedback.events.js';
-export { FeedbackEvents } from './relays/feedback/feedback-events.service.js';
-export { RelayFeedbackModule } from './relays/feedback/relay-feedback.module.js';
-export { type FeedbackRefusal, RelayFeedback } from './relays/feedback/relay-feedback.service.js';
-export { RELAY_KINDS } from './relays/kinds/kinds.js';
-export { type Relay } from './relays/relay.js';
-export { type OwnRelay, OwnRelaysQuery, ownStreams } from './relays/own-relays.query.js';
-export { recordsOfRelay } from './relays/required-records.js';
-export { RelayHealth } from './relays/relay-health.service.js';
-export { RelayRates } from './relays/relay-rates.service.js';
-export { RelayRoutes } from './relays/relay-routes.service.js';
-export { kindRules } from './relays/kinds/kinds.js';
-export type { RelayKindRules } from './relays/kinds/kind.js';
-export { RelayChecks } from './relays/relay-checks.service.js';
-export { RelayRepository } from './relays/relay.repository.js';
-export { RelaysModule } from './relays/relays.module.js';
-export { type RelayStanding, RelayStandingQuery } from './relays/relay-standing.query.js';
-export { RelaysService } from './relays/relays.service.js';
-export {
-  RELAY_OPTIONS,
-  RELAY_SIGNING,
-  RELAY_STATUSES,
-  RELAY_STREAMS,
-  RELAY_TLS,
-} from './relays/relay-terms.js';
-export { SealedRelaySecrets } from './relays/sealed-relay-secrets.query.js';
 export { DueTrackingHostChecks } from './tracking-hosts/due-tracking-host-checks.task.js';
 export { publicHostOf } from './tracking-hosts/public-host.js';
 export { TrackingHostChecks } from './tracking-hosts/tracking-host-checks.service.js';
-export { TrackingHostsModule } from './tracking-hosts/tracking-hosts.module.js';
 export {
   type HostOwner,
   TrackingHostsQuery,

@@ -4,7 +4,7 @@ import {
   type FeedbackProof,
   type FeedbackRequest,
   UnreadableFeedbackError,
-} from '../../../libs/deliverability/src/relays/kinds/feedback.js';
+} from '../../../libs/deliverability/src/relays/kinds/kind.js';
 import { damaged } from '../damaged-reports.js';
 import * as fc from '../properties.js';
 

@@ -1,4 +1,4 @@
-import type { FeedbackProof } from '../../../libs/deliverability/src/relays/kinds/feedback.js';
+import type { FeedbackProof } from '../../../libs/deliverability/src/relays/kinds/kind.js';
 import { startSmtpSink } from '../smtp-sink.js';
 import type { SmtpSink } from '../sink-rules.js';
 

@@ -7,15 +7,16 @@ import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { EnvironmentsQuery } from '#access';
-import { ReportsService, ReturnedMail, ReturnPaths, UnsubscribeAddresses } from '#deliverability';
+import { ReportsService, ReturnPaths, UnsubscribeAddresses } from '#deliverability';
 import { ManualClock, newId, type ProjectScope } from '#kernel';
 import { Database, loadConfig } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { localhostCertificate } from '#testing/localhost-certificate';
 import { SmtpClient } from '#testing/smtp-client';
+import { BounceProcessor } from './bounce-processor.js';
 import { BounceServer } from './bounce-server.js';
-import { CLIENT_LIMITS, ClientLimits } from './client-limits.js';
+import { CLIENT_LIMITS, ClientLimits } from './smtp-clients.js';
 
 const HOST = 'bounces.shop.example';
 const DSN = [
@@ -97,7 +98,7 @@ describe('the bounce server', () => {
     });
     const reports = new ReportsService(on, new EnvironmentsQuery(on), clock);
     const logger = pino({ level: 'silent' });
-    const returned = new ReturnedMail(paths, unsubscribes, reports, config, logger);
+    const returned = new BounceProcessor(paths, unsubscribes, reports, config, logger);
     const server = new BounceServer(returned, clock, config, logger);
     await server.start();
     running.push(server);

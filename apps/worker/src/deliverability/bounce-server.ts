@@ -10,15 +10,12 @@ import {
   type SMTPServerOptions,
   type SMTPServerSession,
 } from 'smtp-server';
-import { ReturnedMail } from '#deliverability';
 import { Clock } from '#kernel';
 import { type Config, CONFIG, describeError, logFailure, LOGGER } from '#platform';
 import type { WorkerPart } from '../context-work.js';
 import { WorkerStartError } from '../worker-start.error.js';
-import { readMail } from './bounce-mail.js';
-import { ClientLimits } from './client-limits.js';
-import { answerHalfClosed, HALF_OPEN } from './half-closed-clients.js';
-import { type Answer, refuse } from './smtp-refusal.js';
+import { BounceProcessor } from './bounce-processor.js';
+import { type Answer, answerHalfClosed, ClientLimits, HALF_OPEN, readMail, refuse } from './smtp-clients.js';
 
 const MAX_MAIL_BYTES = 1_048_576;
 const MAX_CLIENTS = 200;
@@ -34,13 +31,13 @@ const GREETING_MS = 5_000;
 @Injectable()
 export class BounceServer implements WorkerPart {
   readonly #limits: ClientLimits;
-  /** Tells other workers whether they would accept the same mail; says nothing of the secret. */
+  /** Greeting by which other workers of this installation know the server; does not reveal the secret. */
   readonly #banner: string;
   #server: SMTPServer | undefined;
   #standBy: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly returned: ReturnedMail,
+    private readonly bounces: BounceProcessor,
     clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -91,7 +88,7 @@ export class BounceServer implements WorkerPart {
     return null;
   }
 
-  /** Whether the greeting on the port is that of a bounce server with the same secrets, which accepts the same addresses. */
+  /** True if the greeting on the port is that of a bounce server with the same secrets, which accepts the same addresses. */
   async #isOfThisInstallation(port: number, host: string): Promise<boolean> {
     const socket = connect({ port, host, timeout: GREETING_MS });
     socket.on('timeout', () => socket.destroy(new Error('no greeting')));
@@ -169,7 +166,7 @@ export class BounceServer implements WorkerPart {
 
   /** Accepts the addresses that we generated; disconnects clients that guess. */
   #accept(address: string, { remoteAddress }: SMTPServerSession, done: Answer): void {
-    if (this.returned.knows(address)) done();
+    if (this.bounces.knows(address)) done();
     else if (this.#limits.allows('strangers', remoteAddress)) refuse(done, 550, '5.1.1 No such address here');
     else refuse(done, 421, '4.7.0 Too many unknown addresses');
   }
@@ -179,7 +176,7 @@ export class BounceServer implements WorkerPart {
       const mail = await readMail(stream);
       if (mail === 'too-big') return refuse(done, 552, '5.3.4 Message too big');
       if (mail === 'incomplete') return;
-      await this.returned.take({ ...envelopeOf(session), raw: mail });
+      await this.bounces.take({ ...envelopeOf(session), raw: mail });
       done(null, '2.0.0 Thank you');
     } catch (error) {
       logFailure(this.logger, error, 'a report could not be stored');

@@ -12,13 +12,14 @@ import {
   UnsubscribeMailed,
 } from '#deliverability';
 import type { ContextWork } from '../context-work.js';
+import {
+  FindReportedMessages,
+  RecordBounces,
+  RecordComplaint,
+  UnsubscribeByMail,
+} from './bounce-processor.js';
 import { BounceServer } from './bounce-server.js';
-import { CheckDomain } from './check-domain.job.js';
-import { CheckTrackingHost } from './check-tracking-host.job.js';
-import { FindReportedMessages } from './find-reported-messages.job.js';
-import { RecordBounces } from './record-bounces.job.js';
-import { RecordComplaint } from './record-complaint.job.js';
-import { UnsubscribeByMail } from './unsubscribe-by-mail.job.js';
+import { CheckDomain, CheckTrackingHost } from './dns-checks.job.js';
 
 export const deliverabilityWork: ContextWork = {
   jobs: [

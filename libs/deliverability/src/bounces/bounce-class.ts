@@ -1,53 +1,36 @@
-import type { BounceClass, BounceRule } from './bounce-rule.js';
-import { BOUNCE_TABLE } from './bounce-table.js';
+/** What a refusal says about the address, the message or us; each class has its own consequence. */
+export type BounceClass = 'hard' | 'mailbox' | 'policy' | 'sender' | 'content' | 'network' | 'unknown';
 
-/** A refusal, in a session or in a report: basic code, enhanced code (RFC 3463) where it has one, and its words. */
-export interface Refusal {
-  /** 0 when a report names none. */
-  readonly code: number;
-  readonly enhancedCode: string | null;
-  readonly text: string;
+/** What becomes of a mail that was sent: it comes back, for a reason of one of these classes, or is called spam. */
+export type MailFailure = BounceClass | 'complaint';
+
+export interface Consequences {
+  /** Its address is kept from mail at once, once its mailbox has turned mail away for weeks, or not. */
+  readonly address: 'suppress' | 'suppress-after-streak' | 'keep';
+  /** What many of its kind stop: the project's sending, its domain's, or the flow of mail to the destination. */
+  readonly stops: 'project' | 'domain' | 'destination' | null;
+  /** Whether it may be gone another time: then the author may have the mail sent again. */
+  readonly mayPass: boolean;
 }
 
-/** As much of a refusal's words as is looked at. */
-export const MAX_TEXT = 2_000;
-/** Addresses, which may contain misleading words: `no-such-user@blacklist.example`. Dots in a row end one: `ada@x.example...User`. */
-const ADDRESS = /[^\s<>"',;:()@]{1,64}@(?:[^\s<>"',;:()@.]|\.(?!\.)){1,255}/g;
+/**
+ * What follows from each, whoever told of it: the next hop in its reply, a report to the return path, a provider's event.
+ * The way that it came decides only how it is written down. A reply leaves the delivery FAILED with the class as its reason;
+ * what comes later leaves it SENT, marked as bounced, and counts as a hard bounce where it suppresses, else as a soft one.
+ */
+export const CONSEQUENCES: Readonly<Record<MailFailure, Consequences>> = {
+  hard: { address: 'suppress', stops: 'project', mayPass: false },
+  mailbox: { address: 'suppress-after-streak', stops: null, mayPass: true },
+  policy: { address: 'keep', stops: 'destination', mayPass: true },
+  sender: { address: 'keep', stops: 'domain', mayPass: false },
+  content: { address: 'keep', stops: null, mayPass: false },
+  network: { address: 'keep', stops: null, mayPass: true },
+  unknown: { address: 'keep', stops: null, mayPass: true },
+  complaint: { address: 'suppress', stops: 'project', mayPass: false },
+};
 
-/** Classifies a refusal by the bounce table; what no row knows is `unknown`. */
-export function classifyRefusal({ code, enhancedCode, text }: Refusal): BounceClass {
-  const refusal = { code, enhancedCode, text: wordsOf(text) };
-  return BOUNCE_TABLE.find((rule) => matches(rule, refusal))?.class ?? 'unknown';
-}
-
-/** `host mx.spam-filter.example[192.0.2.1] said:` */
-const HOST = /\bhost [\w.-]{1,255} ?\[[\da-f.:]{2,45}\](?: said)?:/gi;
-
-/** `5.1.0 - Unknown address error '550 …'`: IronPort's own name of the code, before what was really said. */
-const LABEL = /\b[45]\.\d\.\d - [a-z ]{3,60}(?=')/gi;
-
-function wordsOf(text: string): string {
-  return text
-    .slice(0, MAX_TEXT)
-    .replaceAll('’', "'")
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(HOST, ' ')
-    .replaceAll(LABEL, ' ')
-    .replaceAll(ADDRESS, ' ')
-    .replaceAll(/ +/g, ' ');
-}
-
-function matches({ enhanced, text, basic }: BounceRule, refusal: Refusal): boolean {
-  return (
-    (enhanced === undefined || enhanced.test(refusal.enhancedCode ?? '')) &&
-    (basic === undefined || basic.test(basicCodeOf(refusal))) &&
-    (text === undefined || text.test(refusal.text))
-  );
-}
-
-/** What is temporary by its enhanced code is not permanent, whatever its basic code is; without either, nothing is. */
-function basicCodeOf({ code, enhancedCode }: Refusal): string {
-  if (enhancedCode !== null && enhancedCode.charAt(0) !== String(code).charAt(0))
-    return `${enhancedCode.charAt(0)}00`;
-  return String(code);
+/** The classes of bounces of which `holds`. */
+export function bounceClassesOf(holds: (consequences: Consequences) => boolean): BounceClass[] {
+  const failures = Object.keys(CONSEQUENCES) as MailFailure[];
+  return failures.filter((failure) => failure !== 'complaint').filter((each) => holds(CONSEQUENCES[each]));
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { classifyRefusal, type Refusal } from './bounce-class.js';
-import { BOUNCE_TABLE } from './bounce-table.js';
+import { BOUNCE_TABLE, RULES_OVER_CODES } from './bounce-table.js';
+import { classifyRefusal, type Refusal } from './refusal.js';
 import * as reportWords from './report-words.js';
-import { RULES_OVER_CODES } from './rules-over-codes.js';
 
 /** How often a pattern may look again from one place of a text. */
 const MOST_STEPS = 20_000;

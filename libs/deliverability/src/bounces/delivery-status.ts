@@ -1,6 +1,5 @@
-import type { Refusal } from './bounce-class.js';
-import { type Fields, fieldGroupsOf } from './report-fields.js';
-import { refusalOf } from './refusal-text.js';
+import { type Refusal, refusalOf } from './refusal.js';
+import { fieldGroupsOf, type Fields } from './report-parts.js';
 
 /** What a delivery status notification says: the mail failed, with the words for it, or something else happened. */
 export type DeliveryStatus =

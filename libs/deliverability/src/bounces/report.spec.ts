@@ -1,10 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { newId } from '#kernel';
 import { projectRoot } from '#platform';
+import { COSTLY_REPORTS, damaged, damagedReports } from '#testing/damaged-reports';
+import * as fc from '#testing/properties';
 import { sendmailReport } from '#testing/sendmail-report';
-import { type Report, readReport } from './report.js';
 import { EXPECTED, WITHOUT_ORIGINAL } from './report-samples.fixture.js';
+import { readReport, type Report } from './report.js';
+import { ReturnPaths } from './return-path.js';
 
 const SAMPLES = join(projectRoot(), 'libs/deliverability/src/bounces/samples');
 const ORIGINAL = '<019be3f0-4c11-7a62-9d0c-2f1a6b0f5c77@shop.example>';
@@ -145,5 +149,64 @@ describe('a dead address is suppressed when Sendmail reports', () => {
     'Spam or not, user unknown',
   ])('550 %s', async (reply) => {
     expect(summary(await readReport(sendmailReport(reply)))).toBe('hard');
+  });
+});
+
+const LOOKED_AT = 128 * 1024;
+const LINE = '\r\n';
+const behind = (preamble: string) =>
+  Buffer.from(
+    `Content-Type: multipart/report; boundary=b\r\n\r\n${preamble}\r\n--b\r\n` +
+      'Content-Type: message/delivery-status\r\n\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n--b--\r\n',
+  );
+
+/** How long each takes is measured by bench/reports.ts; that no pattern costs more, bounce-table.spec.ts shows. */
+describe('a mail to a return path of up to 1 MB', () => {
+  it.each(COSTLY_REPORTS)('is read no further than its beginning when it is %s', async (_, text) => {
+    const raw = Buffer.from(text);
+    const report = await readReport(raw);
+    expect(report).toEqual(await readReport(raw.subarray(0, LOOKED_AT)));
+    expect(report.kind === 'bounce' ? report.class : report.kind).not.toBe('complaint');
+  });
+
+  it.each([
+    ['128 KB', 'x'.repeat(120_000), 'x'.repeat(LOOKED_AT)],
+    ['2 000 lines', LINE.repeat(1_900), LINE.repeat(2_000)],
+    ['6 000 equals signs', '='.repeat(5_900), '='.repeat(6_000)],
+  ])('is not looked at behind %s', async (_, less, more) => {
+    expect(await readReport(behind(less))).toMatchObject({ kind: 'bounce', class: 'hard' });
+    expect(await readReport(behind(more))).toMatchObject({ kind: 'nothing' });
+  });
+});
+
+/** How long that takes at most is measured by bench/reports.ts. */
+const RUNS = fc.runs(2_000);
+
+describe('damaged reports', () => {
+  it('are read without an error', async () => {
+    await fc.assert(
+      fc.asyncProperty(damagedReports(), async (raw) => {
+        expect(['bounce', 'complaint', 'nothing']).toContain((await readReport(raw)).kind);
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it('are of no use without a return path of ours: no damaged one is', () => {
+    const paths = new ReturnPaths('a secret of the tests, long enough for it');
+    const address = paths.addressOf({ environmentId: 3, deliveryId: newId() }, 'bounces.example');
+    const ours = paths.read(address);
+    expect(ours).not.toBeNull();
+    fc.assert(
+      fc.property(damaged([Buffer.from(address)]), (raw) => {
+        const mutated = raw.toString('latin1');
+        // Only another host, or another case, leaves it what it was.
+        const [local = '', ...hosts] = mutated.split('@');
+        const isUnchanged =
+          hosts.length === 1 && hosts[0] !== '' && local.toLowerCase() === address.split('@')[0];
+        expect(paths.read(mutated)).toEqual(isUnchanged ? ours : null);
+      }),
+      { numRuns: RUNS },
+    );
   });
 });

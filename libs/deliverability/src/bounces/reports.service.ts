@@ -1,13 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
-import { Clock, type DomainEvent, type ProjectScope } from '#kernel';
-import { Database, publish } from '#platform';
-import { BouncesReported, ComplaintReported, UnsubscribeMailed } from './report.events.js';
-import { inSets } from './in-sets.js';
-import { factsOf, type ReportFacts } from './report-facts.js';
-import type { Report } from './report.js';
+import { Clock, defineEvent, type DomainEvent, type ProjectScope } from '#kernel';
+import { before, Database, type OldRows, publish, RemoveOldRows } from '#platform';
+import type { BounceClass } from './bounce-class.js';
+import { factsOf, type Report, type ReportFacts } from './report.js';
 import type { ReturnPathClaims } from './return-path.js';
+
+/** A mail that came back. */
+export interface ReportedBounce {
+  readonly deliveryId: string;
+  readonly bounceClass: BounceClass;
+  /** Its destination refuses it for who we are, so that it should get less of our mail; not said when it does not. */
+  readonly isDistrust?: true;
+}
+
+/** Mails came back, by reports that only who got them could send, or by what a relay's provider tells. */
+export const BouncesReported = defineEvent<{ bounces: readonly ReportedBounce[] }>(
+  'deliverability.bounces_reported.v1',
+);
+
+/** A mail came to the unsubscribe address of another, which only its reader knows. */
+export const UnsubscribeMailed = defineEvent<{ deliveryId: string }>('deliverability.unsubscribe_mailed.v1');
+
+/** A reader called a mail spam. */
+export const ComplaintReported = defineEvent<{ deliveryId: string }>('deliverability.complaint_reported.v1');
 
 /** The facts of a report, and the delivery that they are about. */
 export type DeliveryReport = ReportFacts & Pick<ReturnPathClaims, 'deliveryId'>;
@@ -87,4 +104,29 @@ function eventsOf(reports: readonly DeliveryReport[]): DomainEvent[] {
     ...inSets(bounces, BOUNCES_AN_EVENT).map((set) => BouncesReported({ bounces: set })),
     ...complaints.map(({ deliveryId }) => ComplaintReported({ deliveryId })),
   ];
+}
+
+/** Items in sets of `size`, the last one smaller. */
+export function inSets<Item>(items: readonly Item[], size: number): Item[][] {
+  const starts = Array.from({ length: Math.ceil(items.length / size) }, (_, n) => n * size);
+  return starts.map((start) => items.slice(start, start + size));
+}
+
+const KEPT_MS = 180 * 24 * 60 * 60_000;
+
+/**
+ * Removes what reports told half a year ago, and tokens of feedback that are too old to be good. What followed from them stays
+ * with the deliveries.
+ */
+@Injectable()
+export class RemoveOldReports extends RemoveOldRows {
+  override readonly name = 'remove-old-reports';
+  override readonly everyMs = 60 * 60_000;
+
+  protected override old(now: Date): OldRows[] {
+    return [
+      { table: 'deliverability.reports', where: sql`reported_at < ${before(now, KEPT_MS)}` },
+      { table: 'deliverability.feedback_tokens', where: sql`good_until < ${now}` },
+    ];
+  }
 }

@@ -4,9 +4,8 @@ import { ManualClock, newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
-import { RemoveOldReports } from './remove-old-reports.task.js';
 import type { Report } from './report.js';
-import { ReportsService } from './reports.service.js';
+import { RemoveOldReports, ReportsService } from './reports.service.js';
 
 const BOUNCE: Report = {
   kind: 'bounce',

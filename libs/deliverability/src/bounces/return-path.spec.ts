@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { newId } from '#kernel';
 import * as fc from '#testing/properties';
-import { base32, bytesOfBase32 } from './base32.js';
-import { ReturnPaths, UnsubscribeAddresses } from './return-path.js';
+import { base32, bytesOfBase32, ReturnPaths, UnsubscribeAddresses } from './return-path.js';
 
 const HOST = 'bounces.shop.example';
 const paths = new ReturnPaths('a secret of the tests, long enough for it');

@@ -1,7 +1,5 @@
-import type { Refusal } from './bounce-class.js';
-import { anyOf } from './bounce-rule.js';
-import { refusalOf } from './refusal-text.js';
-import { UNKNOWN_MAILBOX } from './rules-of-words.js';
+import { anyOf, UNKNOWN_MAILBOX } from './bounce-table.js';
+import { type Refusal, refusalOf } from './refusal.js';
 import type { ReportParts } from './report-parts.js';
 import {
   AUTOMATIC_REPLY,

@@ -1,19 +1,19 @@
 import type { DmarcAlignment } from '../dns/dmarc-policy.js';
-import type { RelayStanding } from '../relays/relay-standing.query.js';
+import type { RelayStanding } from '../relays/relays.query.js';
 
-/** All that the checks need to know of a campaign; gathered by who asks. */
+/** Facts of a campaign that the checks need; gathered by the caller. */
 export interface CampaignFacts {
   /** Topics that the campaign names and that exist. */
   readonly topics: readonly { readonly name: string; readonly status: string }[];
   /** Segments that the campaign names and that exist. */
   readonly segments: readonly { readonly name: string; readonly status: string }[];
-  /** How many of each it names that were deleted since. */
+  /** Number of named topics and segments deleted since. */
   readonly deleted: { readonly topics: number; readonly segments: number };
   /** Segments that it names, or that these name, whose rules are no longer valid. */
   readonly segmentFaults: readonly { readonly name: string; readonly fault: string }[];
-  /** How many would receive it now. */
+  /** Number of subscribers who would receive it now. */
   readonly recipients: number;
-  /** Where recipients are and mail is held to a limit now; null where nothing limits. */
+  /** Limited destinations of the recipients; null where nothing limits. */
   readonly destinations: readonly DestinationFacts[] | null;
   readonly sender: SenderFacts;
   /** The project's relays that take campaigns, none where the installation's does; null where no mail leaves. */
@@ -21,7 +21,7 @@ export interface CampaignFacts {
   readonly sendingAllowed: boolean;
   /** E-mails left in the period; null where they are not counted. */
   readonly emailsRemaining: number | null;
-  /** What is wrong with merge tags, one phrase each: `{{ subscriber.nmae }} is not known`. */
+  /** Faults of merge tags, one phrase each: `{{ subscriber.nmae }} is not known`. */
   readonly mergeTagFaults: readonly string[];
   /** Why the content cannot be made into a mail; null when it can. */
   readonly contentFault: string | null;
@@ -32,25 +32,25 @@ export interface CampaignFacts {
 
 type RelayFacts = Pick<RelayStanding, 'name' | 'status' | 'isSilent'>;
 
-/** How fast a destination takes mail. */
+/** Speed at which a destination takes mail. */
 export interface DestinationFacts {
   readonly destination: string;
   readonly recipients: number;
   /** Null: as much as there is, once it is not slowed down any more. */
   readonly mailsPerSecond: number | null;
-  /** Until when it gets one mail a minute, since it does not trust us. */
+  /** End of a slow-down to one mail a minute, after refusals for our reputation. */
   readonly slowUntil: Date | null;
 }
 
-/** Whom it is from, and what its domain is worth. */
+/** The sender, and the state of its domain. */
 export interface SenderFacts {
   /** The host part of From. */
   readonly host: string;
-  /** Whether a verified domain is asked for: not in the test environment, or by configuration. */
+  /** True if a verified domain is required: not in the test environment, or by configuration. */
   readonly needsDomain: boolean;
   /** The project's sending domain, if it has one. */
   readonly domain: DomainFacts | null;
-  /** Where readers' answers go: the domains of From and Reply-To; null where no mail leaves. */
+  /** Domains of From and Reply-To, which answers go to; null where no mail leaves. */
   readonly replies: readonly ReplyDomain[] | null;
 }
 
@@ -61,10 +61,7 @@ export interface ReplyDomain {
 }
 
 export interface DomainFacts {
-  /**
-   * How mail from a host below the domain fares by the DMARC policy that rules that host. Null for mail from the domain
-   * itself, which always aligns, and where no policy is known.
-   */
+  /** Alignment of mail from a host below the domain; null for mail from the domain itself, which aligns, or without a known policy. */
   readonly alignment: DmarcAlignment | null;
   readonly domainName: string;
   /** From is at the domain or below it. */
@@ -74,16 +71,16 @@ export interface DomainFacts {
   readonly verifiedAt: Date | null;
   /** A sentence; null when it is not suspended. */
   readonly suspensionReason: string | null;
-  /** What the last look at its DMARC record found; null when there was none. */
+  /** Last check of its DMARC record; null before the first. */
   readonly dmarc: {
     readonly status: 'PENDING' | 'VERIFIED' | 'FAILED';
     readonly failureReason: string | null;
-    /** What to do next about a valid one; null when nothing is left to do. */
+    /** The next step for a valid record; null if there is none. */
     readonly advice: string | null;
   } | null;
 }
 
-/** Of the parts of the mail, compiled and with their merge tags still in them. */
+/** The compiled parts of the mail, merge tags still in them. */
 export interface ContentFacts {
   /** Without its merge tags. */
   readonly subject: string;
@@ -95,22 +92,22 @@ export interface ContentFacts {
   readonly hasUnsubscribeLink: boolean;
   /** A reader sees the sender's postal address. */
   readonly hasPostalAddress: boolean;
-  /** What its author wrote and sanitising took away, each with its path. */
+  /** Content that sanitising took away, each with its path. */
   readonly removed: readonly string[];
   /** Texts that have nearly the colour of what is behind them; null where too many styles had to be looked at. */
   readonly unreadable: readonly string[] | null;
-  /** What is wrong with links, one phrase each. */
+  /** Faults of links, one phrase each. */
   readonly linkFaults: readonly string[];
-  /** What a reader of the HTML part sees, without footer and merge tags. */
+  /** Visible text of the HTML part, without footer and merge tags. */
   readonly visibleText: string;
   /** The `alt` of each image. */
   readonly images: readonly string[];
-  /** Of the HTML part as it is sent: encoded, with its footer, tracked links, pixel and a sample reader's values. */
+  /** Size of the HTML part as it is sent: encoded, with footer, tracked links, pixel and a sample reader's values. */
   readonly htmlBytes: number;
   /** The author's own text part; null when it is made from the HTML. */
   readonly ownText: string | null;
-  /** Where its links and images lead. */
+  /** URLs of its links and images. */
   readonly urls: readonly string[];
-  /** It uses something of the person that it is for; null when its merge tags cannot be read. */
+  /** True if it uses data of its reader; null if its merge tags cannot be read. */
   readonly personal: boolean | null;
 }

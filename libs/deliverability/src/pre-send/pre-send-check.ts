@@ -1,10 +1,48 @@
-import { CRITICAL_WEIGHTS, INFORMATION_WEIGHTS, WARNING_WEIGHTS } from './check-weights.js';
+/** Points that a failed check takes from the score of 100. A critical one refuses the campaign whatever is left. */
+export const CRITICAL_WEIGHTS = {
+  topic: 40,
+  recipients: 40,
+  'sender-domain-verified': 40,
+  'subscription-active': 40,
+  'email-quota': 40,
+  'content-empty': 40,
+  'merge-tags': 30,
+  'unsubscribe-link': 40,
+  'postal-address': 40,
+  links: 20,
+  'text-contrast': 40,
+} as const;
 
-type CriticalCode = keyof typeof CRITICAL_WEIGHTS;
-type InformationCode = keyof typeof INFORMATION_WEIGHTS;
-export type CheckCode = CriticalCode | InformationCode | keyof typeof WARNING_WEIGHTS;
+/** Checks that inform and never fail. */
+export const INFORMATION_WEIGHTS = { 'destination-limits': 0, 'relay-feedback': 0 } as const;
 
-/** One thing that was looked at before a campaign may be queued. */
+/** Weights of the warnings about content. */
+export const CONTENT_WEIGHTS = {
+  'subject-length': 5,
+  'preview-text': 3,
+  'spam-words': 10,
+  'image-text-ratio': 5,
+  'plain-text': 5,
+  'html-size': 10,
+  'removed-content': 5,
+  'alt-text': 3,
+  'link-domains': 10,
+  personalisation: 2,
+} as const;
+
+export const WARNING_WEIGHTS = {
+  ...CONTENT_WEIGHTS,
+  'domain-warming': 10,
+  'dmarc-policy': 5,
+  'sender-replies': 5,
+  relays: 10,
+} as const;
+
+const WEIGHTS = { ...CRITICAL_WEIGHTS, ...WARNING_WEIGHTS, ...INFORMATION_WEIGHTS };
+
+export type CheckCode = keyof typeof WEIGHTS;
+
+/** One check of a campaign before it may be queued. */
 export interface PreSendCheck {
   readonly code: CheckCode;
   readonly severity: 'CRITICAL' | 'WARNING' | 'INFO';
@@ -19,12 +57,6 @@ export interface PreSendAnalysis {
   readonly score: number;
   readonly status: 'PASSED' | 'WARNING' | 'FAILED';
 }
-
-const WEIGHTS: Readonly<Record<CheckCode, number>> = {
-  ...CRITICAL_WEIGHTS,
-  ...WARNING_WEIGHTS,
-  ...INFORMATION_WEIGHTS,
-};
 
 /** Sums the checks up. A failed critical one fails the analysis, whatever the score. */
 export function summarise(checks: readonly PreSendCheck[]): PreSendAnalysis {
@@ -49,19 +81,18 @@ function checked(code: CheckCode, result: PreSendCheck['result'], message: strin
 
 export const pass = (code: CheckCode, message: string): PreSendCheck => checked(code, 'PASS', message);
 export const fail = (code: CheckCode, message: string): PreSendCheck => checked(code, 'FAIL', message);
-/** What passes, and what to do next. */
+/** Passes, and suggests the next step. */
 export const inform = (code: CheckCode, message: string): PreSendCheck => ({
   ...pass(code, message),
   severity: 'INFO',
 });
 export const skip = (code: CheckCode, message: string): PreSendCheck => checked(code, 'SKIPPED', message);
 
-/** One or the other, with its own words. */
 export function check(code: CheckCode, good: boolean, passed: string, failed: string): PreSendCheck {
   return good ? pass(code, passed) : fail(code, failed);
 }
 
-/** As many faults as a message shows. */
+/** Most faults that a message shows. */
 const SHOWN = 20;
 
 export function listed(subject: string, faults: readonly string[]): string {

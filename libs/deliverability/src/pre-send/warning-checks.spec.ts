@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CampaignFacts } from './campaign-facts.js';
-import { WARNING_WEIGHTS } from './check-weights.js';
-import { allChecks, messages, NOW, withContent, withDomain, withReplies } from './pre-send.fixture.js';
-import { summarise } from './pre-send-check.js';
+import { summarise, WARNING_WEIGHTS } from './pre-send-check.js';
+import { allChecks, messages, NOW, withContent, withDomain, withReplies } from '#testing/campaign-facts';
 
 const DAY = 86_400_000;
 const daysAgo = (days: number) => new Date(NOW.getTime() - days * DAY);

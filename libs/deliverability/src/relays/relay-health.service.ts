@@ -1,10 +1,91 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, present, presentAnd, redact } from '#platform';
+import type { ProjectScope } from '#kernel';
+import {
+  checkRoute,
+  type Config,
+  CONFIG,
+  Database,
+  OutgoingHttp,
+  present,
+  presentAnd,
+  redact,
+  type RouteCheck,
+  RouteUnavailable,
+  SecretBox,
+  type SmtpRoute,
+} from '#platform';
 import type { DeliverabilityTables } from '../deliverability-tables.js';
-import type { Relay } from './relay.js';
-import { RelayChecks } from './relay-checks.service.js';
-import type { OwnRelay } from './own-relays.query.js';
+import { type Relay, relaySecret } from './relay.js';
+import { RelayRepository } from './relay.repository.js';
+import type { OwnRelay } from './relays.query.js';
+
+/** What a connection to a relay depends on. */
+export type RelayEndpoint = Pick<
+  Relay,
+  'environmentId' | 'projectId' | 'host' | 'port' | 'tls' | 'username' | 'passwordBox'
+>;
+
+/** How relays are reached. */
+@Injectable()
+export class RelayRoutes {
+  constructor(
+    private readonly box: SecretBox,
+    private readonly outgoing: OutgoingHttp,
+  ) {}
+
+  /** Looks the host up anew. Rejects with RouteUnavailable where it leads to no address that may be spoken to. */
+  async to(relay: RelayEndpoint): Promise<SmtpRoute> {
+    const { host, port, tls, username, passwordBox } = relay;
+    const address = await this.outgoing.addressOf(host);
+    if (address === null)
+      throw new RouteUnavailable('connect', 'The host has no address, or none that is public.');
+    return {
+      host,
+      address,
+      port,
+      implicitTls: tls === 'IMPLICIT',
+      startTls: tls === 'OPPORTUNISTIC' ? 'opportunistic' : 'required',
+      rejectUnauthorized: tls !== 'OPPORTUNISTIC',
+      credentials:
+        username === null || passwordBox === null
+          ? null
+          : { user: username, pass: this.#open(passwordBox, relay) },
+    };
+  }
+
+  #open(passwordBox: string, relay: RelayEndpoint): string {
+    try {
+      return this.box.open(passwordBox, relaySecret(relay));
+    } catch {
+      throw new RouteUnavailable('auth', 'The password cannot be decrypted: the master key is another one.');
+    }
+  }
+}
+
+/** Three of them pass before a check ends. */
+const LIMIT_MS = 5_000;
+
+/** Finds out whether relays can be used. */
+@Injectable()
+export class RelayChecks {
+  constructor(
+    private readonly relays: RelayRepository,
+    private readonly routes: RelayRoutes,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Connects, secures and authenticates; sends nothing and changes nothing. Throws NotFoundError. */
+  async check(scope: ProjectScope, relayKey: string): Promise<RouteCheck> {
+    return this.try(await this.relays.find(scope, relayKey));
+  }
+
+  /** The same of a relay that is known. */
+  async try(relay: RelayEndpoint): Promise<RouteCheck> {
+    const checked = await checkRoute(() => this.routes.to(relay), this.config.SMTP_EHLO_NAME, LIMIT_MS);
+    return checked.isReady ? checked : { ...checked, detail: redact(checked.detail) };
+  }
+}
 
 /** After the first failure, and then twice as long each time. */
 const FIRST_PAUSE_MS = 1_000;

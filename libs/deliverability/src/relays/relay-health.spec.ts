@@ -6,7 +6,7 @@ import { startSmtpSink } from '#testing/smtp-sink';
 import { DeliverabilityFixture } from '../deliverability.fixture.js';
 import type { Relay } from './relay.js';
 import { RelayHealth } from './relay-health.service.js';
-import { RelayRates } from './relay-rates.service.js';
+import { RelayRates } from './relay.repository.js';
 import { RelaysService } from './relays.service.js';
 
 const CREDENTIALS = { user: 'acme', pass: 's3cret' };

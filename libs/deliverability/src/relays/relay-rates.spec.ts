@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DeliverabilityFixture } from '../deliverability.fixture.js';
-import { RelayRates } from './relay-rates.service.js';
+import { RelayRates } from './relay.repository.js';
 import { RelaysService } from './relays.service.js';
 
 describe('the rate of a relay', () => {

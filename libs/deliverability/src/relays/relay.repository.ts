@@ -10,9 +10,10 @@ import {
   type Place,
   type ProjectScope,
 } from '#kernel';
-import { Database } from '#platform';
+import { Database, present, type SealedRow, SealedRows } from '#platform';
 import type { RelayKind } from './kinds/kinds.js';
-import { Relay, type RelaySettings } from './relay.js';
+import type { OwnRelay } from './relays.query.js';
+import { Relay, relaySecret, type RelaySettings } from './relay.js';
 
 const RELAY_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
 
@@ -86,3 +87,65 @@ const placeOf = ({ priority, createdAt, id }: Relay): Place => [priority, create
 /** Sorts as text. */
 const rankOf = ([priority, ...rest]: Place): string =>
   [String(priority).padStart(16, '0'), ...rest].join(' ');
+
+/** The passwords and feedback keys of all projects' relays. */
+@Injectable()
+export class SealedRelaySecrets extends SealedRows<string> {
+  override readonly inWords = 'relay secrets';
+  protected override readonly contextOf = relaySecret;
+
+  protected override sealedOtherwise(prefix: string, limit: number) {
+    return sql<SealedRow<string>>`
+      select id as key, project_id as "projectId", environment_id as "environmentId",
+        array[password_box, feedback_key_box] as boxes
+      from deliverability.relays
+      where not starts_with(password_box, ${prefix}) or not starts_with(feedback_key_box, ${prefix})
+      order by id limit ${limit}
+    `;
+  }
+
+  protected override rewrite(
+    { key: id, environmentId, boxes: [oldPassword, oldFeedbackKey] }: SealedRow<string>,
+    [password, feedbackKey]: readonly (string | null)[],
+  ) {
+    return sql`
+      update deliverability.relays set password_box = ${password}, feedback_key_box = ${feedbackKey}
+      where environment_id = ${environmentId} and id = ${id}
+        and password_box is not distinct from ${oldPassword} and feedback_key_box is not distinct from ${oldFeedbackKey}
+    `;
+  }
+}
+
+/** Workers share a relay's rate: each takes places of it, of the coming second at most. */
+@Injectable()
+export class RelayRates {
+  constructor(private readonly database: Database) {}
+
+  /** How many of `wanted` mails may go in the second that begins; at least one each time that one is due. */
+  async take({ environmentId, id }: Pick<OwnRelay, 'environmentId' | 'id'>, wanted: number): Promise<number> {
+    const { rows } = await this.database.system(() =>
+      sql<{ taken: number }>`
+        with free as materialized (
+          -- What is given out for longer than this rate ever is was given out by a lower one that it had before.
+          select rate_per_second as rate, case
+            when rate_until > ${present} + (1 + greatest(1, 1 / rate_per_second)) * interval '1 s' then ${present}
+            else greatest(rate_until, ${present}) end as since
+          from deliverability.relays
+          where environment_id = ${environmentId} and id = ${id} and rate_per_second is not null for update
+        ), taken as (
+          select since, rate, least(${wanted}::int, greatest(
+            floor(extract(epoch from ${present} + interval '1 s' - since) * rate),
+            case when since <= ${present} then 1 else 0 end))::int as taken
+          from free
+        ), granted as (
+          select taken, since + taken / rate * interval '1 s' as until from taken
+        )
+        update deliverability.relays r set rate_until = g.until
+        from granted g
+        where r.environment_id = ${environmentId} and r.id = ${id} and g.taken > 0
+        returning g.taken
+      `.execute(this.database.tables()),
+    );
+    return rows[0]?.taken ?? 0;
+  }
+}

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
 import type { RelayKind } from './kinds/kinds.js';
 import { Relay } from './relay.js';
-import type { RelayOptions, RelaySigning, RelayStatus, RelayStream, RelayTls } from './relay-terms.js';
+import type { RelayOptions, RelaySigning, RelayStatus, RelayStream, RelayTls } from './kinds/kind.js';
 
 /** deliverability.relays */
 export const RelaySchema = defineEntity({

@@ -1,10 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
 import { Database, OutgoingHttp, SecretBox } from '#platform';
+import {
+  patchOf,
+  type Relay,
+  type RelayPatch,
+  relaySecret,
+  type RelaySecrets,
+  settingsOf,
+  type WantedRelay,
+} from './relay.js';
 import { RelayRepository } from './relay.repository.js';
-import type { Relay, RelayPatch } from './relay.js';
-import { relaySecret } from './relay-secret.js';
-import { patchOf, type RelaySecrets, settingsOf, type WantedRelay } from './wanted-relay.js';
 
 /** Each may be tried while it fails, and hold connections: what a project may cost the others is bounded. */
 const MOST_RELAYS = 20;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { RecordPurpose } from '../dns/dns-record.js';
 import { RELAY_KINDS, type RelayKind } from './kinds/kinds.js';
-import { RELAY_STREAMS, type RelaySigning } from './relay-terms.js';
-import { requiredRecords } from './required-records.js';
+import { RELAY_STREAMS, type RelaySigning } from './kinds/kind.js';
+import { requiredRecords } from './relays.query.js';
 
 const ALL: RecordPurpose[] = ['OWNERSHIP', 'DKIM', 'SPF', 'MX', 'DMARC'];
 const relay = (kind: RelayKind, streams = [...RELAY_STREAMS], signing: RelaySigning = 'OWN') => ({

@@ -4,7 +4,7 @@ import { eventually } from '#testing/eventually';
 import { DAY, DeliverabilityFixture } from '../deliverability.fixture.js';
 import type { RecordPurpose } from '../dns/dns-record.js';
 import { RelaysService } from '../relays/relays.service.js';
-import type { WantedRelay } from '../relays/wanted-relay.js';
+import type { WantedRelay } from '../relays/relay.js';
 import { DomainControlService } from './domain-control.service.js';
 import { SendingDomainsQuery } from './sending-domains.query.js';
 import { SendingDomainsService } from './sending-domains.service.js';

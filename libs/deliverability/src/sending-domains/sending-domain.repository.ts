@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { DnsRecord, RECORD_PURPOSES } from '../dns/dns-record.js';
-import { RequiredRecordsQuery } from '../relays/required-records.query.js';
+import { RequiredRecordsQuery } from '../relays/relays.query.js';
 import { SendingDomainExistsError } from './sending-domain.errors.js';
 import { SendingDomain } from './sending-domain.js';
 

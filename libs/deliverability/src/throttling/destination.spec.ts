@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { destinationOf, limitOf, providerOf } from './destination.js';
-import { MAILBOX_PROVIDERS } from './mailbox-providers.js';
-import { slowsDown } from '../bounces/slow-down.js';
+import { slowsDown } from '../bounces/retry-schedule.js';
+import { destinationOf, limitOf, MAILBOX_PROVIDERS, providerOf } from './destination.js';
 
 const settings = { scale: 1, otherDomains: null };
 

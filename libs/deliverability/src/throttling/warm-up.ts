@@ -1,4 +1,11 @@
-import { WARM_UP_SCHEDULE } from './warm-up-schedule.js';
+/** Daily mails of a new domain, so that mailbox providers get to know it. */
+const WARM_UP_SCHEDULE = {
+  firstDay: 200,
+  /** Factor from one day to the next. */
+  growth: 1.5,
+  /** No cap from then on. */
+  days: 30,
+} as const;
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -25,7 +32,7 @@ export function warmUpDay(verifiedAt: Date, now: Date): WarmUpDay | null {
   };
 }
 
-/** On how many days a domain sends so many mails when it begins now: 1 when the day's cap is enough. */
+/** Days that a domain takes to send so many mails when it begins now: 1 if the day's cap is enough. */
 export function warmUpDays(emails: number, verifiedAt: Date, now: Date): number {
   const first = warmUpDay(verifiedAt, now)?.day ?? WARM_UP_SCHEDULE.days + 1;
   let left = emails;

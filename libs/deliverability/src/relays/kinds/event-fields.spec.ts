@@ -11,7 +11,7 @@ import {
   textField,
   tokenField,
 } from './event-fields.js';
-import { UnreadableFeedbackError } from './feedback.js';
+import { UnreadableFeedbackError } from './kind.js';
 
 describe('the fields of an event', () => {
   const shape = z.object({ id: shortField, text: textField, list: listField(shortText, 4) });

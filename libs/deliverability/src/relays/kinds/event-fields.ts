@@ -1,13 +1,13 @@
+import { hash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import type { BounceClass } from '../../bounces/bounce-rule.js';
-import { classifyRefusal } from '../../bounces/bounce-class.js';
-import { refusalOf } from '../../bounces/refusal-text.js';
-import { type FeedbackFact, UnreadableFeedbackError } from './feedback.js';
+import type { BounceClass } from '../../bounces/bounce-class.js';
+import { classifyRefusal, refusalOf } from '../../bounces/refusal.js';
+import { type FeedbackEvent, type FeedbackFact, UnreadableFeedbackError } from './kind.js';
 
 const MAX_ID = 255;
-/** As much of a server's words as is looked at, and kept: a body of 1 MB would take 60 ms of CPU otherwise. */
+/** Characters of a server's words that are read and kept, so that a body of 1 MB costs little CPU. */
 const MAX_WORDS = 500;
-/** What the database takes for no text, and no id or address has. */
+/** Characters that the database refuses in text, and no id or address has. */
 const CONTROL = /\p{Cc}/gu;
 /** `smtp; 550 …`: the type of a diagnostic code (RFC 3464 §2.3.6). */
 const DIAGNOSTIC_TYPE = /^[\w.-]{1,40}\s{0,9};\s{0,9}/;
@@ -20,20 +20,20 @@ export const shortText = z
   .max(MAX_ID)
   .refine((text) => text.isWellFormed() && text.search(CONTROL) === -1);
 
-/** The same; null when it is missing, or no such thing. */
+/** The same; null if missing or malformed. */
 export const shortField = shortText.nullable().catch(null);
 
-/** Our own token (`MailForRelay.token`); null when it is missing, or what came is none. */
+/** Our own token (`MailForRelay.token`); null if missing or malformed. */
 export const tokenField = z
   .string()
   .regex(/^[\w+.-]{1,64}$/)
   .nullable()
   .catch(null);
 
-/** Any text; empty when it is missing. */
+/** Any text; empty if missing. */
 export const textField = z.string().catch('');
 
-/** A list of at most so many elements, of which those that are none are left out. */
+/** A list of at most so many elements; malformed ones are left out. */
 export function listOf<Element>(element: z.ZodType<Element>, most: number): z.ZodType<Element[]> {
   return z
     .array(z.unknown())
@@ -46,12 +46,12 @@ export function listOf<Element>(element: z.ZodType<Element>, most: number): z.Zo
     );
 }
 
-/** The same; empty when it is missing, or too long. */
+/** The same; empty if missing or too long. */
 export function listField<Element>(element: z.ZodType<Element>, most: number): z.ZodType<Element[]> {
   return listOf(element, most).catch([]);
 }
 
-/** The JSON of this form that a body holds. Throws `UnreadableFeedbackError` when it holds none: it must be what `inWords` says. */
+/** Parses a body of JSON. Throws `UnreadableFeedbackError` unless it has this shape, which `inWords` describes. */
 export function readJson<Shape>(
   body: Buffer,
   shape: z.ZodType<Shape>,
@@ -62,7 +62,7 @@ export function readJson<Shape>(
   return value;
 }
 
-/** The JSON of this form that a text holds, else null. */
+/** Parses JSON; null unless it has this shape. */
 export function jsonOf<Shape>(text: string, shape: z.ZodType<Shape>): Shape | null {
   try {
     return shape.safeParse(JSON.parse(text)).data ?? null;
@@ -71,16 +71,24 @@ export function jsonOf<Shape>(text: string, shape: z.ZodType<Shape>): Shape | nu
   }
 }
 
-/** What an event tells of a refusal. */
-export interface ToldRefusal {
-  /** The server's words, with a diagnostic type in front or not. */
+/** The event of a fact, with its mail's token, id and address; none without a fact. */
+export function eventsOf(
+  fact: FeedbackFact | null,
+  mail: Pick<FeedbackEvent, 'token' | 'providerMessageId' | 'address'>,
+): FeedbackEvent[] {
+  return fact === null ? [] : [{ ...fact, ...mail }];
+}
+
+/** A refusal as an event describes it. */
+interface ToldRefusal {
+  /** The server's words, perhaps with a diagnostic type in front. */
   readonly words: string;
-  /** Basic code, where the event has it beside the words. */
+  /** Basic code, if the event has it apart from the words. */
   readonly code?: number | undefined;
   readonly enhancedCode?: string | null;
 }
 
-/** A bounce, its class said by `decide`, which is given what the table of bounces makes of the server's words. */
+/** A bounce; `decide` gets the class that the bounce table finds for the server's words, and says the final one. */
 export function bounceOf(told: ToldRefusal, decide: (byWords: BounceClass) => BounceClass): FeedbackFact {
   const words = told.words.replace(DIAGNOSTIC_TYPE, '').slice(0, MAX_WORDS);
   const status =
@@ -100,4 +108,17 @@ export function bounceOf(told: ToldRefusal, decide: (byWords: BounceClass) => Bo
 function excerptOf(words: string): string | null {
   const text = words.replaceAll(CONTROL, ' ').trim().toWellFormed();
   return text === '' ? null : text;
+}
+
+/** Compares in a time that depends on neither the common prefix nor the length of the secret. */
+export function sameSecret(given: string, secret: string): boolean {
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', secret, 'buffer'));
+}
+
+const MAX_AHEAD_MS = 5 * 60_000;
+
+/** True if a request was signed at most `maxAgeMs` ago, and not in the future but for clocks that differ. */
+export function isRecent(signedAtSeconds: number, receivedAt: Date, maxAgeMs: number): boolean {
+  const age = receivedAt.getTime() - signedAtSeconds * 1_000;
+  return age <= maxAgeMs && age >= -MAX_AHEAD_MS;
 }

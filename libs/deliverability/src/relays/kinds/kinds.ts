@@ -1,10 +1,10 @@
-import { brevoKind } from './brevo/brevo-kind.js';
+import { brevoKind } from './brevo-kind.js';
 import type { RelayKindRules } from './kind.js';
-import { mailgunKind } from './mailgun/mailgun-kind.js';
-import { postmarkKind } from './postmark/postmark-kind.js';
-import { sendgridKind } from './sendgrid/sendgrid-kind.js';
-import { sesKind } from './ses/ses-kind.js';
-import { smtpKind } from './smtp/smtp-kind.js';
+import { mailgunKind } from './mailgun-kind.js';
+import { postmarkKind } from './postmark-kind.js';
+import { sendgridKind } from './sendgrid-kind.js';
+import { sesKind } from './ses-kind.js';
+import { smtpKind } from './smtp-kind.js';
 
 const KINDS = {
   SMTP: smtpKind,
@@ -15,7 +15,6 @@ const KINDS = {
   BREVO: brevoKind,
 } satisfies Record<string, RelayKindRules>;
 
-/** Whose relay it is. */
 export type RelayKind = keyof typeof KINDS;
 export const RELAY_KINDS = Object.keys(KINDS) as RelayKind[];
 

@@ -1,0 +1,151 @@
+import { Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import type { DeliverabilityTables } from '../deliverability-tables.js';
+import { RECORD_PURPOSES, type RecordPurpose } from '../dns/dns-record.js';
+import type { RelaySigning, RelayStatus, RelayStream } from './kinds/kind.js';
+import { kindRules, type RelayKind } from './kinds/kinds.js';
+import type { Relay } from './relay.js';
+
+/** The streams that mail is sent by: none is TRANSACTIONAL so far. */
+const STREAMS_IN_USE: readonly RelayStream[] = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'];
+
+/** What decides which records a relay's mail needs. */
+export interface RelayMail {
+  readonly kind: RelayKind;
+  readonly signing: RelaySigning;
+}
+
+/** The records that mail by one relay needs: without our signature, nobody looks for our key. */
+export function recordsOfRelay({ kind, signing }: RelayMail): readonly RecordPurpose[] {
+  return kindRules(kind).dnsRecords.filter((purpose) => purpose !== 'DKIM' || signing === 'OWN');
+}
+
+/**
+ * The records that the sending domain needs, whether its relays take mail now or not. The installation's relay needs all of
+ * them, and takes what no relay of the project does.
+ */
+export function requiredRecords(
+  relays: readonly (RelayMail & { readonly streams: readonly RelayStream[] })[],
+): ReadonlySet<RecordPurpose> {
+  const taken = new Set(relays.flatMap(({ streams }) => streams));
+  return STREAMS_IN_USE.every((stream) => taken.has(stream))
+    ? new Set<RecordPurpose>(['OWNERSHIP', ...relays.flatMap(recordsOfRelay)])
+    : new Set(RECORD_PURPOSES);
+}
+
+/** `environment_id` and `stream` of the mail that goes by relays of the projects' own, once for each relay. */
+export const ownStreams: RawBuilder<unknown> = sql`(
+  select r.environment_id, unnest(r.streams) as stream from deliverability.relays r
+)`;
+
+/** A relay as a sender needs it. */
+export type OwnRelay = Pick<
+  Relay,
+  | 'id'
+  | 'environmentId'
+  | 'projectId'
+  | 'relayKey'
+  | 'kind'
+  | 'host'
+  | 'port'
+  | 'tls'
+  | 'username'
+  | 'passwordBox'
+  | 'options'
+  | 'streams'
+  | 'priority'
+  | 'weight'
+  | 'connections'
+  | 'ratePerSecond'
+  | 'signing'
+  | 'status'
+>;
+
+/** The relays that projects have of their own, as senders need them. */
+@Injectable()
+export class OwnRelaysQuery {
+  constructor(private readonly database: Database) {}
+
+  /** Of these environments, in the order in which they are tried. The password is sealed. */
+  of(environmentIds: readonly number[]): Promise<OwnRelay[]> {
+    return this.database.system(() =>
+      this.database
+        .tables<DeliverabilityTables>()
+        .selectFrom('deliverability.relays')
+        .select(['id', 'environmentId', 'projectId', 'relayKey', 'kind', 'host', 'port', 'tls', 'username'])
+        .select(['passwordBox', 'options', 'streams', 'priority', 'weight', 'connections', 'ratePerSecond'])
+        .select(['signing', 'status'])
+        .where('environmentId', 'in', environmentIds)
+        .orderBy('environmentId')
+        .orderBy('priority')
+        .orderBy('createdAt')
+        .orderBy('id')
+        .execute(),
+    );
+  }
+}
+
+/** How a relay stands, and what its mail has of the sending domain. */
+export interface RelayStanding {
+  readonly name: string;
+  readonly status: RelayStatus;
+  /** Its provider could tell what becomes of mail, was handed some, and has told nothing. */
+  readonly isSilent: boolean;
+  /** Our signature is on its mail and holds. */
+  readonly carriesOurSignature: boolean;
+  /** Its mail returns to the domain's return path, which SPF is about. */
+  readonly usesOurReturnPath: boolean;
+}
+
+@Injectable()
+export class RelayStandingQuery {
+  constructor(private readonly database: Database) {}
+
+  /** Those that take a stream, in the order in which they are tried; none where the installation's does. */
+  async ofStream(scope: ProjectScope, stream: RelayStream): Promise<RelayStanding[]> {
+    const rows = await this.database.transaction(scope, () =>
+      this.database
+        .tables<DeliverabilityTables>()
+        .selectFrom('deliverability.relays')
+        .select(['name', 'kind', 'signing', 'status', 'lastUsedAt', 'lastFeedbackAt'])
+        .where('environmentId', '=', scope.environmentId)
+        .where(({ eb, fn }) => eb(eb.val(stream), '=', fn.any('streams')))
+        .orderBy('priority')
+        .orderBy('createdAt')
+        .orderBy('id')
+        .execute(),
+    );
+    return rows.map(({ name, status, kind, signing, lastUsedAt, lastFeedbackAt }) => {
+      const records = recordsOfRelay({ kind, signing });
+      // A server of one's own reports to the return path.
+      const couldTell = kind !== 'SMTP' && kindRules(kind).feedback !== null;
+      return {
+        name,
+        status,
+        isSilent: couldTell && lastUsedAt !== null && lastFeedbackAt === null,
+        carriesOurSignature: records.includes('DKIM'),
+        usesOurReturnPath: records.includes('SPF'),
+      };
+    });
+  }
+}
+
+/** Which records an environment's relays need, as they are now. */
+@Injectable()
+export class RequiredRecordsQuery {
+  constructor(private readonly database: Database) {}
+
+  ofScope(scope: ProjectScope): Promise<ReadonlySet<RecordPurpose>> {
+    return this.database.transaction(scope, async () => {
+      const relays = await this.database
+        .tables<DeliverabilityTables>()
+        .selectFrom('deliverability.relays')
+        .select(['kind', 'signing', 'streams'])
+        .where('environmentId', '=', scope.environmentId)
+        .execute();
+      return requiredRecords(relays);
+    });
+  }
+}
