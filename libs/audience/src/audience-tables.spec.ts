@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId, type ProjectScope } from '#kernel';
 import { address, AudienceFixture, PROOF } from './audience.fixture.js';
 import { CustomField } from './custom-fields/custom-field.js';
-import { CustomFieldRemovalService } from './custom-fields/custom-field-removal.service.js';
 import { CustomFieldsService } from './custom-fields/custom-fields.service.js';
 import { Import } from './imports/import.js';
 import { Segment } from './segments/segment.js';
@@ -116,7 +115,7 @@ describe('What is written of the audience is read as it was', () => {
     const ofAda = address('ada@example.com');
     const subscribers = audience.get(SubscribersService);
     await subscribers.update(scope, ofAda, { customFields: { plan: 'pro', shoe_size: '38' } });
-    await audience.get(CustomFieldRemovalService).archive(scope, 'shoe_size');
+    await audience.get(CustomFieldsService).archive(scope, 'shoe_size');
     audience.clock.advance(1_000);
     const updated = await subscribers.update(scope, ofAda, {
       firstName: 'Ada',

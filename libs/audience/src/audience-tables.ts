@@ -6,7 +6,6 @@ import type { CustomFieldValues } from './custom-fields/custom-field.js';
 import { CustomFieldSchema } from './custom-fields/custom-field.schema.js';
 import { ImportSchema } from './imports/import.schema.js';
 import { SegmentSchema } from './segments/segment.schema.js';
-
 import { Subscriber, type SubscriberSource } from './subscribers/subscriber.js';
 import { Suppression } from './suppressions/suppression.js';
 import {

@@ -4,10 +4,8 @@ import { ConsentRepository } from './consents/consent.repository.js';
 import { SignUpService } from './sign-up/sign-up.service.js';
 import { ConfirmationsService } from './sign-up/confirmations.service.js';
 import { ExpireConfirmations } from './consents/expire-confirmations.task.js';
-import { CounterCheckService } from './counters/counter-check.service.js';
-import { FoldCounters } from './counters/fold-counters.task.js';
+import { CountersService, FoldCounters } from './counters.service.js';
 import { CustomFieldRepository } from './custom-fields/custom-field.repository.js';
-import { CustomFieldRemovalService } from './custom-fields/custom-field-removal.service.js';
 import { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 import { CustomFieldsService } from './custom-fields/custom-fields.service.js';
 import { AddressDigests } from './suppressions/address-digests.service.js';
@@ -45,7 +43,7 @@ import { SegmentsService } from './segments/segments.service.js';
 import { SubscriberRules } from './segments/subscriber-rules.service.js';
 import { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
 import { Triggers } from './triggers.service.js';
-import { RecipientsQuery } from './recipients/recipients.query.js';
+import { RecipientsQuery } from './recipients.query.js';
 import { LiveSubscribersQuery, SubscriberLimitService } from './subscriber-limit.service.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
@@ -62,8 +60,7 @@ const exported = [
   AddressDigests,
   ConsentsService,
   ConfirmationsService,
-  CounterCheckService,
-  CustomFieldRemovalService,
+  CountersService,
   CustomFieldsQuery,
   CustomFieldsService,
   ErasureService,

@@ -28,8 +28,7 @@ export {
 } from './consents/consent.js';
 export { ConfirmationRequested, ConfirmationsRequested } from './consents/consent.repository.js';
 export { ExpireConfirmations } from './consents/expire-confirmations.task.js';
-export { type CounterCheck, CounterCheckService } from './counters/counter-check.service.js';
-export { FoldCounters } from './counters/fold-counters.task.js';
+export { type CounterCheck, CountersService, FoldCounters } from './counters.service.js';
 export {
   CUSTOM_FIELD_STATUSES,
   CUSTOM_FIELD_TYPES,
@@ -48,7 +47,6 @@ export {
   customFieldPaths,
   templateDefaults,
 } from './custom-fields/custom-field-values.js';
-export { CustomFieldRemovalService } from './custom-fields/custom-field-removal.service.js';
 export { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 export { CustomFieldsService, type NewCustomField } from './custom-fields/custom-fields.service.js';
 export { AddressDigests } from './suppressions/address-digests.service.js';
@@ -105,14 +103,14 @@ export { SegmentsService } from './segments/segments.service.js';
 export { type JudgedRules, SubscriberRules } from './segments/subscriber-rules.service.js';
 export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
 export { Triggers, TRIGGERS_CHANNEL } from './triggers.service.js';
-export type {
-  AudienceBreakdown,
-  AudienceSurvey,
-  AudienceChunk,
-  ChosenAudience,
-  Recipient,
-} from './recipients/recipient.js';
-export { RecipientsQuery } from './recipients/recipients.query.js';
+export type { AudienceBreakdown } from './recipient-sets.query.js';
+export {
+  type AudienceChunk,
+  type AudienceSurvey,
+  type ChosenAudience,
+  type Recipient,
+  RecipientsQuery,
+} from './recipients.query.js';
 export {
   normalizedName,
   type SubscriberPatch,

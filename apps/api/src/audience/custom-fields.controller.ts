@@ -1,7 +1,7 @@
 import { Body, Delete, Get, Param, Patch, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { CustomFieldRemovalService, CustomFieldsQuery, CustomFieldsService } from '#audience';
+import { CustomFieldsQuery, CustomFieldsService } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { API_PREFIX, ApiController, InScope, Operation } from '#platform/http';
 import {
@@ -17,7 +17,6 @@ import {
 export class CustomFieldsController {
   constructor(
     private readonly fields: CustomFieldsService,
-    private readonly removal: CustomFieldRemovalService,
     private readonly query: CustomFieldsQuery,
   ) {}
 
@@ -101,7 +100,7 @@ export class CustomFieldsController {
     @Param('key') key: string,
     @Body({ schema: customFieldConfigBody }) body: z.output<typeof customFieldConfigBody>,
   ): Promise<z.output<typeof customFieldView>> {
-    return toCustomFieldView(await this.removal.updateConfig(scope, key, body));
+    return toCustomFieldView(await this.fields.updateConfig(scope, key, body));
   }
 
   @Delete(':key')
@@ -115,6 +114,6 @@ export class CustomFieldsController {
     problems: [409],
   })
   async archive(@InScope() scope: ProjectScope, @Param('key') key: string): Promise<void> {
-    await this.removal.archive(scope, key);
+    await this.fields.archive(scope, key);
   }
 }

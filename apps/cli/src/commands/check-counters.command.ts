@@ -39,14 +39,14 @@ export function addCheckCounters(program: Command, cli: CliContext): void {
 }
 
 async function check(cli: CliContext, repair: boolean): Promise<Result> {
-  const [{ withServices }, { AudienceModule, CounterCheckService }] = await Promise.all([
+  const [{ withServices }, { AudienceModule, CountersService }] = await Promise.all([
     import('../operator-services.js'),
     import('#audience'),
   ]);
   return withServices(
     cli.env,
     async (services) => {
-      const counters = services.get(CounterCheckService);
+      const counters = services.get(CountersService);
       const found = await counters.check();
       const repaired = repair && found.differences.length > 0 ? await counters.repair() : 0;
       return { ...found, repaired };

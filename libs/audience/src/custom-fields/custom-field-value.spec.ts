@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
-import type { CustomFieldType } from './custom-field.js';
 import { parseCustomFieldValue } from './custom-field-value.js';
+import type { CustomFieldType } from './custom-field.js';
 
 const options = ['a', 'b', 'R&D, Sales'].map((value) => ({ value, label: value.toUpperCase() }));
 const parse = (type: CustomFieldType, input: unknown) => parseCustomFieldValue({ type, options }, input);

@@ -5,8 +5,6 @@ import type {
   CustomFieldValue,
   ParsedValue,
 } from './custom-field.js';
-import { parseDate, parseDateTime } from './custom-field-moments.js';
-import { parseDecimal, parseNumber } from './custom-field-numbers.js';
 
 type ValueParser = (input: unknown, definition: Pick<CustomFieldDefinition, 'options'>) => ParsedValue;
 
@@ -129,4 +127,76 @@ function splitChoice(text: string, options: CustomFieldDefinition['options']): u
 function listed(options: CustomFieldDefinition['options']): string {
   const shown = options.slice(0, SHOWN_OPTIONS).map(({ value }) => value);
   return [...shown, ...(options.length > SHOWN_OPTIONS ? ['…'] : [])].join(', ');
+}
+
+/** IEEE 754 binary64, and so every JSON parser (RFC 8259 §6), keeps decimals with this many significant digits. */
+const MAX_DIGITS = 15;
+const BELOW = 10 ** MAX_DIGITS;
+
+/** A whole number that JSON parsers keep: between ±(2^53 − 1). */
+export function parseNumber(input: unknown): ParsedValue {
+  const number = numberOf(input, /^[+-]?\d{1,400}$/);
+  if (number === null || !Number.isInteger(number)) return { fault: 'must be an integer' };
+  if (!Number.isSafeInteger(number))
+    return { fault: 'must be between -9007199254740991 and 9007199254740991' };
+  return { value: withoutSign(number) };
+}
+
+/** A decimal number that JSON parsers keep: at most 15 significant digits, at most 15 before the point. */
+export function parseDecimal(input: unknown): ParsedValue {
+  const number = numberOf(input, /^[+-]?\d{1,400}(?:\.\d{1,30})?$/);
+  if (number === null) return { fault: 'must be a number' };
+  const digits = significantDigits(typeof input === 'string' ? input.trim() : String(number));
+  if (Math.abs(number) >= BELOW || digits > MAX_DIGITS) return { fault: 'must have at most 15 digits' };
+  return { value: withoutSign(number) };
+}
+
+function numberOf(input: unknown, form: RegExp): number | null {
+  if (typeof input === 'number') return Number.isFinite(input) ? input : null;
+  const text = typeof input === 'string' ? input.trim() : '';
+  return form.test(text) ? Number(text) : null;
+}
+
+/** The significant digits of `-0012.340` or `1e-7`: without leading zeros, trailing zeros and exponent. */
+function significantDigits(text: string): number {
+  const [mantissa = ''] = text.toLowerCase().split('e');
+  return mantissa.replaceAll(/[^\d]/g, '').replace(/^0+/, '').replace(/0+$/, '').length;
+}
+
+/** Zero has one form in JSON. */
+function withoutSign(number: number): number {
+  return number === 0 ? 0 : number;
+}
+
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+/** RFC 3339 §5.6 with optional seconds, as in ISO 8601. */
+const DATE_TIME =
+  /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+
+/** A day of the calendar, `0001-01-01` to `9999-12-31`. */
+export function parseDate(input: unknown): ParsedValue {
+  const text = typeof input === 'string' ? input.trim() : '';
+  return isDay(text) ? { value: text } : { fault: 'must be a date such as 2026-11-21' };
+}
+
+/** A timestamp with its offset; stored in UTC with milliseconds. */
+export function parseDateTime(input: unknown): ParsedValue {
+  const text = typeof input === 'string' ? input.trim() : '';
+  const day = DATE_TIME.exec(text)?.[1];
+  const moment = day !== undefined && isDay(day) ? new Date(text.toUpperCase()).toISOString() : '';
+  // Years of five or more digits, and years BC, would break the text order.
+  if (/^\d{4}-/.test(moment) && !moment.startsWith('0000')) return { value: moment };
+  return { fault: 'must be a date and time in ISO 8601 with a time zone' };
+}
+
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const FEBRUARY = 2;
+
+function isDay(text: string): boolean {
+  const parts = DATE.exec(text);
+  if (parts === null || parts[1] === '0000') return false;
+  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
+  const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const last = month === FEBRUARY && isLeapYear ? 29 : (DAYS[month - 1] ?? 0);
+  return day >= 1 && day <= last;
 }

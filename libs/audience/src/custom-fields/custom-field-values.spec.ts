@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CustomFieldDefinition } from './custom-field.js';
 import { applyCustomFields, customFieldPaths, templateDefaults } from './custom-field-values.js';
+import type { CustomFieldDefinition } from './custom-field.js';
 
 function field(key: string, rest: Partial<CustomFieldDefinition> = {}): CustomFieldDefinition {
   return {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { parseCustomFieldValue } from './custom-field-value.js';
 import {
   type CustomFieldDefinition,
   type CustomFieldErrors,
@@ -6,7 +8,6 @@ import {
   MAX_VALUES_OCTETS,
   WHOLE_SUBSCRIBER,
 } from './custom-field.js';
-import { parseCustomFieldValue } from './custom-field-value.js';
 
 /**
  * Applies `changes` (strings or native JSON values; null clears) to the values of a subscriber, or returns all errors.
@@ -60,7 +61,7 @@ function defaultOf(definition: CustomFieldDefinition): CustomFieldValue | null {
   return 'value' in parsed ? parsed.value : null;
 }
 
-/** Rows of an import are held against the same list by the thousand. */
+/** Index of a list of definitions, which an import uses for thousands of rows. */
 const indexed = new WeakMap<readonly CustomFieldDefinition[], ReadonlyMap<string, CustomFieldDefinition>>();
 
 function activeByKey(
@@ -93,7 +94,7 @@ function applyOne(
   return null;
 }
 
-/** Whether a value is empty, which a required field refuses. */
+/** An empty value, which a required field refuses. */
 function isBlank(value: CustomFieldValue | null): boolean {
   if (value === null) return true;
   return typeof value === 'string' ? value.trim() === '' : Array.isArray(value) && value.length === 0;
@@ -118,4 +119,18 @@ function isTooMuch(
 function unitsOf(value: CustomFieldValue): number {
   if (typeof value === 'string') return value.length;
   return Array.isArray(value) ? value.reduce((sum: number, item: string) => sum + item.length + 3, 0) : 0;
+}
+
+/** A digest of definitions: equal for definitions that read all values alike, in any order. */
+export function definitionsDigest(definitions: readonly CustomFieldDefinition[]): string {
+  const rules = definitions
+    .map(({ key, type, isRequired, options, status }) => [
+      key,
+      type,
+      isRequired,
+      status,
+      options.map(({ value }) => value),
+    ])
+    .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify(rules)).digest('base64url');
 }

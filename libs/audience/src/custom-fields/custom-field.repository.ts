@@ -3,9 +3,13 @@ import { type RawBuilder, sql } from 'kysely';
 import { InvalidStateError, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
-import { CustomField, type CustomFieldDefinition, type CustomFieldSettings } from './custom-field.js';
-import { goneOptions } from './custom-field-config.js';
-import { systemFieldOf } from './system-fields.js';
+import {
+  CustomField,
+  type CustomFieldDefinition,
+  type CustomFieldSettings,
+  goneOptions,
+  systemFieldOf,
+} from './custom-field.js';
 
 /**
  * The custom fields of a project, for changes in the open transaction. An advisory lock keeps values and definitions
@@ -95,7 +99,7 @@ export class CustomFieldRepository {
       : { options: `must keep ${inUse.join(', ')}: subscribers have these values` };
   }
 
-  /** Whether a subscriber has a value under the key. Reads the whole project when none has. */
+  /** True when a subscriber has a value under the key. Reads the whole project when none has. */
   async hasValues(scope: ProjectScope, key: string): Promise<boolean> {
     const { rows } = await sql<{ found: boolean }>`
       select exists (

@@ -34,7 +34,7 @@ export class CustomField {
   readonly type!: CustomFieldType;
   displayName!: string;
   description!: string | null;
-  /** Whether new subscribers must have a value, which then cannot be cleared. */
+  /** New subscribers must have a value, which then cannot be cleared. */
   isRequired!: boolean;
   /** The value that templates use for subscribers without one; never written to the subscriber. */
   defaultValue!: string | null;
@@ -103,10 +103,68 @@ export const MAX_ACTIVE_FIELDS = 100;
 /** The most bytes of a subscriber's values as UTF-8 JSON. */
 export const MAX_VALUES_OCTETS = 16 * 1024;
 
-/** Whether a type has options. */
+/** True for a type with options. */
 export function hasOptions(type: CustomFieldType): boolean {
   return type === 'SELECT' || type === 'MULTI_SELECT';
 }
 
 /** The value read, or the error message. */
 export type ParsedValue = { readonly value: CustomFieldValue } | { readonly fault: string };
+
+/** The values of options that a change removes. */
+export function goneOptions(
+  before: readonly CustomFieldOption[],
+  after: readonly CustomFieldOption[],
+): readonly string[] {
+  const kept = new Set(after.map(({ value }) => value));
+  return before.map(({ value }) => value).filter((value) => !kept.has(value));
+}
+
+/** The creation time of system fields, which are the same in every project. */
+const SINCE = new Date('2026-11-21T00:00:00.000Z');
+
+/** The fields that every subscriber has, listed with custom fields so that forms and imports can use them. */
+export const SYSTEM_FIELDS: readonly CustomFieldView[] = [
+  systemField('019aa2a0-0000-7000-8000-000000000001', 'email', 'EMAIL', 'E-mail address', true),
+  systemField('019aa2a0-0000-7000-8000-000000000002', 'first_name', 'TEXT', 'First name', false),
+  systemField('019aa2a0-0000-7000-8000-000000000003', 'last_name', 'TEXT', 'Last name', false),
+  systemField('019aa2a0-0000-7000-8000-000000000004', 'phone', 'PHONE', 'Phone', false),
+];
+
+const RESERVED_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+export function systemFieldOf(key: string): CustomFieldView | null {
+  return SYSTEM_FIELDS.find((field) => field.key === key) ?? null;
+}
+
+/** True for the key of a system field, or one that would mean something else to programs that read the values. */
+export function isReservedKey(key: string): boolean {
+  return systemFieldOf(key) !== null || RESERVED_KEYS.has(key);
+}
+
+function systemField(
+  id: string,
+  key: string,
+  type: CustomFieldView['type'],
+  displayName: string,
+  isRequired: boolean,
+): CustomFieldView {
+  const described = {
+    id,
+    key,
+    type,
+    displayName,
+    description: null,
+    isRequired,
+    defaultValue: null,
+    options: [],
+  };
+  return {
+    ...described,
+    isSystem: true,
+    status: 'ACTIVE',
+    createdAt: SINCE,
+    updatedAt: SINCE,
+    archivedAt: null,
+  };
+}

@@ -1,11 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
-import { PreparedQuery, Database, prepared } from '#platform';
+import { Database, prepared, PreparedQuery } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
-import type { CustomFieldDefinition, CustomFieldView } from './custom-field.js';
+import {
+  type CustomFieldDefinition,
+  type CustomFieldView,
+  SYSTEM_FIELDS,
+  systemFieldOf,
+} from './custom-field.js';
 import { CustomFieldRepository } from './custom-field.repository.js';
-import { SYSTEM_FIELDS, systemFieldOf } from './system-fields.js';
 
 const fieldsOf = (tables: Kysely<AudienceTables>, environmentId: number) =>
   tables
@@ -14,7 +18,7 @@ const fieldsOf = (tables: Kysely<AudienceTables>, environmentId: number) =>
     .select(['status', 'createdAt', 'updatedAt', 'archivedAt', sql<boolean>`false`.as('isSystem')])
     .where('environmentId', '=', environmentId);
 
-/** Read whenever values are written. */
+/** Prepared: every write of values reads it. */
 const ACTIVE = new PreparedQuery((tables: Kysely<AudienceTables>, environmentId: number) =>
   fieldsOf(tables, environmentId)
     .modifyFront(prepared)
@@ -51,7 +55,7 @@ export class CustomFieldsQuery {
     return this.#active(scope);
   }
 
-  /** Of these keys, those of no active field: nobody has a value for them to show. */
+  /** The keys without an active field: nobody has a value for them to show. */
   async missingAmong(scope: ProjectScope, keys: readonly string[]): Promise<readonly string[]> {
     if (keys.length === 0) return [];
     const active = new Set((await this.#active(scope)).map(({ key }) => key));

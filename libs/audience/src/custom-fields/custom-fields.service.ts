@@ -1,28 +1,32 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { Clock, type ProjectScope } from '#kernel';
+import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { AudienceFeatures, refuseUnlessIncluded } from '../audience-plan.module.js';
+import { UsageCatalogue } from '../usage-catalogue.service.js';
+import { parseCustomFieldValue } from './custom-field-value.js';
 import {
   type CustomField,
   type CustomFieldPatch,
   type CustomFieldView,
+  goneOptions,
+  hasOptions,
+  isReservedKey,
   MAX_ACTIVE_FIELDS,
 } from './custom-field.js';
 import { CustomFieldRepository } from './custom-field.repository.js';
-import { configFaults, refuseFaults } from './custom-field-config.js';
 import { CustomFieldsQuery } from './custom-fields.query.js';
-import { isReservedKey } from './system-fields.js';
 
 /** A new field; by default not required, without default value and options. */
 export type NewCustomField = Pick<CustomField, 'key' | 'type' | 'displayName'> & CustomFieldPatch;
 
-/** Creates custom fields and changes how they are presented. Never changes the values of subscribers. */
+/** Creates, changes and archives custom fields. Never changes the values of subscribers. */
 @Injectable()
 export class CustomFieldsService {
   constructor(
     private readonly database: Database,
     private readonly fields: CustomFieldRepository,
     private readonly query: CustomFieldsQuery,
+    private readonly usage: UsageCatalogue,
     private readonly clock: Clock,
     @Optional() @Inject(AudienceFeatures) private readonly features: AudienceFeatures | undefined,
   ) {}
@@ -44,7 +48,7 @@ export class CustomFieldsService {
     });
   }
 
-  /** Changes how the field is presented. Throws NotFoundError, InvalidStateError. */
+  /** Changes the presentation of a field. Throws NotFoundError, InvalidStateError. */
   updateDetails(
     scope: ProjectScope,
     key: string,
@@ -55,6 +59,51 @@ export class CustomFieldsService {
       (await this.fields.own(scope, key)).change(patch, this.clock.now());
       await this.database.em.flush();
       return this.query.byKey(scope, key);
+    });
+  }
+
+  /**
+   * Changes options and default. Throws NotFoundError, InvalidStateError, DomainValidationError to keep options that
+   * subscribers have, and InUseError to keep
+   * options that rules name, and a default that merge tags show.
+   */
+  updateConfig(
+    scope: ProjectScope,
+    key: string,
+    patch: Pick<CustomFieldPatch, 'options' | 'defaultValue'>,
+  ): Promise<CustomFieldView> {
+    return this.database.transaction(scope, async () => {
+      await this.usage.close(scope);
+      await this.fields.lockDefinitions(scope);
+      const field = await this.fields.own(scope, key);
+      const { defaultValue = field.defaultValue, options = field.options } = patch;
+      const next = { type: field.type, defaultValue, options };
+      refuseFaults({ ...configFaults(next), ...(await this.fields.optionFaults(scope, field, next)) });
+      const gone = goneOptions(field.options, options);
+      const what = gone.length === 1 ? `The option ${gone[0]}` : `One of the options ${gone.join(', ')}`;
+      if (gone.length > 0) await this.usage.refuseIfUsed(scope, what, { kind: 'option', key, values: gone });
+      if (showsSomething(field.defaultValue) && !showsSomething(defaultValue))
+        await this.usage.refuseIfUsed(scope, `The default of ${key}`, {
+          kind: 'default of a custom field',
+          key,
+        });
+      field.change(patch, this.clock.now());
+      await this.database.em.flush();
+      return this.query.byKey(scope, key);
+    });
+  }
+
+  /** Does nothing when it is archived already. Throws NotFoundError, InvalidStateError, InUseError. */
+  archive(scope: ProjectScope, key: string): Promise<void> {
+    return this.database.transaction(scope, async () => {
+      await this.usage.close(scope);
+      const field = await this.fields.own(scope, key);
+      if (field.status === 'ARCHIVED') return;
+      await this.usage.refuseIfUsed(scope, 'The custom field', { kind: 'custom field', key });
+      // Writers of values wait for this lock, but not for the look at all content before.
+      await this.fields.lockDefinitions(scope);
+      field.archive(this.clock.now());
+      await this.database.em.flush();
     });
   }
 
@@ -74,3 +123,27 @@ export class CustomFieldsService {
     return { type: `must be ${former.type}: subscribers have values of an archived field with this key` };
   }
 }
+
+/** The errors in the options and default of a field, by `options` and `defaultValue`. */
+function configFaults(
+  field: Pick<CustomField, 'type' | 'options' | 'defaultValue'>,
+): Readonly<Record<string, string>> {
+  const options = optionsFault(field);
+  if (options !== null) return { options };
+  if (field.defaultValue === null) return {};
+  const parsed = parseCustomFieldValue(field, field.defaultValue);
+  return 'fault' in parsed ? { defaultValue: parsed.fault } : {};
+}
+
+/** The error in the number of options for a type, or null. */
+function optionsFault({ type, options }: Pick<CustomField, 'type' | 'options'>): string | null {
+  if (hasOptions(type)) return options.length === 0 ? `must have at least 1 item for ${type}` : null;
+  return options.length === 0 ? null : `must be empty for ${type}`;
+}
+
+function refuseFaults(errors: Readonly<Record<string, string>>): void {
+  if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
+}
+
+/** Merge tags show an empty text like none. */
+const showsSomething = (defaultValue: string | null): boolean => (defaultValue ?? '').trim() !== '';

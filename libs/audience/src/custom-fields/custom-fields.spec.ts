@@ -2,12 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { DomainValidationError, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
-import { RecipientsQuery } from '../recipients/recipients.query.js';
-import { SubscribersQuery } from '../subscribers/subscribers.query.js';
+import { RecipientsQuery } from '../recipients.query.js';
 import { SignUpService } from '../sign-up/sign-up.service.js';
+import { SubscribersQuery } from '../subscribers/subscribers.query.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
 import { CustomFieldsQuery } from './custom-fields.query.js';
-import { CustomFieldRemovalService } from './custom-field-removal.service.js';
 import { CustomFieldsService, type NewCustomField } from './custom-fields.service.js';
 
 const ADA = address('ada@example.com');
@@ -16,14 +15,14 @@ const choice = (...values: string[]) => values.map((value) => ({ value, label: v
 describe('custom fields', () => {
   let audience: AudienceFixture;
   let service: CustomFieldsService;
-  let removal: CustomFieldRemovalService;
+  let removal: CustomFieldsService;
   let query: CustomFieldsQuery;
   let subscribers: SubscribersService;
 
   beforeAll(async () => {
     audience = await AudienceFixture.open();
     service = audience.get(CustomFieldsService);
-    removal = audience.get(CustomFieldRemovalService);
+    removal = audience.get(CustomFieldsService);
     query = audience.get(CustomFieldsQuery);
     subscribers = audience.get(SubscribersService);
   });

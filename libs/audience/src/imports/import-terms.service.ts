@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { type ChangeContext, type FirstConsents, firstConsents } from '../consents/consent.js';
+import { definitionsDigest } from '../custom-fields/custom-field-values.js';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
-import { definitionsDigest } from '../custom-fields/definitions-digest.js';
 import { SubscriberLimitService } from '../subscriber-limit.service.js';
 import { type GrantableTopic, grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, newId, type ProjectScope, UnavailableError } from '#kernel';
 import { type ConsentDetails, consentProof } from '../consents/consent.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
-import { definitionsDigest } from '../custom-fields/definitions-digest.js';
+import { definitionsDigest } from '../custom-fields/custom-field-values.js';
 import { topicKeyFaults } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 import { csvRows } from './csv-rows.js';

@@ -6,7 +6,6 @@ import { address, AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
 import { RemoveErasedAddresses } from '../suppressions/erased-addresses.repository.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
 import type { CustomFieldType } from '../custom-fields/custom-field.js';
-import { CustomFieldRemovalService } from '../custom-fields/custom-field-removal.service.js';
 import { CustomFieldsService } from '../custom-fields/custom-fields.service.js';
 import { ErasureService } from '../erasure.service.js';
 import { SubscribersQuery } from '../subscribers/subscribers.query.js';
@@ -146,7 +145,7 @@ describe('an import', () => {
       const { id } = await accept(csv('email,plan\nada@example.com,pro\ngrace@example.com,\n'));
       const fields = fixture.get(CustomFieldsService);
       if (change === 'made required') await fields.updateDetails(scope, 'plan', { isRequired: true });
-      else await fixture.get(CustomFieldRemovalService).archive(scope, 'plan');
+      else await fixture.get(CustomFieldsService).archive(scope, 'plan');
       if (change === 'made anew with another type') await makeField('plan', 'NUMBER');
       await fixture.get(ImportRuns).run(scope, id, never);
       const ended = await fixture.get(ImportsQuery).byId(scope, id);

@@ -1,4 +1,4 @@
-import { parseDate, parseDateTime } from '../custom-fields/custom-field-moments.js';
+import { parseDate, parseDateTime } from '../custom-fields/custom-field-value.js';
 import { parseDuration, type RuleDuration } from './rule-duration.js';
 import type { RuleFaults } from './rule-faults.js';
 import type { DayOrMoment } from './segment-rules.js';

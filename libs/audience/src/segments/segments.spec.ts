@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { DomainValidationError, InUseError, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
-import { RecipientsQuery } from '../recipients/recipients.query.js';
+import { RecipientsQuery } from '../recipients.query.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
 import { UsageCatalogue } from '../usage-catalogue.service.js';
 import { evaluateDueSegments } from '#testing/due-segments';
@@ -359,7 +359,7 @@ describe('segments', () => {
     expect(await addresses()).toEqual(['Ada', 'Bob', 'Cleo']);
     await audience.get(ConsentsService).revoke(scope, address('bob@example.com'), topic.topicKey, PROOF);
     expect(await addresses()).toEqual(['Ada', 'Cleo']);
-    await recipients.thaw(scope, audienceId);
+    await recipients.release(scope, audienceId);
     expect(await addresses()).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import type { Database } from '#platform';
-import { subscriberCount } from '../counters/counters.query.js';
+import { subscriberCount } from '../counters.query.js';
 
 /** Of memory: without it a set of a million people would be searched once for each of a million. */
 const ROOM = '64MB';

@@ -11,12 +11,7 @@ import {
 import { Database, environmentOf, limitOf, ListOrder, neverJoined, NEWEST_FIRST, totalOf } from '#platform';
 import type { SubscriberStatus } from '../consents/consent.js';
 import { type Counted, countedPage } from '../counted-page.js';
-import {
-  changedCount,
-  createdCount,
-  subscriberCount,
-  topicSubscriberCount,
-} from '../counters/counters.query.js';
+import { changedCount, createdCount, subscriberCount, topicSubscriberCount } from '../counters.query.js';
 import { isTopicKey } from '../topics/topic.js';
 import { normalizedName, type SubscriberView } from './subscriber.js';
 import { subscriberColumns } from './subscriber.repository.js';

@@ -6,7 +6,7 @@ import type { ConsentProof, SuppressionReason } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
 import { Unsubscriptions } from '../consents/unsubscriptions.repository.js';
 import { type Counted, countedPage } from '../counted-page.js';
-import { suppressionCount } from '../counters/counters.query.js';
+import { suppressionCount } from '../counters.query.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressedError, type SuppressionDetails } from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';

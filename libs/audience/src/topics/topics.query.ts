@@ -4,7 +4,7 @@ import { NotFoundError, type Page, type PageRequest, type Place, type ProjectSco
 import { Database, limitOf, NEWEST_FIRST, totalOf } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { type Counted, countedPage } from '../counted-page.js';
-import { topicCounts } from '../counters/counters.query.js';
+import { topicCounts } from '../counters.query.js';
 import { isTopicKey, type Topic, type TopicFields, type TopicStatus, type TopicTexts } from './topic.js';
 
 export interface TopicView extends TopicFields, Pick<Topic, 'id' | 'topicKey' | 'createdAt' | 'updatedAt'> {

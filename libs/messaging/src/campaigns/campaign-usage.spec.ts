@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
-  CustomFieldRemovalService,
-  CustomFieldsQuery,
   CustomFieldsService,
+  CustomFieldsQuery,
   SegmentDeletionService,
   SegmentsService,
   TopicsService,
@@ -49,10 +48,10 @@ describe('what a campaign uses', () => {
     await fixture.get(CustomFieldsService).create(scope, field);
   });
 
-  const archive = (key = 'plan') => fixture.get(CustomFieldRemovalService).archive(scope, key);
+  const archive = (key = 'plan') => fixture.get(CustomFieldsService).archive(scope, key);
   const removeGold = () =>
     fixture
-      .get(CustomFieldRemovalService)
+      .get(CustomFieldsService)
       .updateConfig(scope, 'plan', { options: [{ value: 'silver', label: 'Silver' }] });
   const segment = (rules: string, name = 'Gold') =>
     fixture.get(SegmentsService).create(scope, { name, rules });
@@ -107,7 +106,7 @@ describe('what a campaign uses', () => {
 
   it('keeps the default that those without a value are shown, which may become another one', async () => {
     const setDefault = (defaultValue: string | null, key = 'plan') =>
-      fixture.get(CustomFieldRemovalService).updateConfig(scope, key, { defaultValue });
+      fixture.get(CustomFieldsService).updateConfig(scope, key, { defaultValue });
     await fixture
       .get(CustomFieldsService)
       .create(scope, { key: 'city', displayName: 'City', type: 'TEXT', defaultValue: 'Here' });

@@ -1,11 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  CustomFieldRemovalService,
-  CustomFieldsService,
-  SegmentDeletionService,
-  SegmentsService,
-  TopicsService,
-} from '#audience';
+import { CustomFieldsService, SegmentDeletionService, SegmentsService, TopicsService } from '#audience';
 import { InUseError } from '#kernel';
 import { WebhookReceiver } from '#testing/webhook-receiver';
 import {
@@ -55,17 +49,17 @@ describe('what an automation uses', () => {
     await fixture.messaging.get(CustomFieldsService).create(fixture.scope, field);
   });
 
-  const archive = () => fixture.messaging.get(CustomFieldRemovalService).archive(fixture.scope, key);
+  const archive = () => fixture.messaging.get(CustomFieldsService).archive(fixture.scope, key);
   const archiveAsBefore = () =>
     fixture.messaging.test.query(
       `update audience.custom_fields set status = 'ARCHIVED', archived_at = now() where key = $1`,
       [key],
     );
   const clearDefault = () =>
-    fixture.messaging.get(CustomFieldRemovalService).updateConfig(fixture.scope, key, { defaultValue: null });
+    fixture.messaging.get(CustomFieldsService).updateConfig(fixture.scope, key, { defaultValue: null });
   const removeGold = () =>
     fixture.messaging
-      .get(CustomFieldRemovalService)
+      .get(CustomFieldsService)
       .updateConfig(fixture.scope, key, { options: [{ value: 'silver', label: 'Silver' }] });
   const userOf = async (id: string) => {
     const { automationKey, name } = await fixture.messaging.get(AutomationsQuery).get(fixture.scope, id);
@@ -192,7 +186,7 @@ describe('what an automation uses', () => {
       });
       const content = chain(trigger(), mail('m', { subject: `{{ custom.${field.key} }}` }));
       await fixture.automations.replaceContent(fixture.scope, id, content);
-      const removal = fixture.messaging.get(CustomFieldRemovalService);
+      const removal = fixture.messaging.get(CustomFieldsService);
       const tries = [
         () => fixture.automations.activate(fixture.scope, id),
         () => removal.archive(fixture.scope, field.key),

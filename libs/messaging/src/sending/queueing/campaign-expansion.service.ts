@@ -132,7 +132,7 @@ export class CampaignExpansionService {
       await this.#adjustReservation(scope, campaign, emails, isComplete);
       const cursor = chunk.last ?? campaign.expansionCursor;
       await this.#advance(campaign, { emails, cursor, isComplete });
-      if (isComplete && isFrozen) await this.recipients.thaw(scope, campaignId);
+      if (isComplete && isFrozen) await this.recipients.release(scope, campaignId);
       wakeSenders(this.database);
       return !isComplete;
     });

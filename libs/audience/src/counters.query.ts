@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import type { SubscriberStatus, SuppressionReason } from '../consents/consent.js';
+import type { SubscriberStatus, SuppressionReason } from './consents/consent.js';
 
 /** The number of subscribers, or of those with one status: an SQL value of type bigint. */
 export function subscriberCount(scope: ProjectScope, status?: SubscriberStatus): RawBuilder<number> {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
-import { Database } from '#platform';
-import { STATUS_WITHOUT_CONSENT } from '../consents/consent.js';
-import { statusByConsents, statusOfSuppressed } from '../consents/consent.repository.js';
+import { type RawBuilder, sql } from 'kysely';
+import { Database, drainEnvironments, PeriodicTask } from '#platform';
+import { STATUS_WITHOUT_CONSENT } from './consents/consent.js';
+import { statusByConsents, statusOfSuppressed } from './consents/consent.repository.js';
 
 /** A counter that differs from its rows. */
 export interface CounterDifference {
@@ -32,7 +32,7 @@ export interface StrayConsents {
 }
 
 export interface CounterCheck {
-  /** How many counters were compared. */
+  /** Number of compared counters. */
   readonly counters: number;
   readonly differences: readonly CounterDifference[];
   readonly statusDifferences: readonly StatusDifference[];
@@ -41,7 +41,7 @@ export interface CounterCheck {
 
 /** Compares the counters with their rows, for the operator. Exact under concurrent writes: each check reads one snapshot. */
 @Injectable()
-export class CounterCheckService {
+export class CountersService {
   constructor(private readonly database: Database) {}
 
   /** Reads all subscribers, consents and suppressions of all projects: seconds per million. */
@@ -83,7 +83,7 @@ const compared = sql<CounterDifference>`
   order by environment_id, kind, key, state
 `;
 
-/** Adds what is missing to each counter of an environment, by recounting in the same moment. */
+/** Adds the difference to each counter of an environment, recounted in the same moment. */
 const corrected = (environmentId: number) => sql`
   insert into audience.counter_deltas (environment_id, kind, key, state, delta)
   select ${environmentId}::bigint, kind, key, state, sum(n.difference) from (
@@ -123,3 +123,50 @@ const strays = sql<StrayConsents>`
   group by c.environment_id, m.missing
   order by c.environment_id, m.missing
 `;
+
+const CHUNK = 20_000;
+
+/** Adds the deltas of counters to their rows, so that readers have few to sum up. */
+@Injectable()
+export class FoldCounters extends PeriodicTask {
+  override readonly name = 'fold-counters';
+  override readonly everyMs = 5_000;
+
+  constructor(private readonly database: Database) {
+    super();
+  }
+
+  override async run(): Promise<void> {
+    await drainEnvironments(
+      this.database,
+      { rows: sql`audience.counter_deltas`, batch: CHUNK },
+      async (environmentId, most) => {
+        const { rows } = await folded(environmentId, most).execute(this.database.tables());
+        return rows[0]!.folded;
+      },
+    );
+  }
+}
+
+/**
+ * Adds up to `most` deltas to their counters and removes them. Two runs at once take different deltas, and their counters in one
+ * order.
+ */
+function folded(environmentId: number, most: number): RawBuilder<{ readonly folded: number }> {
+  return sql<{ folded: number }>`
+    with taken as (
+      delete from audience.counter_deltas
+      where environment_id = ${environmentId} and ctid = any (array(
+        select ctid from audience.counter_deltas where environment_id = ${environmentId} limit ${most} for update skip locked
+      ))
+      returning kind, key, state, delta
+    ), folded as (
+      insert into audience.counters as c (environment_id, kind, key, state, value)
+      select ${environmentId}::bigint, kind, key, state, sum(delta) from taken
+      group by kind, key, state having sum(delta) <> 0
+      order by kind, key, state
+      on conflict (environment_id, kind, key, state) do update set value = c.value + excluded.value
+    )
+    select count(*) as folded from taken
+  `;
+}

@@ -2,20 +2,62 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, neverJoined } from '#platform';
-import { templateDefaults } from '../custom-fields/custom-field-values.js';
-import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
-import { SegmentPredicates } from '../segments/segment-predicates.service.js';
-import { endSets, prepareForRules, prepareForSets } from '../segments/set-plans.query.js';
-import type { AudienceSurvey, AudienceChunk, ChosenAudience, Recipient } from './recipient.js';
+import { templateDefaults } from './custom-fields/custom-field-values.js';
+import type { CustomFieldValues } from './custom-fields/custom-field.js';
+import { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 import {
-  type DomainStandings,
+  type AudienceBreakdown,
+  breakdownByDomain,
+  type DomainBreakdown,
   FIRST_ID,
   oneOf,
   recipientsAmong,
   recipientsInOrder,
-  standings,
 } from './recipient-sets.query.js';
-import { activeValues } from '../subscribers/subscriber.repository.js';
+import { SegmentPredicates } from './segments/segment-predicates.service.js';
+import { endSets, prepareForRules, prepareForSets } from './segments/set-plans.query.js';
+import { activeValues } from './subscribers/subscriber.repository.js';
+
+/** The recipient of a claimed mail, with the values for its merge tags. */
+export interface Recipient {
+  readonly subscriberId: string;
+  readonly email: string;
+  readonly firstName: string | null;
+  readonly lastName: string | null;
+  readonly phone: string | null;
+  /** BCP 47; null: not known. */
+  readonly locale: string | null;
+  readonly timeZone: string | null;
+  /** The values of active fields by key, the field's default where the person has none. */
+  readonly customFields: CustomFieldValues;
+  /** Names of the asked topics that the person is subscribed to. */
+  readonly topicNames: readonly string[];
+  /** The first reason why no mail may be sent now, or null. */
+  readonly obstacle: 'suppressed' | 'unsubscribed' | 'paused' | null;
+}
+
+/** The breakdown, with the number of recipients at each of the domains asked for. */
+export interface AudienceSurvey {
+  readonly breakdown: AudienceBreakdown;
+  /** Domains without any are missing. */
+  readonly recipientsByDomain: ReadonlyMap<string, number>;
+}
+
+/** The audience of a mail: topics, and segments if any are named. */
+export interface ChosenAudience {
+  readonly topicIds: readonly string[];
+  readonly segmentIds: readonly string[];
+}
+
+/** A page of an audience. */
+export interface AudienceChunk {
+  /** The last subscriber of the page before. */
+  readonly after?: string | undefined;
+  /** The id of a frozen audience. */
+  readonly frozen?: string | undefined;
+  /** Number of candidates. */
+  readonly size: number;
+}
 
 /** The recipients of topics: subscribed to at least one, not suppressed, not paused. */
 @Injectable()
@@ -27,10 +69,9 @@ export class RecipientsQuery {
   ) {}
 
   /**
-   * The rest of a WITH: `candidates`, the `subscriber_id`s of the next `size` people to look at, fewer at the end, and
-   * `audience` with `subscriber_id uuid, address text, address_key text, locale text, time_zone text`: those of them who would get a mail to these topics,
-   * once, as the consents stood at `asOf` as far as they still stand. Who goes on passes the greatest id of `candidates` as
-   * `after`. With `frozen` it is those of that frozen audience alone.
+   * The rest of a WITH: `candidates (subscriber_id)`, the next `size` people after `after`, fewer at the end, all or of a
+   * `frozen` audience; and `audience (subscriber_id uuid, address, address_key, locale, time_zone text)`, the candidates who would
+   * get a mail to these topics by their consents at `asOf`, as far as these still hold.
    */
   audience(
     scope: ProjectScope,
@@ -41,7 +82,7 @@ export class RecipientsQuery {
     return recipientsInOrder(scope, topicIds, asOf, { after, frozen, size });
   }
 
-  /** Where those live whom `audience` looks at with the same arguments, as far as it is known. */
+  /** The known time zones among the candidates of `audience` with the same arguments. */
   timeZones(
     scope: ProjectScope,
     topicIds: readonly string[],
@@ -57,7 +98,7 @@ export class RecipientsQuery {
     });
   }
 
-  /** How many the audience has: of the topics, and of at least one of the segments if any are named. */
+  /** Size of the audience of the topics, and of at least one of the segments if any are named. */
   count(scope: ProjectScope, { topicIds, segmentIds }: ChosenAudience, asOf: Date): Promise<number> {
     return this.database.transaction(scope, async () => {
       const chosen = await this.#chosen(scope, { topicIds, segmentIds }, asOf);
@@ -68,8 +109,8 @@ export class RecipientsQuery {
   }
 
   /**
-   * Stores the audience of this moment under the id of its reader: otherwise each chunk would evaluate the rules again, and
-   * they could change in between.
+   * Stores the audience of this moment under the id of its reader. Otherwise each chunk would evaluate the rules again, which
+   * could change in between.
    */
   freeze(scope: ProjectScope, id: string, chosen: ChosenAudience, asOf: Date): Promise<void> {
     return this.database.transaction(scope, async () => {
@@ -94,7 +135,7 @@ export class RecipientsQuery {
   }
 
   /** Deletes a frozen audience. */
-  thaw(scope: ProjectScope, id: string): Promise<void> {
+  release(scope: ProjectScope, id: string): Promise<void> {
     return this.database.transaction(scope, async () => {
       await sql`
         delete from audience.frozen_audiences where environment_id = ${scope.environmentId} and id = ${id}
@@ -112,7 +153,7 @@ export class RecipientsQuery {
     return recipientsAmong(sql`${people} where ${areChosen} and`, scope, topicIds, asOf);
   }
 
-  /** Whom the segments leave, as a table `b` and a condition; the transaction is prepared for that, until `endSets`. */
+  /** The members of the segments, as a table `b` and a condition; the transaction is prepared for them, until `endSets`. */
   async #people(scope: ProjectScope, segmentIds: readonly string[], asOf: Date) {
     if (segmentIds.length === 0) {
       await prepareForSets(this.database);
@@ -124,8 +165,8 @@ export class RecipientsQuery {
   }
 
   /**
-   * The audience and those who are left out of it, by the first reason that applies, in one pass; and how many of the
-   * recipients are at each of `domains` (lower-case A-labels).
+   * Counts the audience and the people left out of it, by the first reason that applies, in one pass, and the recipients at each
+   * of `domains` (lower-case A-labels).
    */
   survey(
     scope: ProjectScope,
@@ -137,20 +178,16 @@ export class RecipientsQuery {
       const { people, areChosen } = await this.#people(scope, segmentIds, asOf);
       // Otherwise each process would aggregate all consents for itself.
       if (topicIds.length > 1) await sql`set local max_parallel_workers_per_gather = 0`.execute(this.#db);
-      const { rows } = await standings(
-        sql`${people} on ${areChosen}`,
-        scope,
-        { topicIds, domains },
-        asOf,
-      ).execute(this.#db);
+      const counted = breakdownByDomain(sql`${people} on ${areChosen}`, scope, { topicIds, domains }, asOf);
+      const { rows } = await counted.execute(this.#db);
       await endSets(this.database);
       return surveyOf(rows);
     });
   }
 
   /**
-   * A condition of SQL: whether the subscriber with this id may get mail to one of these topics (`uuid[]`) now. It
-   * says of each what `lookUp` says by a null `obstacle`.
+   * SQL condition: the subscriber with this id may get mail to one of these topics (`uuid[]`) now, as with a null `obstacle` of
+   * `lookUp`.
    */
   mayReceive(
     scope: ProjectScope,
@@ -212,7 +249,7 @@ export class RecipientsQuery {
   }
 }
 
-function surveyOf(rows: readonly DomainStandings[]): AudienceSurvey {
+function surveyOf(rows: readonly DomainBreakdown[]): AudienceSurvey {
   const breakdown = { matched: 0, unconfirmed: 0, suppressed: 0, bounced: 0, capped: 0, willReceive: 0 };
   const names = Object.keys(breakdown) as (keyof typeof breakdown)[];
   for (const row of rows) for (const name of names) breakdown[name] += row[name];

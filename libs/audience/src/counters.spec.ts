@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import * as fc from '#testing/properties';
-import { AudienceFixture } from '../audience.fixture.js';
-import { SUBSCRIBER_STATUSES, SUPPRESSION_REASONS } from '../consents/consent.js';
-import { SubscribersQuery } from '../subscribers/subscribers.query.js';
-import { SuppressionsService } from '../suppressions/suppressions.service.js';
-import { TopicsQuery } from '../topics/topics.query.js';
 import {
   AudienceWorkload,
   COMMON_KINDS,
@@ -13,8 +8,12 @@ import {
   RARE_KINDS,
   TOPICS,
 } from './audience-workload.fixture.js';
-import { CounterCheckService } from './counter-check.service.js';
-import { FoldCounters } from './fold-counters.task.js';
+import { AudienceFixture } from './audience.fixture.js';
+import { SUBSCRIBER_STATUSES, SUPPRESSION_REASONS } from './consents/consent.js';
+import { CountersService, FoldCounters } from './counters.service.js';
+import { SubscribersQuery } from './subscribers/subscribers.query.js';
+import { SuppressionsService } from './suppressions/suppressions.service.js';
+import { TopicsQuery } from './topics/topics.query.js';
 
 const OPERATIONS = fc.runs(500);
 const PEOPLE = 25;
@@ -51,7 +50,7 @@ describe('counters', () => {
   afterAll(() => audience.close());
 
   async function expectNoDifference(): Promise<void> {
-    const { differences, statusDifferences, strayConsents } = await audience.get(CounterCheckService).check();
+    const { differences, statusDifferences, strayConsents } = await audience.get(CountersService).check();
     expect({ differences, statusDifferences, strayConsents }).toEqual({
       differences: [],
       statusDifferences: [],

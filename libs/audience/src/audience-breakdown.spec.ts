@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
 import * as fc from '#testing/properties';
-import { AudienceFixture, HOUR } from '../audience.fixture.js';
-import { SegmentsService } from '../segments/segments.service.js';
-import type { AudienceBreakdown } from './recipient.js';
+import { AudienceFixture, HOUR } from './audience.fixture.js';
+import type { AudienceBreakdown } from './recipient-sets.query.js';
 import { RecipientsQuery } from './recipients.query.js';
+import { SegmentsService } from './segments/segments.service.js';
 
 const RUNS = fc.runs(60);
 const MOST_PEOPLE = 25;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
-import { address, AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
-import { ConsentsService } from '../sign-up/consents.service.js';
-import { SuppressionsService } from '../suppressions/suppressions.service.js';
+import { address, AudienceFixture, HOUR, PROOF } from './audience.fixture.js';
 import { RecipientsQuery } from './recipients.query.js';
+import { ConsentsService } from './sign-up/consents.service.js';
+import { SuppressionsService } from './suppressions/suppressions.service.js';
 
 describe('recipients', () => {
   let audience: AudienceFixture;

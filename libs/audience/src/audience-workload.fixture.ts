@@ -1,17 +1,16 @@
 import { sql } from 'kysely';
 import { DomainError, type ProjectScope } from '#kernel';
-import { address, type AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
-import { ConfirmationsService } from '../sign-up/confirmations.service.js';
-import { ConsentsService } from '../sign-up/consents.service.js';
-import { ExpireConfirmations } from '../consents/expire-confirmations.task.js';
-import { ErasureService } from '../erasure.service.js';
-import { ConsentRepository } from '../consents/consent.repository.js';
-import { SubscribersService } from '../subscribers/subscribers.service.js';
-import type { SuppressionReason } from '../consents/consent.js';
-
-import { SuppressionsService } from '../suppressions/suppressions.service.js';
-import type { TopicView } from '../topics/topics.query.js';
-import { FoldCounters } from './fold-counters.task.js';
+import { address, type AudienceFixture, HOUR, PROOF } from './audience.fixture.js';
+import { type SuppressionReason } from './consents/consent.js';
+import { ConsentRepository } from './consents/consent.repository.js';
+import { ExpireConfirmations } from './consents/expire-confirmations.task.js';
+import { FoldCounters } from './counters.service.js';
+import { ErasureService } from './erasure.service.js';
+import { ConfirmationsService } from './sign-up/confirmations.service.js';
+import { ConsentsService } from './sign-up/consents.service.js';
+import { SubscribersService } from './subscribers/subscribers.service.js';
+import { SuppressionsService } from './suppressions/suppressions.service.js';
+import type { TopicView } from './topics/topics.query.js';
 
 /** An environment with topics, alternately single and double opt-in. */
 export interface Place {

@@ -1,12 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { environmentOf, isOf, neverJoined } from '#platform';
-import type { AudienceBreakdown } from './recipient.js';
 
 /** Comes before every id (RFC 9562 §5.9). */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
-/** All at once, as sets: `people` is a FROM with the beginning of its WHERE, whose `b` is a subscriber. */
+/** A SELECT of all recipients as a set; `people` is a FROM with the beginning of its WHERE, whose `b` is a subscriber. */
 export function recipientsAmong(
   people: RawBuilder<unknown>,
   scope: ProjectScope,
@@ -20,7 +19,7 @@ export function recipientsAmong(
       and exists (
         select 1 from audience.consents c
         where c.environment_id = ${scope.environmentId} and c.subscriber_id = b.id
-          and ${oneOf(topicIds)} and ${standing(asOf)}
+          and ${oneOf(topicIds)} and ${isSubscribedAt(asOf)}
       )
       and not exists (
         select 1 from audience.suppressions s
@@ -30,11 +29,8 @@ export function recipientsAmong(
 }
 
 /**
- * The same for who looks at some thousand of them after the other; the rest of a WITH: `candidates`, the `subscriber_id`s of the
- * next `size` to look at, in their order, and `audience`, whom of them a mail may go to. Who is looked at comes from an index in
- * the order of the ids, the people from that of their key by all these ids at once; what else is asked is looked up for
- * each, by an OFFSET that keeps the planner from joining. A join would read all of the topic for each few thousand, and more
- * than once where the statistics are older than the people.
+ * The same a page at a time: see `RecipientsQuery.audience`. Candidates come from an index in the order of the ids. All other
+ * conditions are looked up one by one (`neverJoined`): a join would read the whole topic for each page.
  */
 export function recipientsInOrder(
   scope: ProjectScope,
@@ -45,7 +41,7 @@ export function recipientsInOrder(
   const environment = environmentOf(scope);
   const isSubscribed = sql`exists (
     select 1 from audience.consents c
-    where ${isOf(scope, sql`c.environment_id`)} and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${standing(asOf)}
+    where ${isOf(scope, sql`c.environment_id`)} and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${isSubscribedAt(asOf)}
     ${neverJoined}
   )`;
   const isOfOneTopic = chunk.frozen === undefined && topicIds.length === 1;
@@ -85,40 +81,53 @@ function candidates(
   const [only, ...others] = topicIds;
   if (only !== undefined && others.length === 0) {
     return sql`select c.subscriber_id from audience.consents c
-      where c.environment_id = ${environment} and c.topic_id = ${only} and ${standing(asOf)} and c.subscriber_id > ${after}::uuid`;
+      where c.environment_id = ${environment} and c.topic_id = ${only} and ${isSubscribedAt(asOf)} and c.subscriber_id > ${after}::uuid`;
   }
   return sql`select b.id as subscriber_id from audience.subscribers b where b.environment_id = ${environment} and b.id > ${after}::uuid`;
 }
 
-function standing(asOf: Date): RawBuilder<unknown> {
+function isSubscribedAt(asOf: Date): RawBuilder<unknown> {
   return sql`c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}`;
 }
 
-/** A breakdown of those at one of the domains; null: of all others. */
-export interface DomainStandings extends AudienceBreakdown {
+/** The people that a campaign would reach or not, each counted once: `matched` is the sum of the others. */
+export interface AudienceBreakdown {
+  /** Signed up for a topic, confirmed or not. */
+  readonly matched: number;
+  readonly unconfirmed: number;
+  /** Suppressed by request or complaint. */
+  readonly suppressed: number;
+  readonly bounced: number;
+  /** Paused all mail. */
+  readonly capped: number;
+  readonly willReceive: number;
+}
+
+/** A breakdown of the people at one of the domains; null: at all others. */
+export interface DomainBreakdown extends AudienceBreakdown {
   readonly domain: string | null;
 }
 
 /**
- * How many of those who asked for mail to the topics would get it, and what keeps it from the others, apart for each of
- * the domains. `people` is what a JOIN names, with the beginning of its ON, whose `b` is a subscriber.
+ * Counts the people who asked for mail to the topics, by the obstacle that keeps it from them, for each of the domains.
+ * `people` is the table of a JOIN with the beginning of its ON, whose `b` is a subscriber.
  */
-export function standings(
+export function breakdownByDomain(
   people: RawBuilder<unknown>,
   scope: ProjectScope,
   { topicIds, domains }: { readonly topicIds: readonly string[]; readonly domains: readonly string[] },
   asOf: Date,
-): RawBuilder<DomainStandings> {
-  return sql<DomainStandings>`
+): RawBuilder<DomainBreakdown> {
+  return sql<DomainBreakdown>`
         select p.domain, count(*) as matched,
-          count(*) filter (where p.standing = 'bounced') as bounced,
-          count(*) filter (where p.standing = 'suppressed') as suppressed,
-          count(*) filter (where p.standing = 'unconfirmed') as unconfirmed,
-          count(*) filter (where p.standing = 'paused') as capped,
-          count(*) filter (where p.standing is null) as will_receive
+          count(*) filter (where p.obstacle = 'bounced') as bounced,
+          count(*) filter (where p.obstacle = 'suppressed') as suppressed,
+          count(*) filter (where p.obstacle = 'unconfirmed') as unconfirmed,
+          count(*) filter (where p.obstacle = 'paused') as capped,
+          count(*) filter (where p.obstacle is null) as will_receive
         from (
           select case when s.reason = 'HARD_BOUNCE' then 'bounced' when s.reason is not null then 'suppressed'
-            when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as standing,
+            when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as obstacle,
             d.domain
           from (${wishes(scope, topicIds, asOf)}) k
           join ${people} and b.id = k.subscriber_id and b.environment_id = ${scope.environmentId}
@@ -129,19 +138,13 @@ export function standings(
       `;
 }
 
-/**
- * The address's domain where it is one of these; the rest are one group, so that there are few. As a join: a list of a
- * hundred would be searched from its beginning for each of a million.
- */
+/** The address's domain if it is one of these, else null. As a join: a list would be searched from its start for each person. */
 function amongDomains(domains: readonly string[]): RawBuilder<unknown> {
   return sql`left join (select distinct unnest(${[...domains]}::text[]) as domain) d
             on d.domain collate "C" = split_part(b.email_key, '@', -1)`;
 }
 
-/**
- * Who asked for mail to the topics, once each, and whether one of their consents stands. A person has one consent to a
- * topic: of a single topic nothing needs to be aggregated, which at a million people is a third of the work.
- */
+/** The people who asked for mail to the topics, once each, with `subscribed` when one consent is confirmed. */
 function wishes(scope: ProjectScope, topicIds: readonly string[], asOf: Date): RawBuilder<unknown> {
   const consents = sql`
     audience.consents c
