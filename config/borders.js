@@ -158,8 +158,6 @@ const rooms = [
   'automations',
   'sending',
   'reports',
-  'erasure',
-  'retention',
 ];
 
 /**
@@ -185,6 +183,12 @@ const folders = {
         pathNot: `^libs/messaging/src/(${rooms.slice(0, place + 1).join('|')})/`,
       },
     })),
+    {
+      name: 'rooms-are-below-personal-data-and-retention',
+      severity: 'error',
+      from: { path: '^libs/messaging/src/([^/]+/|mail-personal-data\\.)' },
+      to: { path: '^libs/messaging/src/(mail-personal-data|project-retention|retention)\\.' },
+    },
     {
       name: 'a-room-is-below-its-sub-folders',
       comment: 'What lies in a room itself is for all of its sub-folders.',

@@ -65,12 +65,13 @@ export { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
 export { DeliveryActivityQuery } from './engagement/events/delivery-activity.query.js';
 export { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
 export { RemoveErasedMails } from './deliveries/erased-mails.query.js';
-export { type ErasedPerson, MailErasureService } from './erasure/mail-erasure.service.js';
 export {
+  type ErasedPerson,
+  MailErasureService,
   type MailPerson,
   type MailPersonalData,
   MailPersonalDataQuery,
-} from './erasure/mail-personal-data.query.js';
+} from './mail-personal-data.service.js';
 export { TestMailsService } from './sending/previews/test-mails.service.js';
 export {
   type DescribedMail,
@@ -98,8 +99,8 @@ export {
 export { CampaignBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';
 export { RequestDueBreakdowns } from './reports/breakdowns/request-due-breakdowns.task.js';
 export { RequestDueReports } from './reports/writing/request-due-reports.task.js';
-export { type KeptDays, ProjectRetention } from './retention/project-retention.service.js';
-export { RetentionKeeper } from './retention/retention.service.js';
+export { type KeptDays, ProjectRetentionRepository } from './project-retention.repository.js';
+export { RetentionRunner } from './retention.job.js';
 export { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
 export { RemoveOldExports } from './reports/exports/remove-old-exports.task.js';
 export { ReportExportRequested } from './reports/exports/report-export.events.js';

@@ -29,12 +29,10 @@ import { OptInComposer } from './sending/mails/opt-in-composer.service.js';
 import { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
 import { SingleMailPreparation } from './sending/preparation/single-mail-preparation.service.js';
 import { SinglesPreparation } from './sending/preparation/singles-preparation.service.js';
-import { HorizonRaising } from './retention/horizon-raising.service.js';
-import { LetOldRowsGo, RetentionKeeper } from './retention/retention.service.js';
-import { ProjectRetention } from './retention/project-retention.service.js';
-import { Settlement } from './retention/settlement.service.js';
+import { ProjectRetentionRepository } from './project-retention.repository.js';
+import { ApplyRetention, RetentionRunner } from './retention.job.js';
 import { RemoveErasedMails } from './deliveries/erased-mails.query.js';
-import { MailErasureService } from './erasure/mail-erasure.service.js';
+import { MailErasureService } from './mail-personal-data.service.js';
 import { ReportedDistrust } from './sending/pacing/reported-distrust.service.js';
 import { ReturnedDeliveries } from './sending/engine/returned-deliveries.service.js';
 import { SlowedDestinations } from './sending/pacing/slowed-destinations.service.js';
@@ -60,6 +58,7 @@ import { SimulatedReader } from './mailbox-simulator/simulated-reader.service.js
 import { MessagingModule } from './messaging.module.js';
 
 const SERVICES = [
+  ApplyRetention,
   AutomationMailPreparation,
   CampaignClosingService,
   CampaignExpansionService,
@@ -76,9 +75,7 @@ const SERVICES = [
   DestinationPace,
   GuardSenders,
   GuardSending,
-  HorizonRaising,
   InstallationSenders,
-  LetOldRowsGo,
   MailBatches,
   MailErasureService,
   MailSigning,
@@ -86,7 +83,7 @@ const SERVICES = [
   OptInComposer,
   OptInDeliveriesService,
   OwnRelaySenders,
-  ProjectRetention,
+  ProjectRetentionRepository,
   RelaysInUse,
   RemoveErasedMails,
   RemoveOldExports,
@@ -98,11 +95,10 @@ const SERVICES = [
   ReportedDistrust,
   RequestDueBreakdowns,
   RequestDueReports,
-  RetentionKeeper,
+  RetentionRunner,
   RetiredTables,
   ReturnedDeliveries,
   SendingPolicies,
-  Settlement,
   SimulatedAnswers,
   SimulatedReader,
   SingleMailPreparation,

@@ -22,7 +22,7 @@ import { MailRendering } from './sending/mails/mail-rendering.service.js';
 import { SampleRecipients } from './sending/mails/sample-recipients.service.js';
 import { MailReaders } from './sending/previews/mail-readers.service.js';
 import { ContentModule } from './content/content.module.js';
-import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
+import { MailPersonalDataQuery } from './mail-personal-data.service.js';
 import { TestDeliveriesService } from './sending/queueing/test-deliveries.service.js';
 import { TestMailsService } from './sending/previews/test-mails.service.js';
 import { CampaignBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';

@@ -34,13 +34,13 @@ async function change(
   cli: CliContext,
   { project, deliveries, events }: Options,
 ): Promise<KeptDays & { readonly name: string }> {
-  const [{ withServices }, { ProjectRetention }] = await Promise.all([
+  const [{ withServices }, { ProjectRetentionRepository }] = await Promise.all([
     import('../operator-services.js'),
     import('#messaging'),
   ]);
   return withServices(cli.env, async ({ database, projectList }) => {
     const found = findProject(await projectList.list(), project);
-    const retention = new ProjectRetention(database);
+    const retention = new ProjectRetentionRepository(database);
     const before = await retention.of(found.id);
     const kept = {
       deliveriesDays: changed(before.deliveriesDays, deliveries),

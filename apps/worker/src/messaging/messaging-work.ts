@@ -15,7 +15,7 @@ import {
   ReportExportRequested,
   RequestDueBreakdowns,
   RequestDueReports,
-  RetentionKeeper,
+  RetentionRunner,
   TrimTestInboxes,
 } from '#messaging';
 import type { ContextWork } from '../context-work.js';
@@ -57,5 +57,5 @@ export const messagingWork: ContextWork = {
     RequestDueReports,
     TrimTestInboxes,
   ],
-  parts: [CampaignScheduler, DeliveryEngine, MailboxSimulator, RetentionKeeper],
+  parts: [CampaignScheduler, DeliveryEngine, MailboxSimulator, RetentionRunner],
 };

@@ -11,7 +11,7 @@ import {
 import { Database, isUnavailability } from '#platform';
 import * as fc from '#testing/properties';
 import { WebhookReceiver } from '#testing/webhook-receiver';
-import { MailErasureService } from '../erasure/mail-erasure.service.js';
+import { MailErasureService } from '../mail-personal-data.service.js';
 import { address, AutomationsFixture, PROOF } from './automations.fixture.js';
 import type { Execution } from './runs/executions.query.js';
 import { contentOf, type Model, modelChain, models, type Surroundings } from '#testing/automations/model';

@@ -138,7 +138,8 @@ export class Automation implements AutomationFields {
   delete(activeRuns: number, now: Date): void {
     refuseUnlessAllowed('delete', this.status);
     if (activeRuns > 0) {
-      const message = `The automation cannot be deleted while ${activeRuns === 1 ? 'a run is' : `${activeRuns} runs are`} active.`;
+      const runs = activeRuns === 1 ? 'a run is' : `${activeRuns} runs are`;
+      const message = `The automation cannot be deleted while ${runs} active.`;
       throw new InvalidStateError(message, this.status, ['DRAFT', 'ARCHIVED']);
     }
     this.status = 'ARCHIVED';

@@ -88,8 +88,8 @@ export class AutomationsQuery {
     return this.database.system(async () => {
       const { rows } = await sql<AutomationDiscrepancy>`
         with counted as (
-          select environment_id, automation_number as number, sum(entered)::bigint as entered, sum(completed)::bigint as completed,
-            sum(ended)::bigint as ended
+          select environment_id, automation_number as number, sum(entered)::bigint as entered,
+            sum(completed)::bigint as completed, sum(ended)::bigint as ended
           from messaging.automation_counters group by environment_id, automation_number
         ), actual as (
           select environment_id, automation_number as number, count(*) as entered,
@@ -98,7 +98,8 @@ export class AutomationsQuery {
           from messaging.automation_runs group by environment_id, automation_number
         )
         select m.id as automation_id, v.counter, v.counted, v.actual
-        from counted c full join actual a using (environment_id, number) join messaging.automations m using (environment_id, number)
+        from counted c full join actual a using (environment_id, number)
+        join messaging.automations m using (environment_id, number)
         cross join lateral (values
           ('entered', coalesce(c.entered, 0), coalesce(a.entered, 0)),
           ('completed', coalesce(c.completed, 0), coalesce(a.completed, 0)),

@@ -3,7 +3,7 @@ import { newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Campaign } from '../campaigns/campaign.js';
 import { FailedDeliveriesService } from '../campaigns/failed-deliveries.service.js';
-import { MailErasureService } from '../erasure/mail-erasure.service.js';
+import { MailErasureService } from '../mail-personal-data.service.js';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { DeliverySources } from '../sending/engine/delivery-sources.service.js';
 import type { DeliverySource } from '../sending/delivery-source.js';

@@ -107,7 +107,8 @@ export class AutomationEntriesService {
       ), entered as (
         insert into messaging.automation_runs (environment_id, automation_number, version_id, wake_at, entered_at, id,
           subscriber_id, position, is_waiting)
-        select ${scope.environmentId}, ${number}, ${versionId}, ${wakeAt}, ${now}, run_id, subscriber_id, ${position}, ${isWaiting}
+        select ${scope.environmentId}, ${number}, ${versionId}, ${wakeAt}, ${now}, run_id, subscriber_id, ${position},
+          ${isWaiting}
         from entering returning id
       ), logged as (
         insert into messaging.automation_steps (environment_id, at, entered_on, position, run_id, status, detail)

@@ -26,7 +26,7 @@ import {
   where,
 } from '../automations.fixture.js';
 import { DeliveryFeedback } from '../../engagement/feedback/delivery-feedback.service.js';
-import { MailErasureService } from '../../erasure/mail-erasure.service.js';
+import { MailErasureService } from '../../mail-personal-data.service.js';
 import { Database } from '#platform';
 
 const HOUR = 3_600_000;

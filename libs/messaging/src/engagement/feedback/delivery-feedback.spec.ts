@@ -3,7 +3,7 @@ import { consentProof, ErasedAddresses, ErasureService, SignUpService, Suppressi
 import type { BounceClass } from '#deliverability';
 import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { MailErasureService } from '../../erasure/mail-erasure.service.js';
+import { MailErasureService } from '../../mail-personal-data.service.js';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import { StatisticsCheckQuery } from '../../reports/statistics/statistics-check.query.js';
 import { DeliveryFeedback } from './delivery-feedback.service.js';

@@ -4,7 +4,7 @@ import { Database } from '#platform';
 import * as fc from '#testing/properties';
 import { prepareProject } from '#testing/system';
 import type { Campaign } from '../../campaigns/campaign.js';
-import { MailErasureService } from '../../erasure/mail-erasure.service.js';
+import { MailErasureService } from '../../mail-personal-data.service.js';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
 import { languageFigures } from '../statistics/language-figures.query.js';
 import { linkClicks } from '../statistics/link-clicks.query.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, drain, isOf, keptDay } from '#platform';
-import { PARTITION } from '../deliveries/partition.query.js';
+import { PARTITION } from './deliveries/partition.query.js';
 
-/** For how many days a project's rows are kept; null: as long as the installation's. */
+/** Days for which a project's rows are kept; null: as long as the installation's. */
 export interface KeptDays {
   readonly deliveriesDays: number | null;
   readonly eventsDays: number | null;
@@ -19,9 +19,9 @@ interface KeptEnvironment {
 
 const BATCH = 5_000;
 
-/** Projects whose rows are kept for a shorter time than the installation's. They are removed from the month that they are in. */
+/** Projects that keep rows for a shorter time than the installation: their settings, and the removal of their rows. */
 @Injectable()
-export class ProjectRetention {
+export class ProjectRetentionRepository {
   constructor(private readonly database: Database) {}
 
   of(projectId: number): Promise<KeptDays> {
@@ -43,8 +43,8 @@ export class ProjectRetention {
     );
   }
 
-  /** What is kept for a time of its own. */
-  kept(): Promise<KeptEnvironment[]> {
+  /** Environments with a time of their own, once for each kind of row. */
+  environments(): Promise<KeptEnvironment[]> {
     return this.database.system(async () => {
       const { rows } = await sql<KeptEnvironment>`
         select k.kind, k.days, e.id as environment_id
@@ -56,7 +56,7 @@ export class ProjectRetention {
     });
   }
 
-  /** Removes an environment's rows of before its horizon, a batch a transaction. */
+  /** Removes an environment's rows of before its cutoff, a batch a transaction. */
   async remove(kind: ProjectKind, environmentId: number, signal: AbortSignal): Promise<void> {
     const day = await this.database.system(() => keptDay(this.database, { environmentId }, kind));
     const statements =
@@ -72,7 +72,7 @@ export class ProjectRetention {
     });
   }
 
-  /** Campaign by campaign, as their index is. */
+  /** One removal for each campaign, as their index is, and one for all other mails. */
   #oldMails(environmentId: number, day: string): Promise<RawBuilder<unknown>[]> {
     return this.database.system(async () => {
       const { rows } = await sql<{ id: string; queuedOn: string }>`
@@ -98,7 +98,7 @@ export class ProjectRetention {
   }
 }
 
-/** Mails with what people did with them. */
+/** Removes mails with their engagement. */
 const removal = (environmentId: number, which: RawBuilder<unknown>) => sql`
   with old as materialized (
     select d.id, d.queued_on from messaging.deliveries d where ${which} limit ${BATCH}
@@ -110,7 +110,7 @@ const removal = (environmentId: number, which: RawBuilder<unknown>) => sql`
     and ${isOf({ environmentId }, sql`d.environment_id`)}
 `;
 
-/** Each as an index has them. */
+/** One removal for each index. */
 function oldEvents(environmentId: number, day: string): RawBuilder<unknown>[] {
   const isOld = sql`e.environment_id = ${environmentId} and e.occurred_at < ${day}::date`;
   const types = sql`e.type in ('OPENED', 'CLICKED', 'UNSUBSCRIBED', 'COMPLAINED', 'BOUNCED')`;

@@ -10,22 +10,22 @@ import { Database, LinkTokens, projectRoot } from '#platform';
 import { eventually } from '#testing/eventually';
 import { isWaitingForLock } from '#testing/lock-waits';
 import { prepareProject } from '#testing/system';
-import type { Campaign } from '../campaigns/campaign.js';
-import { CampaignLifecycleService } from '../campaigns/campaign-lifecycle.service.js';
-import { TrackedEvents } from '../engagement/events/tracked-events.service.js';
-import { DeliveryFeedback } from '../engagement/feedback/delivery-feedback.service.js';
-import { MailPagesService } from '../engagement/feedback/mail-pages.service.js';
-import { MailErasureService } from '../erasure/mail-erasure.service.js';
-import { type DeliveryRow, MessagingFixture } from '../messaging.fixture.js';
-import { CampaignBreakdowns } from '../reports/breakdowns/campaign-breakdowns.service.js';
-import { DeliveriesExportMaker } from '../reports/exports/deliveries-export-maker.service.js';
-import { CampaignStatisticsQuery } from '../reports/statistics/campaign-statistics.query.js';
-import { StatisticsCheckQuery } from '../reports/statistics/statistics-check.query.js';
-import { TimelineQuery } from '../reports/statistics/timeline.query.js';
-import { ReportFactsQuery } from '../reports/writing/report-facts.query.js';
-import { DeliveriesQuery } from '../sending/deliveries.query.js';
-import { ProjectRetention } from './project-retention.service.js';
-import { LetOldRowsGo } from './retention.service.js';
+import type { Campaign } from './campaigns/campaign.js';
+import { CampaignLifecycleService } from './campaigns/campaign-lifecycle.service.js';
+import { TrackedEvents } from './engagement/events/tracked-events.service.js';
+import { DeliveryFeedback } from './engagement/feedback/delivery-feedback.service.js';
+import { MailPagesService } from './engagement/feedback/mail-pages.service.js';
+import { MailErasureService } from './mail-personal-data.service.js';
+import { type DeliveryRow, MessagingFixture } from './messaging.fixture.js';
+import { CampaignBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';
+import { DeliveriesExportMaker } from './reports/exports/deliveries-export-maker.service.js';
+import { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
+import { StatisticsCheckQuery } from './reports/statistics/statistics-check.query.js';
+import { TimelineQuery } from './reports/statistics/timeline.query.js';
+import { ReportFactsQuery } from './reports/writing/report-facts.query.js';
+import { DeliveriesQuery } from './sending/deliveries.query.js';
+import { ProjectRetentionRepository } from './project-retention.repository.js';
+import { ApplyRetention } from './retention.job.js';
 
 const READERS = 60;
 const DAY = 24 * 60 * 60_000;
@@ -108,7 +108,7 @@ async function anotherProject(): Promise<void> {
   await fixture.settled('all are sent', ({ state }) => state === 'SENT');
 }
 
-const letGo = () => fixture.get(LetOldRowsGo).run();
+const letGo = () => fixture.get(ApplyRetention).run();
 
 /** All that the API tells of the campaign in figures. */
 async function figures() {
@@ -356,7 +356,7 @@ describe('mails and events that are older than they are kept', () => {
     fixture.clock.advance(FOUR_MONTHS);
     const beside = await fixture.beside({ ...both, ARCHIVE_DIRECTORY: directory });
     try {
-      await Promise.all([letGo(), beside.get(LetOldRowsGo).run()]);
+      await Promise.all([letGo(), beside.get(ApplyRetention).run()]);
     } finally {
       await beside.close();
     }
@@ -501,7 +501,7 @@ describe('a project whose mails and events are kept for a shorter time', () => {
     await open({});
     await anotherProject();
     const { projectId } = scope;
-    await fixture.get(ProjectRetention).set(projectId, { deliveriesDays: 60, eventsDays: 30 });
+    await fixture.get(ProjectRetentionRepository).set(projectId, { deliveriesDays: 60, eventsDays: 30 });
     fixture.clock.advance(59 * DAY);
     const before = await figures();
     await letGo();
@@ -530,7 +530,9 @@ describe('a project whose mails and events are kept for a shorter time', () => {
        values (gen_random_uuid(), $1, $2, 'visited', '{}', now(), now())`,
       [scope.environmentId, person!.id],
     );
-    await fixture.get(ProjectRetention).set(scope.projectId, { deliveriesDays: 60, eventsDays: 60 });
+    await fixture
+      .get(ProjectRetentionRepository)
+      .set(scope.projectId, { deliveriesDays: 60, eventsDays: 60 });
     fixture.clock.advance(62 * DAY);
     await letGo();
     expect(await rowsLeft()).toEqual({ deliveries: 0, engagement: 0, events: 0 });

@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { AddressDigests } from '#audience';
+import { Clock, type EmailAddress, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { eraseRuns } from './automations/runs/run.repository.js';
+import { moveFrontsBack } from './deliveries/campaign-front.query.js';
+import { wakeSenders } from './deliveries/deliveries.channel.js';
+import { keepErasedMails } from './deliveries/erased-mails.query.js';
+import { forgetBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';
+import { eraseExports } from './reports/exports/erase-exports.query.js';
+
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
+/** Data about the owner of an address (GDPR Art. 15), as rows to be printed. */
+export interface MailPersonalData {
+  readonly deliveries: Rows;
+  /** Opens, clicks, bounces … of those mails. */
+  readonly deliveryEvents: Rows;
+  /** Runs through automations, with the data of their entry. */
+  readonly automationRuns: Rows;
+  /** Whole mails of the test environment. */
+  readonly testInbox: Rows;
+}
+
+/** A subscriber, or only an address. */
+export interface MailPerson {
+  readonly address: EmailAddress;
+  readonly subscriberId: string | null;
+}
+
+/** Reads mail's data about one person. */
+@Injectable()
+export class MailPersonalDataQuery {
+  constructor(private readonly database: Database) {}
+
+  of(scope: ProjectScope, { address, subscriberId }: MailPerson): Promise<MailPersonalData> {
+    const { environmentId } = scope;
+    return this.database.transaction(scope, async () => {
+      const tables = this.database.tables();
+      const deliveries = await sql<Record<string, unknown>>`
+        select d.id, d.kind, c.campaign_key, d.address, d.locale, d.message_id, d.state, d.reason, d.attempt as attempts,
+          d.last_error, d.created_at, d.sent_at, d.bounced_at
+        from (
+          select * from messaging.deliveries where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
+          union all
+          select * from messaging.deliveries
+          where environment_id = ${environmentId} and kind = 'TEST' and subscriber_id is null and address_key = ${address.key}
+        ) d
+        left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id
+        order by d.created_at, d.id
+      `.execute(tables);
+      const deliveryEvents = await sql<Record<string, unknown>>`
+        select e.type, e.occurred_at, e.delivery_id
+        from messaging.delivery_events e
+        where e.environment_id = ${environmentId} and e.subscriber_id = ${subscriberId} order by e.occurred_at, e.id
+      `.execute(tables);
+      const automationRuns = await sql<Record<string, unknown>>`
+        select r.id, a.automation_key, r.status, r.entered_at, r.finished_at, d.data
+        from messaging.automation_runs r join messaging.automations a
+          on a.number = r.automation_number and a.environment_id = r.environment_id
+        left join messaging.automation_run_data d on d.run_id = r.id and d.environment_id = r.environment_id
+        where r.environment_id = ${environmentId} and r.subscriber_id = ${subscriberId} order by r.entered_at, r.id
+      `.execute(tables);
+      const testInbox = await sql<Record<string, unknown>>`
+        select m.id, m.kind, m.to_address as "to", m.subject, m.received_at, convert_from(m.raw, 'UTF8') as raw
+        from messaging.test_inbox_messages m
+        where m.environment_id = ${environmentId} and m.to_key = ${address.key} order by m.received_at, m.id
+      `.execute(tables);
+      return {
+        deliveries: deliveries.rows,
+        deliveryEvents: deliveryEvents.rows,
+        automationRuns: automationRuns.rows,
+        testInbox: testInbox.rows,
+      };
+    });
+  }
+}
+
+/** An erased person: no address, only the keys that find the rows. */
+export interface ErasedPerson {
+  readonly subscriberId: string;
+  /** The keyed digest of the address, in hex. */
+  readonly addressDigest: string;
+}
+
+/**
+ * Removes a person from mail's data. Deliveries stay as anonymous rows, so that a campaign's numbers stay; for 60 days the
+ * links of recent ones find the address by its digest.
+ */
+@Injectable()
+export class MailErasureService {
+  constructor(
+    private readonly database: Database,
+    private readonly digests: AddressDigests,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Erases in the open transaction. Safe to repeat. */
+  async erase(scope: ProjectScope, { subscriberId, addressDigest }: ErasedPerson): Promise<void> {
+    const tables = this.database.tables();
+    const now = this.clock.now();
+    const digest = Buffer.from(addressDigest, 'hex');
+    const { environmentId } = scope;
+    await sql`
+      delete from messaging.test_inbox_messages m
+      where m.environment_id = ${environmentId} and ${this.digests.ofColumn(scope, sql`m.to_key`)} = ${digest}
+    `.execute(tables);
+    await keepErasedMails(this.database, scope, { subscriberId, digest }, now);
+    await forgetBreakdowns(this.database, scope, subscriberId);
+    await eraseExports(this.database, scope, sql`d.subscriber_id = ${subscriberId}`, now);
+    await moveFrontsBack(this.database, scope, sql`d.subscriber_id = ${subscriberId}`, now);
+    await this.#depersonalise(scope, sql`d.subscriber_id = ${subscriberId}`, now);
+    // Test mails belong to no subscriber: only the address identifies them.
+    const ofAddress = sql`d.kind = 'TEST' and ${this.digests.ofColumn(scope, sql`d.address_key`)} = ${digest}`;
+    await this.#depersonalise(scope, ofAddress, now);
+    await sql`
+      update messaging.delivery_events set subscriber_id = null
+      where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
+    `.execute(tables);
+    await eraseRuns(this.database, scope, subscriberId, now);
+    wakeSenders(this.database);
+  }
+
+  /**
+   * Makes open deliveries due, and takes them from the senders that claimed them: claimed again, they are skipped and settled.
+   * A mail on the wire is completed.
+   */
+  async #depersonalise(
+    { environmentId }: ProjectScope,
+    which: ReturnType<typeof sql>,
+    now: Date,
+  ): Promise<void> {
+    await sql`
+      update messaging.deliveries d set subscriber_id = null, address = '', address_key = 'erased:' || d.id,
+        locale = null, last_error = null, state = case when d.state = 'CLAIMED' then 'PENDING' else d.state end,
+        lease_token = case when d.state = 'CLAIMED' then null else d.lease_token end,
+        lease_until = case when d.state = 'CLAIMED' then null else d.lease_until end,
+        next_attempt_at = case when d.finished_at is null then least(d.next_attempt_at, ${now}) else d.next_attempt_at end
+      where d.environment_id = ${environmentId} and ${which}
+    `.execute(this.database.tables());
+  }
+}
