@@ -6,7 +6,7 @@ import {
   ExpireConfirmations,
   FoldCounters,
   ImportQueued,
-  ImportRuns,
+  ImportRunsService,
   RemoveErasedAddresses,
   RemoveOldImports,
   RemoveOldUnsubscriptions,
@@ -82,7 +82,7 @@ class ImportSubscribers extends ResumableJob<{ importId: string }> {
   override readonly queue = 'imports';
   override readonly on = ImportQueued;
 
-  constructor(private readonly runs: ImportRuns) {
+  constructor(private readonly runs: ImportRunsService) {
     super();
   }
 

@@ -16,17 +16,12 @@ import { SubscriberEventsService } from './subscribers/subscriber-events.service
 import { PreferencesService } from './sign-up/preferences.service.js';
 import { UnsubscribeService } from './sign-up/unsubscribe.service.js';
 import { RemoveOldUnsubscriptions, Unsubscriptions } from './consents/unsubscriptions.repository.js';
-import { ImportChunks } from './imports/import-chunks.service.js';
-import { ImportTermsService } from './imports/import-terms.service.js';
 import { ImportRepository } from './imports/import.repository.js';
-import { ImportRuns } from './imports/import-runs.service.js';
-import { ImportedSubscribers } from './imports/imported-subscribers.repository.js';
-import { ImportedPeople } from './imports/imported-people.repository.js';
-import { ImportedRows } from './imports/imported-rows.service.js';
+import { ImportRunsService } from './imports/import-runs.service.js';
+import { ImportedSubscribersRepository } from './imports/imported-subscribers.repository.js';
 import { ImportsQuery } from './imports/imports.query.js';
-import { ImportsService } from './imports/imports.service.js';
-import { RemoveOldImports } from './imports/remove-old-imports.task.js';
-import { StagedRows } from './imports/staged-rows.repository.js';
+import { ImportsService, RemoveOldImports } from './imports/imports.service.js';
+import { StagedRowsRepository } from './imports/staged-rows.repository.js';
 import { ActivityCatalogue } from './segments/activity-catalogue.query.js';
 import { EvaluateSegments } from './segments/evaluate-segments.task.js';
 import { RuleCatalogueQuery } from './segments/rule-catalogue.query.js';
@@ -70,7 +65,7 @@ const exported = [
   FoldCounters,
   PersonalDataQuery,
   PreferencesService,
-  ImportRuns,
+  ImportRunsService,
   ImportsQuery,
   ImportsService,
   RecipientsQuery,
@@ -105,18 +100,14 @@ const exported = [
     ConsentRepository,
     SubscriberLimitService,
     CustomFieldRepository,
-    ImportChunks,
-    ImportTermsService,
     ImportRepository,
-    ImportedSubscribers,
-    ImportedPeople,
-    ImportedRows,
+    ImportedSubscribersRepository,
     RuleCatalogueQuery,
     SegmentChanges,
     SegmentPredicates,
     SegmentRepository,
     SegmentUsesQuery,
-    StagedRows,
+    StagedRowsRepository,
     SubscriberRepository,
     SuppressionRepository,
     TopicRepository,

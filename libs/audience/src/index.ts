@@ -74,16 +74,15 @@ export {
   type ImportConflict,
   type ImportCounts,
   type ImportError,
+  ImportQueued,
   type ImportStatus,
   type ImportView,
 } from './imports/import.js';
-export { isCharset } from './imports/csv-text.js';
+export { type ImportContent, isCharset } from './imports/import-content.js';
 export type { ColumnMapping } from './imports/import-columns.js';
-export { ImportQueued } from './imports/import.events.js';
-export { ImportRuns } from './imports/import-runs.service.js';
+export { ImportRunsService } from './imports/import-runs.service.js';
 export { ImportsQuery } from './imports/imports.query.js';
-export { type ImportContent, type ImportOptions, ImportsService } from './imports/imports.service.js';
-export { RemoveOldImports } from './imports/remove-old-imports.task.js';
+export { type ImportOptions, ImportsService, RemoveOldImports } from './imports/imports.service.js';
 export { ActivityCatalogue, type MailActivitySource } from './segments/activity-catalogue.query.js';
 export { EvaluateSegments, SEGMENT_JOB } from './segments/evaluate-segments.task.js';
 export { SegmentEvaluations } from './segments/segment-evaluations.service.js';

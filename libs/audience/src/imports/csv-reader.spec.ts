@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { stringify } from 'csv-stringify/sync';
-import * as fc from '#testing/properties';
 import { parseEmailAddress } from '#kernel';
+import * as fc from '#testing/properties';
 import { CsvReader, type CsvRecord } from './csv-reader.js';
 
 /** All records, the header first; `addressAt`: the column of the address, if there is one. */

@@ -1,5 +1,4 @@
 import { parseEmailAddress } from '#kernel';
-import { dialectOf } from './csv-dialect.js';
 
 /** One record of a CSV file: its cells, or the reason why it cannot be read. */
 export interface CsvRecord {
@@ -14,7 +13,7 @@ const MAX_CELL = 100_000;
 const MAX_RECORD = 1_000_000;
 /** The most characters of the first line. */
 const MAX_HEAD = 1_000_000;
-/** So many separators, with an address in its place, make a line of a note a row: fewer may be a coincidence. */
+/** Separators that, with an address in its place, make a line of a note a row; fewer may be a coincidence. */
 const TELLING_SEPARATORS = 2;
 
 const LINE_FEED = 10;
@@ -27,7 +26,12 @@ const TOO_LONG = 'has a cell that is too long';
 const UNCLOSED = 'has an unclosed quote';
 const AFTER_QUOTE = 'has text after a closing quote';
 
-/** What the quotes make of a record; `end`: the position behind it, or where its fault shows. */
+const DELIMITERS = [',', ';', '\t'] as const;
+/** Excel's own first line, by which it separates cells itself: `sep=;`. */
+const EXCEL_HINT = /^sep=([^"\r\n])(?:\r\n|\n|\r)/i;
+const LONGEST_HINT = 'sep=;\r\n'.length;
+
+/** A record as its quotes delimit it; `end`: the position behind it, or of its fault. */
 interface QuotedRecord {
   readonly cells: readonly string[];
   readonly fault: string | null;
@@ -37,7 +41,7 @@ interface QuotedRecord {
   readonly isMultiline: boolean;
 }
 
-/** What a row looks like. */
+/** The number of cells of a row and the place of its address. */
 interface RowShape {
   readonly cells: number;
   /** The column of the address; -1: none. */
@@ -56,16 +60,14 @@ const STRAY_QUOTE: RecordFault = {
 };
 
 /**
- * Reads CSV (RFC 4180) as it arrives, piece by piece, and keeps no more than one record of it. Cells are separated as
- * `dialectOf` says, records by CRLF, LF or CR. Records without any text are left out.
+ * Reads CSV (RFC 4180) as it arrives, keeping no more than one record. Records end with CRLF, LF or CR; empty ones are left out.
  *
- * A stray quote opens a cell that swallows the rows behind it. So where the quotes of a record cannot be right, or a quoted
- * cell holds rows, only its first line is at fault, and reading goes on with the second. csv-parse 7 and papaparse 5 end there,
- * or lose all rows up to the next quote without a word when told to relax; neither reads them again.
+ * A stray quote opens a cell that swallows the rows behind it. Where the quotes of a record cannot be right, or a quoted cell
+ * holds rows, only its first line is at fault and reading goes on with the second. csv-parse and papaparse stop or lose rows.
  */
 export class CsvReader {
   #text = '';
-  /** Nothing is read before the text is so long: what is read again stays in proportion to what came. */
+  /** Length of text before the next read, so that reading again stays in proportion to the text. */
   #wanted = 0;
   #delimiter: string | null = null;
   #shape: RowShape | null = null;
@@ -84,7 +86,7 @@ export class CsvReader {
 
   /** The records behind the header that end in the next piece of text. */
   push(text: string): CsvRecord[] {
-    // Joined, since `+` makes a string of two parts, of which each character is slow to get.
+    // Joined: `+` would make a rope, whose characters are slow to read.
     this.#text = this.#text === '' ? text : [this.#text, text].join('');
     return this.#text.length < this.#wanted ? [] : this.#read(false);
   }
@@ -134,7 +136,7 @@ export class CsvReader {
     const found = firstBreak(this.#text, from);
     this.#isSkipping = true;
     if (found === null) return this.#text.length;
-    // Perhaps half of a CRLF.
+    // May be half of a CRLF.
     if (!isAll && found.end === this.#text.length && this.#text.endsWith('\r')) {
       return found.start === from ? null : found.start;
     }
@@ -242,7 +244,7 @@ function quotedCell(text: string, from: number, isAll: boolean): QuotedCell | nu
   }
 }
 
-/** Whether the line is a row as it stands, or was one before a stray quote came into it. */
+/** True for a line that is a row as it stands, or was one before a stray quote came into it. */
 function looksLikeRow(line: string, { cells, addressAt }: RowShape, delimiter: string): boolean {
   if (!line.includes('@')) return false;
   const readings = [line.split(delimiter), cellsOfLine(line, delimiter)];
@@ -256,7 +258,7 @@ function cellsOfLine(line: string, delimiter: string): readonly string[] {
   return [...read.cells, ...line.slice(read.cellStart).split(delimiter)];
 }
 
-/** Whether the cell is an address, or was one before a stray quote came into it. */
+/** True for a cell that is an address, or was one before a stray quote came into it. */
 function isAddress(cell: string): boolean {
   return cell.includes('@') && 'address' in parseEmailAddress(cell.replaceAll('"', ''));
 }
@@ -273,4 +275,50 @@ function hasBreak(text: string): boolean {
 
 function breaksIn(text: string): number {
   return text.match(LINE_BREAKS)?.length ?? 0;
+}
+
+interface CsvDialect {
+  readonly delimiter: string;
+  /** Length of a first line that only names the delimiter. */
+  readonly hintLength: number;
+}
+
+/**
+ * The separator of cells: named by a first line `sep=;`, else the most frequent of `,`, `;` and tab outside quotes in the first
+ * line with text, else a comma. Null while that line does not end in `text`; `isAll`: no more will come.
+ */
+function dialectOf(text: string, isAll: boolean): CsvDialect | null {
+  if (text.length < LONGEST_HINT && !isAll) return null;
+  const hint = EXCEL_HINT.exec(text);
+  if (hint !== null) return { delimiter: hint[1]!, hintLength: hint[0].length };
+  const delimiter = delimiterOf(text, isAll);
+  return delimiter === null ? null : { delimiter, hintLength: 0 };
+}
+
+function delimiterOf(text: string, isAll: boolean): string | null {
+  const counts = new Map<string, number>(DELIMITERS.map((delimiter) => [delimiter, 0]));
+  let isQuoted = false;
+  let isBlank = true;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) isQuoted = !isQuoted;
+    else if (!isQuoted && (code === LINE_FEED || code === CARRIAGE_RETURN)) {
+      if (!isBlank) return mostFrequent(counts);
+      continue;
+    } else if (!isQuoted) {
+      const character = text.charAt(at);
+      const count = counts.get(character);
+      if (count !== undefined) counts.set(character, count + 1);
+    }
+    isBlank = false;
+  }
+  return isAll ? mostFrequent(counts) : null;
+}
+
+function mostFrequent(counts: ReadonlyMap<string, number>): string {
+  const number = (delimiter: string) => counts.get(delimiter) ?? 0;
+  return DELIMITERS.reduce<string>(
+    (best, candidate) => (number(candidate) > number(best) ? candidate : best),
+    ',',
+  );
 }

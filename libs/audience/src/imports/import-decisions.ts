@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EmailAddress } from '#kernel';
 import type { SubscriberOutcome } from '../consents/consent.repository.js';
-import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
+import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { NO_FIELDS, type SubscriberFields } from '../subscribers/subscriber.js';
 import type { GrantableTopic } from '../topics/topic.js';
 import type { FaultyRow, ReadRow } from './import-row.js';

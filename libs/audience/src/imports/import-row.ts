@@ -6,8 +6,8 @@ import {
   parseFileLocale,
   TIME_ZONE_FAULT,
 } from '#kernel';
-import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { applyCustomFields } from '../custom-fields/custom-field-values.js';
+import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { NO_FIELDS, normalizedName } from '../subscribers/subscriber.js';
 import { type ColumnTarget, customFieldOf } from './import-columns.js';
 import {
@@ -64,13 +64,13 @@ export function readRow(columns: readonly ColumnTarget[], staged: StagedRow): Re
   const { row, line, emailKey, cells, fault } = staged;
   if (fault !== null) return { row, line, email: null, emailKey, errors: { [WHOLE_ROW]: fault } };
   const { address, fields, customFields, errors } = readCells(columns, cells);
-  // Of a cell that is not an address nobody can say to whom it belongs, so that no erasure would find it.
+  // Without an address the cell is not kept: no erasure could find it.
   if (address === null) return { row, line, email: null, emailKey, errors };
   if (hasAny(errors)) return { row, line, email: address.value, emailKey, errors };
   return { row, line, address, fields, customFields };
 }
 
-/** Whether the row can be applied. */
+/** True for a row that can be applied. */
 export function isReadable(row: ReadRow | FaultyRow): row is ReadRow {
   return 'address' in row;
 }

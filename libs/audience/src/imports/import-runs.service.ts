@@ -1,21 +1,54 @@
 import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { ImportChunks } from './import-chunks.service.js';
-import type { Import } from './import.js';
+import { Database } from '#platform';
+import { type ChangeContext, type FirstConsents, firstConsents } from '../consents/consent.js';
+import { ConsentRepository } from '../consents/consent.repository.js';
+import { definitionsDigest } from '../custom-fields/custom-field-values.js';
+import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
+import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
+import { SubscriberLimitService } from '../subscriber-limit.service.js';
+import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
+import { type GrantableTopic, grantFault } from '../topics/topic.js';
+import { TopicRepository } from '../topics/topic.repository.js';
+import { ImportDecisions } from './import-decisions.js';
+import { isReadable, type ReadRow, readRow } from './import-row.js';
+import { Import, type RowRange, rowRanges, type StagedRow } from './import.js';
 import { ImportRepository } from './import.repository.js';
-import { type RowRange, rowRanges } from './row-ranges.js';
+import { ImportedSubscribersRepository } from './imported-subscribers.repository.js';
+import { StagedRowsRepository } from './staged-rows.repository.js';
 
 /** Rows in one transaction. Each locks its address, and PostgreSQL by default has some 8 000 locks in total. */
 const CHUNK_ROWS = 1_000;
 /** Chunks in parallel: more than two would wait for each other in the indexes. */
 const CHUNKS_AT_ONCE = 2;
 
-/** Applies imports chunk by chunk. The changes of a chunk and the removal of its rows are one transaction. */
+/** The state of the project on which rows are applied, fixed until the transaction ends. */
+interface ImportTerms {
+  readonly topics: readonly GrantableTopic[];
+  /** The consents of new subscribers. */
+  readonly first: FirstConsents;
+  readonly definitions: readonly CustomFieldDefinition[];
+  /** The rows were checked with the current definitions. */
+  readonly areAsChecked: boolean;
+  /** New subscribers that the plan allows, at most one for each row. */
+  readonly room: number;
+  readonly context: ChangeContext;
+}
+
+/** Applies imports to subscribers and consents, chunk by chunk: the changes and the removal of its rows are one transaction. */
 @Injectable()
-export class ImportRuns {
+export class ImportRunsService {
   constructor(
+    private readonly database: Database,
     private readonly imports: ImportRepository,
-    private readonly chunks: ImportChunks,
+    private readonly staged: StagedRowsRepository,
+    private readonly subscribers: ImportedSubscribersRepository,
+    private readonly erased: ErasedAddresses,
+    private readonly consents: ConsentRepository,
+    private readonly topics: TopicRepository,
+    private readonly customFields: CustomFieldsQuery,
+    private readonly limit: SubscriberLimitService,
     private readonly clock: Clock,
   ) {}
 
@@ -49,9 +82,125 @@ export class ImportRuns {
   /** Applies chunks until there are none. Returns why the import cannot go on, or null. */
   async #applyChunks(scope: ProjectScope, plan: Import, ranges: Generator<RowRange>): Promise<string | null> {
     for (const range of ranges) {
-      const refusal = await this.chunks.apply(scope, plan, range);
+      const refusal = await this.#applyChunk(scope, plan, range);
       if (refusal !== null) return refusal;
     }
     return null;
+  }
+
+  /** Applies the remaining rows of a range, all or nothing. Returns why the import cannot go on, or null. */
+  #applyChunk(scope: ProjectScope, plan: Import, range: RowRange): Promise<string | null> {
+    return this.database.transaction(scope, async () => {
+      // A crash of PostgreSQL loses the last chunks whole, with the removal of their rows. The end of the import and each mail
+      // are committed durably, and so all before them.
+      await sql`set local synchronous_commit = off`.execute(this.database.tables());
+      const rows = await this.staged.lockAddresses(scope, plan.id, range);
+      if (rows === 0) return null;
+      const terms = await this.#terms(scope, plan, rows);
+      if ('refusal' in terms) return terms.refusal;
+      // Creates subscribers without reading rows when no row can be refused because of others.
+      const isQuick = terms.areAsChecked && terms.room >= rows;
+      const made = isQuick
+        ? await this.subscribers.make(scope, plan.id, range, terms.first, terms.context)
+        : 0;
+      const others = made === rows ? [] : await this.staged.take(scope, plan.id, range);
+      if (made + others.length !== rows) throw new Error('Another worker continued this import.');
+      const { created, updated, skipped, failed, notes } = await this.#applyRows(
+        scope,
+        plan,
+        others,
+        terms,
+        made,
+      );
+      const progress = { created: made + created.length, updated: updated.length, skipped, failed };
+      await this.imports.advance(scope, plan.id, progress, notes);
+      return null;
+    });
+  }
+
+  /** The terms for `rows` rows, whose addresses are locked; or why the import cannot go on. */
+  async #terms(
+    scope: ProjectScope,
+    { topicKeys, definitionsDigest: digest, proof }: Import,
+    rows: number,
+  ): Promise<ImportTerms | { readonly refusal: string }> {
+    const topics = await this.topics.named(scope, topicKeys);
+    const refusals = topicKeys.flatMap((key) => {
+      const fault = grantFault(topics.get(key));
+      return fault === null ? [] : [`${key} ${fault}`];
+    });
+    if (refusals.length > 0) return { refusal: refusals.join(', ') };
+    const definitions = await this.customFields.definitionsToWrite(scope);
+    const at = this.clock.now();
+    return {
+      topics: [...topics.values()],
+      first: firstConsents([...topics.values()], at),
+      definitions,
+      areAsChecked: digest === definitionsDigest(definitions),
+      room: await this.limit.reserve(scope, rows),
+      context: { at, proof },
+    };
+  }
+
+  /**
+   * Applies rows that have to be read: of existing or suppressed people, with errors, or checked with other definitions. `made`:
+   * subscribers already created from the chunk.
+   */
+  async #applyRows(
+    scope: ProjectScope,
+    plan: Import,
+    rows: readonly StagedRow[],
+    terms: ImportTerms,
+    made: number,
+  ): Promise<ImportDecisions> {
+    if (rows.length === 0) return new ImportDecisions([], []);
+    const { topics, context, room } = terms;
+    const decisions = await this.#decide(scope, plan, rows, terms);
+    decisions.refuseBeyond(room - made);
+    const { created, updated } = decisions;
+    for (const alike of Map.groupBy(created, ({ left }) => left?.map(({ id }) => id).join() ?? '').values()) {
+      const granted = topics.filter((topic) => alike[0]!.left?.includes(topic) !== true);
+      await this.subscribers.insert(scope, alike, firstConsents(granted, context.at), context);
+    }
+    const returned = created.filter(({ left }) => left !== null).map(({ address }) => address.key);
+    await this.erased.restore(scope, returned, context);
+    const changed = updated.filter(({ isChanged }) => isChanged);
+    await this.subscribers.update(scope, changed, context.at);
+    const action = plan.resubscribe ? 'grant' : 'offer';
+    const order = { subscriberIds: updated.map(({ id }) => id), action, topics } as const;
+    decisions.noteRefusals(await this.consents.change(scope, order, context.proof), topics);
+    return decisions;
+  }
+
+  /** Sorts rows into people to create, to update, and refused ones. */
+  async #decide(
+    scope: ProjectScope,
+    plan: Import,
+    rows: readonly StagedRow[],
+    { definitions, topics }: ImportTerms,
+  ): Promise<ImportDecisions> {
+    const decisions = new ImportDecisions(definitions, plan.topicKeys);
+    const readable: ReadRow[] = [];
+    for (const staged of rows) {
+      const row = readRow(plan.columns, staged);
+      if (isReadable(row)) readable.push(row);
+      else decisions.fail(row);
+    }
+    const keys = readable.map(({ address }) => address.key);
+    const known = await this.subscribers.known(scope, keys);
+    const suppressed = await this.subscribers.suppressed(scope, keys);
+    const erased = await this.erased.among(scope, keys);
+    for (const row of readable) {
+      const { key } = row.address;
+      const person = known.get(key);
+      const before = erased.get(key);
+      const left = topics.filter(({ id }) => !plan.resubscribe && before?.has(id) === true);
+      if (suppressed.has(key)) decisions.skip(row, { email: 'is suppressed' });
+      else if (person === undefined && left.length === topics.length) decisions.refuse(row, left);
+      else if (person === undefined) decisions.create(row, before === undefined ? null : left);
+      else if (plan.onConflict === 'SKIP') decisions.skip(row, null);
+      else decisions.update(row, person);
+    }
+    return decisions;
   }
 }

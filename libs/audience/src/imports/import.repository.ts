@@ -2,15 +2,13 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Publisher, Database, publish } from '#platform';
+import { Database, publish, Publisher } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
-import { ImportQueued } from './import.events.js';
 import type { FaultyRow } from './import-row.js';
-import { Import, type ImportError, type ImportProgress } from './import.js';
-import type { RowRange } from './row-ranges.js';
-import { StagedRows } from './staged-rows.repository.js';
+import { Import, type ImportError, type ImportProgress, ImportQueued } from './import.js';
+import { StagedRowsRepository } from './staged-rows.repository.js';
 
-/** The place of notes that are about no row of its own. */
+/** The place of notes about the whole import. */
 const WHOLE_IMPORT = { row: 0, line: null, email: null, emailKey: null };
 
 /** Imports and the errors and notes about their rows. */
@@ -18,7 +16,7 @@ const WHOLE_IMPORT = { row: 0, line: null, email: null, emailKey: null };
 export class ImportRepository {
   constructor(
     private readonly database: Database,
-    private readonly staged: StagedRows,
+    private readonly staged: StagedRowsRepository,
     private readonly publisher: Publisher,
   ) {}
 
@@ -41,7 +39,7 @@ export class ImportRepository {
     });
   }
 
-  /** Forgets an import whose rows were not all stored. */
+  /** Removes an import whose rows were not all stored. */
   discard(scope: ProjectScope, importId: string): Promise<void> {
     return this.database.transaction(scope, async () => {
       await this.staged.removeAll(scope, importId);
@@ -89,11 +87,6 @@ export class ImportRepository {
     });
   }
 
-  /** Locks the addresses in these rows until the transaction ends; returns the number of rows. */
-  lockAddresses(scope: ProjectScope, importId: string, range: RowRange): Promise<number> {
-    return this.staged.lockAddresses(scope, importId, range);
-  }
-
   /** Ends the import unless it has ended: COMPLETED, or FAILED for a reason. Removes remaining rows. */
   end(scope: ProjectScope, importId: string, failureReason: string | null, at: Date): Promise<void> {
     return this.database.transaction(scope, async () => {
@@ -122,7 +115,7 @@ export class ImportRepository {
     `.execute(this.database.tables());
   }
 
-  /** The import if it has one of these statuses, kept from others until the transaction ends. */
+  /** The import if it has one of these statuses, locked until the transaction ends. */
   #lock(
     { environmentId }: ProjectScope,
     id: string,

@@ -1,3 +1,4 @@
+import { boundedErrors, defineEvent, DomainError } from '#kernel';
 import type { ConsentProof } from '../consents/consent.js';
 import type { SubscriberFields } from '../subscribers/subscriber.js';
 import type { ColumnTarget } from './import-columns.js';
@@ -5,7 +6,7 @@ import type { ColumnTarget } from './import-columns.js';
 export const IMPORT_STATUSES = ['QUEUED', 'IN_PROGRESS', 'COMPLETED', 'FAILED'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
-/** What to do with a row whose address belongs to a subscriber: update the subscriber, or skip the row. */
+/** Treatment of a row whose address belongs to a subscriber: update the subscriber, or skip the row. */
 export const IMPORT_CONFLICTS = ['UPSERT', 'SKIP'] as const;
 export type ImportConflict = (typeof IMPORT_CONFLICTS)[number];
 
@@ -34,7 +35,7 @@ export type ImportView = Readonly<
 export class Import {
   readonly onConflict: ImportConflict;
   readonly topicKeys: readonly string[];
-  /** Whether topics are granted again that the address had unsubscribed from. */
+  /** Grants topics again that the address had unsubscribed from. */
   readonly resubscribe: boolean;
   readonly proof: ConsentProof;
   status: ImportStatus | 'RECEIVING' = 'RECEIVING';
@@ -72,7 +73,7 @@ export class Import {
     Object.assign(this, stored, { status: 'QUEUED' });
   }
 
-  /** So many rows have the address of a later row and are skipped. */
+  /** Starts; the rows with the address of a later row are skipped. */
   begin(repeated: number): void {
     this.status = 'IN_PROGRESS';
     this.skipped += repeated;
@@ -83,6 +84,23 @@ export class Import {
     this.status = failureReason === null ? 'COMPLETED' : 'FAILED';
     this.failureReason = failureReason;
     this.completedAt = at;
+  }
+}
+
+/** All rows of an import are stored. */
+export const ImportQueued = defineEvent<{ importId: string }>('audience.import_queued.v1');
+
+/** No project could import the body: it has no header, or is not CSV or not text. */
+export class ImportNotReadableError extends DomainError {
+  override readonly code = 'validation-error';
+
+  /** `errors` maps the place (`body`, `columns[2]`, `mapping.Mail`) to the message. */
+  constructor(readonly errors: Readonly<Record<string, string>>) {
+    super('The import cannot be read.');
+  }
+
+  override get members(): Readonly<Record<string, unknown>> {
+    return { errors: boundedErrors(this.errors) };
   }
 }
 
@@ -125,3 +143,16 @@ export interface CheckedRow extends StagedRow {
 
 /** The key in `errors` for an error of the whole row. */
 export const WHOLE_ROW = 'row';
+
+/** Consecutive rows, first and last included. */
+export interface RowRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The rows from `first` to `last`, `size` at a time. Loops that share it get each range once; when one ends early, all do. */
+export function* rowRanges(first: number, last: number, size: number): Generator<RowRange, void> {
+  for (let next = first; next <= last; next += size) {
+    yield { first: next, last: Math.min(next + size - 1, last) };
+  }
+}

@@ -1,26 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import type { ProjectScope } from '#kernel';
-import { environmentOf } from '#platform';
-import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
+import type { EmailAddress, ProjectScope } from '#kernel';
+import { Database, environmentOf } from '#platform';
 import type { ChangeContext, FirstConsents } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
+import type { SubscriberFields } from '../subscribers/subscriber.js';
+import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
-import type { RowRange } from './row-ranges.js';
+import type { KnownPerson } from './import-decisions.js';
+import type { RowRange } from './import.js';
 
-/** Creates new subscribers from their rows inside the database, without reading the rows. */
+/** Writes the subscribers of imports in sets, in the open transaction with their addresses locked. */
 @Injectable()
-export class ImportedSubscribers {
+export class ImportedSubscribersRepository {
   constructor(
+    private readonly database: Database,
     private readonly suppressions: SuppressionRepository,
-    private readonly erased: ErasedAddresses,
     private readonly consents: ConsentRepository,
+    private readonly erased: ErasedAddresses,
   ) {}
 
   /**
-   * Removes, in the open transaction with the addresses locked, the rows of a range that are valid and whose address is
-   * new, not suppressed and no erased subscriber's, and creates their subscribers with consents, consent record and confirmation requests. Returns
-   * their number.
+   * Creates subscribers with consents, consent record and confirmation requests inside the database, from the rows of a range
+   * that are valid and whose address is new, not suppressed and not erased. Removes these rows and returns their number.
    */
   async make(
     scope: ProjectScope,
@@ -35,7 +37,7 @@ export class ImportedSubscribers {
     return (await this.consents.createSubscribers(scope, making, count, first, context)).number;
   }
 
-  /** Each look-up is a value of its own, never a join: it must be one step in an index however small a table seems. */
+  /** Each look-up is a value of its own, never a join: it must be one step in an index, whatever the statistics say. */
   #taken(scope: ProjectScope, importId: string, { first, last }: RowRange) {
     return sql`
       delete from audience.import_rows r
@@ -50,6 +52,89 @@ export class ImportedSubscribers {
         r.time_zone, r.custom_fields
     `;
   }
+
+  /** The subscribers with these addresses, by key, locked until the transaction ends. */
+  async known(scope: ProjectScope, emailKeys: readonly string[]): Promise<ReadonlyMap<string, KnownPerson>> {
+    // One look-up by the unique index for each: old statistics of a growing table would make a large import quadratic.
+    const { rows } = await sql<KnownPerson & { emailKey: string }>`
+      select b.* from unnest(${[...emailKeys].sort()}::text[]) k(key)
+      cross join lateral (
+        select b.id, b.email_key, b.first_name, b.last_name, b.phone, b.locale, b.time_zone,
+          b.custom_fields
+        from audience.subscribers b
+        where b.environment_id = ${environmentOf(scope)} and b.email_key = k.key collate "C"
+        limit 1 for update
+      ) b
+    `.execute(this.database.tables());
+    return new Map(rows.map(({ emailKey, ...person }) => [emailKey, person]));
+  }
+
+  /** The suppressed ones of the addresses. */
+  async suppressed(scope: ProjectScope, emailKeys: readonly string[]): Promise<ReadonlySet<string>> {
+    const { rows } = await sql<{ key: string }>`
+      select k.key from unnest(${[...emailKeys]}::text[]) k(key)
+      where ${this.suppressions.isSuppressed(scope, sql`k.key collate "C"`)}
+    `.execute(this.database.tables());
+    return new Set(rows.map(({ key }) => key));
+  }
+
+  /** Creates subscribers with their first consents; their addresses belong to nobody. */
+  async insert(
+    scope: ProjectScope,
+    people: readonly (SubscriberFields & { readonly address: EmailAddress })[],
+    first: FirstConsents,
+    context: ChangeContext,
+  ): Promise<void> {
+    if (people.length === 0) return;
+    const { at } = context;
+    const making = sql`
+      with made as (
+        insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, email, email_key,
+          first_name, last_name, phone, locale, time_zone, custom_fields, subscriber_key)
+        select ${scope.environmentId}, 'IMPORT', ${first.status}, ${at}::timestamptz, ${at}::timestamptz, platform.new_id(),
+          n.email, n.email_key, n.first_name, n.last_name, n.phone, n.locale, n.time_zone,
+          n.custom_fields::jsonb, n.subscriber_key
+        from rows from (
+          unnest(${people.map(({ address }) => address.value)}::text[],
+            ${people.map(({ address }) => address.key)}::text[], ${fieldsOf(people)}),
+          access.next_subscriber_keys(${people.length})
+        ) as n(email, email_key, ${FIELD_NAMES}, subscriber_key)
+        returning id, status, created_at
+      )`;
+    await this.consents.createSubscribers(
+      scope,
+      making,
+      sql<{ readonly number: number }>`count(*) as number`,
+      first,
+      context,
+    );
+  }
+
+  /** Writes all fields of locked subscribers. */
+  async update(scope: ProjectScope, people: readonly KnownPerson[], at: Date): Promise<void> {
+    if (people.length === 0) return;
+    await sql`
+      update audience.subscribers b set first_name = n.first_name, last_name = n.last_name, phone = n.phone,
+        locale = n.locale, time_zone = n.time_zone, custom_fields = n.custom_fields::jsonb, updated_at = ${at}
+      from unnest(${people.map(({ id }) => id)}::uuid[], ${fieldsOf(people)}) as n(id, ${FIELD_NAMES})
+      where b.environment_id = ${scope.environmentId} and b.id = n.id
+    `.execute(this.database.tables());
+  }
+}
+
+const FIELD_NAMES = sql.raw('first_name, last_name, phone, locale, time_zone, custom_fields');
+
+/** Each field's values, as a list of arrays in the order of `FIELD_NAMES`. */
+function fieldsOf(people: readonly SubscriberFields[]): RawBuilder<unknown> {
+  const texts = [
+    people.map(({ firstName }) => firstName),
+    people.map(({ lastName }) => lastName),
+    people.map(({ phone }) => phone),
+    people.map(({ locale }) => locale),
+    people.map(({ timeZone }) => timeZone),
+    people.map(({ customFields }) => JSON.stringify(customFields)),
+  ];
+  return sql.join(texts.map((values) => sql`${values}::text[]`));
 }
 
 function made({ environmentId }: ProjectScope, { status }: FirstConsents, at: Date): RawBuilder<unknown> {

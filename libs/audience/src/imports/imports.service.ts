@@ -1,33 +1,28 @@
 import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { Clock, DomainValidationError, newId, type ProjectScope, UnavailableError } from '#kernel';
+import { before, type OldRows, RemoveOldRows } from '#platform';
 import { type ConsentDetails, consentProof } from '../consents/consent.js';
-import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { definitionsDigest } from '../custom-fields/custom-field-values.js';
+import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { topicKeyFaults } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
-import { csvRows } from './csv-rows.js';
-import type { ColumnRules, ImportBatch } from './import-batch.js';
 import type { ColumnMapping, ColumnTarget } from './import-columns.js';
-import { ImportRepository } from './import.repository.js';
+import { batchesOf, type ColumnRules, type ImportBatch, type ImportContent } from './import-content.js';
 import { Import, type ImportConflict, type ImportView } from './import.js';
-import { type JsonRow, jsonRows } from './json-rows.js';
-import { StagedRows } from './staged-rows.repository.js';
+import { ImportRepository } from './import.repository.js';
+import { StagedRowsRepository } from './staged-rows.repository.js';
 
-/** What a client says of an import beside its rows. */
+/** A client's options of an import, beside its rows. */
 export interface ImportOptions {
   readonly topicKeys: readonly string[];
   readonly consent: ConsentDetails;
   readonly onConflict: ImportConflict;
   readonly resubscribe: boolean;
   readonly mapping: ColumnMapping;
-  /** About the import as a whole: path → what of it is not kept. */
+  /** Notes about the whole import: path → the part that is not kept. */
   readonly notes: Readonly<Record<string, string>>;
 }
-
-/** A CSV file as its bytes arrive, with the encoding that it has unless a byte order mark says another; or a list. */
-export type ImportContent =
-  | { readonly csv: AsyncIterable<Uint8Array>; readonly charset: string }
-  | { readonly rows: readonly JsonRow[] };
 
 interface OpenedImport {
   readonly batches: AsyncIterable<ImportBatch> | Iterable<ImportBatch>;
@@ -41,7 +36,7 @@ export class ImportsService {
     private readonly topics: TopicRepository,
     private readonly customFields: CustomFieldsQuery,
     private readonly imports: ImportRepository,
-    private readonly staged: StagedRows,
+    private readonly staged: StagedRowsRepository,
     private readonly clock: Clock,
   ) {}
 
@@ -83,9 +78,7 @@ export class ImportsService {
     const errors = topicKeyFaults([...topics.values()], topicKeys);
     const rules: ColumnRules = { mapping, definitions: await this.customFields.definitions(scope) };
     if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
-    const batches =
-      'csv' in content ? csvRows(content.csv, content.charset, rules) : [jsonRows(content.rows, rules)];
-    return { batches, definitionsDigest: definitionsDigest(rules.definitions) };
+    return { batches: batchesOf(content, rules), definitionsDigest: definitionsDigest(rules.definitions) };
   }
 
   async #store(
@@ -118,4 +111,27 @@ export class ImportsService {
 
 function refuseAborted(signal: AbortSignal): void {
   if (signal.aborted) throw new UnavailableError('The request ended before its rows were stored.', 1);
+}
+
+/** Longer than the longest request. */
+const ABANDONED_AFTER_MS = 60 * 60_000;
+const ERRORS_KEPT_MS = 30 * 24 * 60 * 60_000;
+
+/** Removes rows of requests that died, and old errors and notes. */
+@Injectable()
+export class RemoveOldImports extends RemoveOldRows {
+  override readonly name = 'remove-old-imports';
+  override readonly everyMs = 10 * 60_000;
+
+  protected override old(now: Date): OldRows[] {
+    const isAbandoned = sql`status = 'RECEIVING' and created_at < ${before(now, ABANDONED_AFTER_MS)}`;
+    const isForgotten = sql`completed_at < ${before(now, ERRORS_KEPT_MS)}`;
+    const of = (which: typeof isAbandoned) =>
+      sql`(import_id, environment_id) in (select id, environment_id from audience.imports where ${which})`;
+    return [
+      { table: 'audience.import_rows', where: of(isAbandoned) },
+      { table: 'audience.imports', where: isAbandoned },
+      { table: 'audience.import_errors', where: of(isForgotten) },
+    ];
+  }
 }

@@ -3,20 +3,20 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { CompiledQuery } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { address, AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
-import { RemoveErasedAddresses } from '../suppressions/erased-addresses.repository.js';
-import { ConsentsService } from '../sign-up/consents.service.js';
 import type { CustomFieldType } from '../custom-fields/custom-field.js';
 import { CustomFieldsService } from '../custom-fields/custom-fields.service.js';
 import { ErasureService } from '../erasure.service.js';
+import { ConsentsService } from '../sign-up/consents.service.js';
 import { SubscribersQuery } from '../subscribers/subscribers.query.js';
+import { RemoveErasedAddresses } from '../suppressions/erased-addresses.repository.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import type { TopicView } from '../topics/topics.query.js';
 import { TopicsService } from '../topics/topics.service.js';
+import type { ImportContent } from './import-content.js';
+import { ImportRunsService } from './import-runs.service.js';
 import type { ImportView } from './import.js';
-import { ImportRuns } from './import-runs.service.js';
 import { ImportsQuery } from './imports.query.js';
-import { type ImportContent, type ImportOptions, ImportsService } from './imports.service.js';
-import { RemoveOldImports } from './remove-old-imports.task.js';
+import { type ImportOptions, ImportsService, RemoveOldImports } from './imports.service.js';
 
 const notUtf8 = (line: number) =>
   `is not UTF-8, in line ${line} or behind it: name its encoding, as in Content-Type: text/csv; charset=windows-1252`;
@@ -58,7 +58,7 @@ describe('an import', () => {
 
   async function run(content: ImportContent, options?: Partial<ImportOptions>): Promise<ImportView> {
     const { id } = await accept(content, options);
-    await fixture.get(ImportRuns).run(scope, id, never);
+    await fixture.get(ImportRunsService).run(scope, id, never);
     return fixture.get(ImportsQuery).byId(scope, id);
   }
 
@@ -147,7 +147,7 @@ describe('an import', () => {
       if (change === 'made required') await fields.updateDetails(scope, 'plan', { isRequired: true });
       else await fixture.get(CustomFieldsService).archive(scope, 'plan');
       if (change === 'made anew with another type') await makeField('plan', 'NUMBER');
-      await fixture.get(ImportRuns).run(scope, id, never);
+      await fixture.get(ImportRunsService).run(scope, id, never);
       const ended = await fixture.get(ImportsQuery).byId(scope, id);
       expect(ended.counts).toMatchObject({ created: 1, failed: 1 });
       expect(await errorsOf(ended)).toEqual([
@@ -307,7 +307,7 @@ describe('an import', () => {
     const { id } = await accept(csv('email\nada@example.com\ngrace@example.com\n'));
     await fixture.get(ErasureService).erase(scope, address('ada@example.com'), PROOF);
     await fixture.get(ErasureService).erase(scope, address('grace@example.com'), PROOF);
-    await fixture.get(ImportRuns).run(scope, id, never);
+    await fixture.get(ImportRunsService).run(scope, id, never);
     const ended = await fixture.get(ImportsQuery).byId(scope, id);
     expect(ended).toMatchObject({ status: 'COMPLETED', counts: { total: 2, created: 0, failed: 2 } });
     expect(await errorsOf(ended)).toEqual([
@@ -641,14 +641,14 @@ describe('an import', () => {
     const rows = Array.from({ length: 3_500 }, (_, index) => `person-${index}@example.com`);
     const { id } = await accept(csv(`email\n${rows.join('\n')}\n`));
     const stop = new AbortController();
-    const running = fixture.get(ImportRuns).run(scope, id, stop.signal);
+    const running = fixture.get(ImportRunsService).run(scope, id, stop.signal);
     stop.abort();
     await running;
     const half = await fixture.get(ImportsQuery).byId(scope, id);
     expect(half.status).toBe('IN_PROGRESS');
     expect(half.counts.created).toBeLessThan(3_500);
-    await fixture.get(ImportRuns).run(scope, id, never);
-    await fixture.get(ImportRuns).run(scope, id, never);
+    await fixture.get(ImportRunsService).run(scope, id, never);
+    await fixture.get(ImportRunsService).run(scope, id, never);
     const whole = await fixture.get(ImportsQuery).byId(scope, id);
     expect(whole).toMatchObject({ status: 'COMPLETED', counts: { total: 3_500, created: 3_500 } });
     const [ledger] = await fixture.test.query(
@@ -661,7 +661,7 @@ describe('an import', () => {
   it('imports the same people once when two imports of them run at once', async () => {
     const rows = Array.from({ length: 2_500 }, (_, index) => ({ email: `person-${index}@example.com` }));
     const [one, other] = await Promise.all([accept({ rows }), accept({ rows: rows.toReversed() })]);
-    await Promise.all([one, other].map(({ id }) => fixture.get(ImportRuns).run(scope, id, never)));
+    await Promise.all([one, other].map(({ id }) => fixture.get(ImportRunsService).run(scope, id, never)));
     const ended = await Promise.all([one, other].map(({ id }) => fixture.get(ImportsQuery).byId(scope, id)));
     expect(ended.reduce((sum, { counts }) => sum + counts.created, 0)).toBe(2_500);
     expect(ended.reduce((sum, { counts }) => sum + counts.updated, 0)).toBe(2_500);
@@ -670,7 +670,7 @@ describe('an import', () => {
   it('ends when a topic was archived meanwhile', async () => {
     const { id } = await accept(csv('email\nada@example.com\n'));
     await fixture.get(TopicsService).update(scope, news.topicKey, { status: 'ARCHIVED' });
-    await fixture.get(ImportRuns).run(scope, id, never);
+    await fixture.get(ImportRunsService).run(scope, id, never);
     expect(await fixture.get(ImportsQuery).byId(scope, id)).toMatchObject({
       status: 'FAILED',
       failureReason: `${news.topicKey} is an archived topic`,
@@ -686,9 +686,9 @@ describe('an import', () => {
     await expect(fixture.get(ImportsQuery).errors(other, id, { page: 0, size: 1 })).rejects.toThrow(
       NotFoundError,
     );
-    await fixture.get(ImportRuns).run(other, id, never);
+    await fixture.get(ImportRunsService).run(other, id, never);
     expect((await fixture.get(ImportsQuery).byId(scope, id)).status).toBe('QUEUED');
-    await fixture.get(ImportRuns).run(scope, id, never);
+    await fixture.get(ImportRunsService).run(scope, id, never);
     expect((await fixture.get(ImportsQuery).byId(scope, id)).counts).toMatchObject({ created: 1, failed: 1 });
   });
 
