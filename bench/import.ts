@@ -3,7 +3,7 @@ import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import pg from 'pg';
-import { copyIn } from '../libs/platform/src/database/copy-in.js';
+import { copyIn } from '../libs/platform/src/database/copy.js';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { startSystemOn } from '#testing/system';

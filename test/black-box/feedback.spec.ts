@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { LinkTokens } from '#platform';
 import { ReturnPaths } from '../../libs/deliverability/src/bounces/return-path.js';
 import { kindRules, RELAY_KINDS, type RelayKind } from '../../libs/deliverability/src/relays/kinds/kinds.js';
-import { webhookHeaders } from '../../libs/platform/src/outgoing-http/signed-webhook.js';
+import { webhookHeaders } from '../../libs/platform/src/outgoing-http.js';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { problemIn } from '#testing/sample-api';

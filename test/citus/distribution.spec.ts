@@ -5,10 +5,9 @@ import { query } from '#testing/citus';
 import { createProject } from '#testing/fixtures';
 import { ManualClock } from '../../libs/kernel/src/index.js';
 import { Database } from '../../libs/platform/src/database/database.js';
-import { distribute } from '../../libs/platform/src/database/distribution.js';
-import { isolate } from '../../libs/platform/src/database/isolation.js';
+import { distribute, isolate } from '../../libs/platform/src/database/distribution.js';
 import { CreatePartitions } from '../../libs/platform/src/jobs/create-partitions.task.js';
-import { createLogger } from '../../libs/platform/src/logging/logger.js';
+import { createLogger } from '../../libs/platform/src/logger.js';
 
 const OURS = 1;
 const OTHERS = 2;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { LinkTokens } from '../../libs/platform/src/tokens/link-tokens.js';
+import { LinkTokens } from '../../libs/platform/src/secrets/link-tokens.js';
 import type { ApiClient } from '#testing/api-client';
 import { Browser } from '#testing/browser';
 import { eventually } from '#testing/eventually';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { copyIn } from '../../libs/platform/src/database/copy-in.js';
+import { copyIn } from '../../libs/platform/src/database/copy.js';
 
 /** An empty, migrated database of one test file. */
 export interface TestDatabase {

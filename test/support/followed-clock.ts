@@ -1,4 +1,4 @@
-import { DatabaseClock } from '../../libs/platform/src/clock/database-clock.js';
+import { DatabaseClock } from '../../libs/platform/src/database/clock.js';
 import type { Database } from '../../libs/platform/src/database/database.js';
 
 /**

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { migrationFiles } from '../../libs/platform/src/database/migration-files.js';
+import { migrationFiles } from '../../libs/platform/src/database/fit-database.js';
 import type { TestDatabase } from './database.js';
 
 const SCHEMAS = `('platform', 'access', 'audience', 'billing', 'messaging', 'deliverability', 'webhooks')`;

@@ -4,7 +4,7 @@ import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { DeliverabilityModule, RelaysModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
-import { type Config, CONFIG, MailMetrics, RetiredTables } from '#platform';
+import { type Config, CONFIG, MailMetrics, RetiredTablesService } from '#platform';
 import { AutomationMailPreparation } from './sending/preparation/automation-mail-preparation.service.js';
 import { AutomationsModule } from './automations/automations.module.js';
 import { CampaignScheduler } from './campaigns/campaign-scheduler.service.js';
@@ -96,7 +96,7 @@ const SERVICES = [
   RequestDueBreakdowns,
   RequestDueReports,
   RetentionRunner,
-  RetiredTables,
+  RetiredTablesService,
   ReturnedDeliveries,
   SendingPolicies,
   SimulatedAnswers,

@@ -13,7 +13,7 @@ import {
   LOGGER,
   PeriodicTask,
   PeriodicTasks,
-  RetiredTables,
+  RetiredTablesService,
   type RetentionKind,
 } from '#platform';
 import { PARTITION } from './deliveries/partition.query.js';
@@ -86,7 +86,7 @@ export class ApplyRetention extends PeriodicTask {
   constructor(
     private readonly database: Database,
     private readonly projects: ProjectRetentionRepository,
-    private readonly retired: RetiredTables,
+    private readonly retired: RetiredTablesService,
     @Inject(CONFIG) private readonly config: Config,
     private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,

@@ -1,3 +1,4 @@
+import type { EntitySchema } from '@mikro-orm/postgresql';
 import {
   type DynamicModule,
   Global,
@@ -6,23 +7,19 @@ import {
   type OnModuleInit,
   type Type,
 } from '@nestjs/common';
-import type { EntitySchema } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { Clock } from '#kernel';
-import { Publisher, SilentPublisher } from './publishing/publisher.js';
-import { DatabaseClock } from './clock/database-clock.js';
-import type { Config } from './config/config.js';
+import type { Config } from './config.js';
+import { DatabaseClock } from './database/clock.js';
 import { Database } from './database/database.js';
-import { OutgoingHttp } from './outgoing-http/outgoing-http.js';
-import { isPublicAddress } from './outgoing-http/public-address.js';
-import { systemAddresses } from './outgoing-http/resolve-addresses.js';
-import { SecretBox } from './secrets/secret-box.js';
-import { LinkTokens } from './tokens/link-tokens.js';
-import { MailSeals } from './tokens/mail-seals.js';
-import { TrackingTokens } from './tokens/tracking-tokens.js';
 import { Notifications, type NotificationTransport } from './notifications.js';
+import { isPublicAddress, OutgoingHttp, systemAddresses } from './outgoing-http.js';
 import { PostgresNotifications } from './postgres-notifications.js';
+import { Publisher, SilentPublisher } from './publishing/publisher.js';
+import { LinkTokens, MailSeals } from './secrets/link-tokens.js';
+import { SecretBox } from './secrets/secret-box.js';
+import { TrackingTokens } from './secrets/tracking-tokens.js';
 
 /** Injects the `Config` of this process. */
 export const CONFIG = Symbol('mailwright.config');

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { SHIPPED_LOCALES } from '#kernel';
 import { projectRoot } from '#platform';
-import { catalogueOf, Wording, wordingKeys } from './wording.js';
 import { messageFaults } from './message-faults.js';
+import { catalogueOf, Wording, wordingKeys } from './wording.js';
 
 const fileOf = (locale: string) => join(projectRoot(), 'locales', `${locale}.json`);
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { IntlMessageFormat, type PrimitiveType } from 'intl-messageformat';
+import { LRUCache } from 'lru-cache';
 import type { SHIPPED_LOCALES } from '#kernel';
 import { projectRoot } from '#platform';
 import type english from '../../../locales/en.json';
-import { LRUCache } from 'lru-cache';
-import { IntlMessageFormat, type PrimitiveType } from 'intl-messageformat';
 
 /** The messages of a language by key: ICU MessageFormat, as in locales/en.json, which says which keys there are. */
 export type Catalogue = Readonly<Record<WordingKey, string>>;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { webhookHeaders } from '../../../libs/platform/src/outgoing-http/signed-webhook.js';
+import { webhookHeaders } from '../../../libs/platform/src/outgoing-http.js';
 import {
   partsOf,
   passedOnUnchanged,

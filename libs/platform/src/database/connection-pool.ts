@@ -1,7 +1,7 @@
 import pg from 'pg';
-import { keepPrepared } from './prepared.js';
-import { nameEnvironments } from './planner.js';
 import type { Outage } from '../lifecycle/outage.js';
+import { nameEnvironments } from './planner.js';
+import { keepPrepared } from './prepared.js';
 import { type DatabaseRole, isDistributed, sessionPool } from './session.js';
 
 export interface PoolOptions {
@@ -76,4 +76,27 @@ function typeParser(oid: number, format?: 'text' | 'binary'): (value: string) =>
   if (oid === INT8_OID) return Number;
   if (oid === DATE_OID) return String;
   return pg.types.getTypeParser(oid, format);
+}
+
+/**
+ * Runs `work` of the system on a connection of its own that has its role from the beginning. Nodes of a cluster are told
+ * the role of a transaction, so that in one no function changes their tables as its owner. When this resolves, the
+ * connection is closed and holds no lock.
+ */
+export async function onOwnConnection<T>(
+  options: PoolOptions,
+  work: (client: pg.ClientBase) => Promise<T>,
+): Promise<T> {
+  const pool = poolOf(options, 1, [], 'mailwright_system');
+  const client = await pool.connect();
+  const closed = new Promise<void>((resolve) => {
+    client.once('end', resolve);
+  });
+  try {
+    return await work(client);
+  } finally {
+    client.release(true);
+    await closed;
+    await pool.end();
+  }
 }

@@ -1,16 +1,14 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { defineEntity, p } from '@mikro-orm/postgresql';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { defineEntity, p } from '@mikro-orm/postgresql';
 import { type Kysely, sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
-import { PreparedQuery } from './prepared-query.js';
 import { databaseFailure } from './database-failure.js';
-import { Database } from './database.js';
-import { schemaDifference } from './migration-records.js';
-import { prepared } from './prepared.js';
-import type { Tables } from './tables.js';
+import { Database, type Tables } from './database.js';
+import { schemaDifference } from './fit-database.js';
+import { prepared, PreparedQuery } from './prepared.js';
 
 class Topic {
   name = '';

@@ -1,23 +1,39 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import { type CompiledQuery, Kysely, type RawBuilder } from 'kysely';
+import {
+  type EntityManager,
+  type EntitySchema,
+  type EntitySchemaWithMeta,
+  type InferKyselyTable,
+  MikroORM,
+} from '@mikro-orm/postgresql';
+import { CamelCasePlugin, type CompiledQuery, Kysely, type RawBuilder } from 'kysely';
 import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
-import { postgresTransport } from '../postgres-notifications.js';
-import { type Notification, type NotificationTransport, Notifier } from '../notifications.js';
-import { AskedTogether } from './asked-together.js';
 import { Outage } from '../lifecycle/outage.js';
-import { GENERIC_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
-import { copyIn } from './copy-in.js';
-import { letIdle, READ_ONLY, readOnlyWithin, refuseReadOnly } from './read-only.js';
-import { onOwnConnection } from './own-connection.js';
-import type { ReadReplica } from './read-replica.js';
-import { SingleStatements } from './single-statements.js';
-import { clockPreamble, preambleOf } from './scope-settings.js';
-import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
+import { type Notification, type NotificationTransport, Notifier } from '../notifications.js';
+import { postgresTransport } from '../postgres-notifications.js';
+import { GENERIC_PLANS, onOwnConnection, poolOf, type PoolOptions } from './connection-pool.js';
+import { copyIn } from './copy.js';
+import { refuseReadOnly, refuseTransactionPooling } from './fit-database.js';
+import { AskedTogether, SingleStatements } from './prepared.js';
+import { letIdle, READ_ONLY, readOnlyWithin, ReadReplica } from './read-replica.js';
+import { clockPreamble, preambleOf, ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 import { checkPool, cutSessions, UnsafeSessionError } from './session.js';
-import { refuseTransactionPooling } from './session-pooling.js';
-import { camelCaseColumns } from './tables.js';
+
+/**
+ * The tables of entities, for typed SQL: `Tables<'billing', typeof PlanSchema | typeof InvoiceSchema>` has
+ * `billing.invoices` and so on, with columns by the names of the entities' properties. A context adds those of its tables
+ * that have no class, and exports them all as one type.
+ */
+export type Tables<Schema extends string, Entities extends EntitySchemaWithMeta> = {
+  [Entity in Entities as `${Schema}.${Entity['tableName']}`]: InferKyselyTable<
+    Entity,
+    { columnNamingStrategy: 'property' }
+  >;
+};
+
+/** Columns are in camelCase in TypeScript, also in the rows of a template; what is inside of JSON stays as it is. */
+export const camelCaseColumns = new CamelCasePlugin({ maintainNestedObjectKeys: true });
 
 /** SQL without types: `Database.tables` has them. */
 type Sql = Kysely<unknown>;
@@ -75,7 +91,7 @@ export class Database {
   readonly #notifier: Notifier;
   readonly #current = new AsyncLocalStorage<OpenTransaction>();
   #compiler: Sql | undefined;
-  #replica: ReadReplica | undefined;
+  readonly #replica: ReadReplica | undefined;
   readonly #asked = new AskedTogether((statement) => this.statement('system', statement));
 
   private constructor(
@@ -87,11 +103,15 @@ export class Database {
     /** Whoever is told of it decides when that begins. */
     readonly outage: Outage,
   ) {
-    const { clock, notificationTransport } = options;
+    const { clock, notificationTransport, readUrl } = options;
     this.#orm = orm;
     this.#clock = clock;
     const notify = postgresTransport((statement) => this.statement('system', statement, { flushed: false }));
     this.#notifier = new Notifier(notificationTransport ?? notify);
+    if (readUrl === undefined) return;
+    // No part of the outage: without the replica the primary answers.
+    const atReplica = { ...options, url: readUrl, outage: undefined };
+    this.#replica = new ReadReplica(atReplica, (statement) => this.statement('system', statement));
   }
 
   static async connect(given: DatabaseOptions): Promise<Database> {
@@ -121,14 +141,7 @@ export class Database {
       sql: new Kysely<unknown>({ dialect: new ScopedPostgresDialect(ofLists) }),
     };
     const database = new Database(orm, pool, lookUps, lists, options, outage);
-    // The replica is no part of the outage: without it the primary answers.
-    if (options.readUrl !== undefined) await database.#follow({ ...given, url: options.readUrl });
     return database;
-  }
-
-  async #follow(options: PoolOptions): Promise<void> {
-    const { ReadReplica: Replica } = await import('./read-replica.js');
-    this.#replica = new Replica(options, (statement) => this.statement('system', statement));
   }
 
   /** Runs `work` in one transaction that sees only the rows of `scope`; commits when it resolves. */

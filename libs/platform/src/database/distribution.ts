@@ -1,6 +1,64 @@
-import type pg from 'pg';
-import { onCoordinator } from './coordinator.js';
-import { COUNTING_EACH_ENVIRONMENT } from './counted-environments.js';
+import pg from 'pg';
+import { UnfitDatabaseError } from './database-failure.js';
+import { MIGRATIONS_LOCK } from './migrations.js';
+
+/**
+ * How many subscribers a tenant has, counted in one live environment after the other. A function by its definer's rights counts them
+ * in one statement, and on Citus those of its own environment alone: nodes are told role and environment of the transaction. On one
+ * PostgreSQL this form takes 0.2 ms instead of 0.01, with one environment.
+ */
+export const COUNTING_EACH_ENVIRONMENT = `
+  create or replace function access.live_environments_of_tenant() returns setof bigint
+    language sql stable security definer set search_path = pg_catalog as $$
+    select e.id from access.projects p
+    join access.project_environments e on e.project_id = p.id and e.environment = 'LIVE'
+    where p.tenant_id = platform.tenant_id()
+  $$;
+  comment on function access.live_environments_of_tenant is
+    'The live environments of all projects of the scope''s tenant. By definer''s rights: a scope sees only its own project''s row.';
+  revoke all on function access.live_environments_of_tenant from public;
+  grant execute on function access.live_environments_of_tenant to mailwright_app;
+
+  create or replace function audience.live_subscribers_of_tenant() returns bigint language plpgsql as $$
+  declare
+    own text := current_setting('mailwright.environment_id');
+    environment bigint;
+    counted bigint;
+    total bigint := 0;
+  begin
+    for environment in select * from access.live_environments_of_tenant() loop
+      execute format('set local mailwright.environment_id = %L', environment);
+      select coalesce(sum(v.value), 0) into counted
+      from audience.counter_values v where v.environment_id = environment and v.kind = 'SUBSCRIBERS';
+      total := total + counted;
+    end loop;
+    execute format('set local mailwright.environment_id = %L', own);
+    return total;
+  end $$`;
+
+/**
+ * Runs `work` as the owner of the coordinator of a Citus cluster, while nobody else changes the schema or moves rows between nodes.
+ * Throws an `UnfitDatabaseError` without Citus.
+ */
+export async function onCoordinator<T>(
+  ownerUrl: string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'mailwright-distribute' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const { rowCount } = await client.query(`select 1 from pg_extension where extname = 'citus'`);
+    if (rowCount === 0)
+      throw new UnfitDatabaseError(
+        'The database has no Citus: install it on each node, and run `create extension citus`.',
+      );
+    await client.query(`select pg_advisory_lock(${MIGRATIONS_LOCK})`);
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
 
 /** What `distribute` made of an installation's tables. */
 export interface Distribution {
@@ -149,4 +207,76 @@ export function inOrder<Row extends Pick<Table, 'name' | 'refersTo'>>(tables: re
     waiting = waiting.filter((table) => !ready.includes(table));
   }
   return ordered;
+}
+
+/** Where the rows of an environment are. */
+export interface Isolation {
+  /** `host:port` of the node. */
+  readonly node: string;
+  /** Whether they had a shard to themselves before. */
+  readonly wasAlone: boolean;
+  /** Whether they were moved to another node. */
+  readonly isMoved: boolean;
+}
+
+interface Shard {
+  readonly id: number;
+  readonly host: string;
+  readonly port: number;
+  readonly isAlone: boolean;
+}
+
+/** All tables of environments are colocated, so that one stands for all. */
+const TABLE = 'audience.subscribers';
+
+const SHARD = `
+  select s.shardid as id, n.nodename as host, n.nodeport as port, s.shardminvalue = s.shardmaxvalue as "isAlone"
+  from pg_dist_shard s join pg_dist_placement p using (shardid) join pg_dist_node n using (groupid)
+  where s.shardid = get_shard_id_for_distribution_column('${TABLE}', $1::bigint) and n.noderole = 'primary'`;
+
+const ISOLATE = `select isolate_tenant_to_new_shard('${TABLE}', $1::bigint, 'CASCADE', 'block_writes')`;
+
+const MOVE = `select citus_move_shard_placement($1, $2, $3, $4, $5, 'block_writes')`;
+
+/**
+ * Gives an environment a shard of its own, and moves it to `node` (`host:port`) where that is named. Whoever writes to the shard
+ * that it shared, or to its own, waits meanwhile: Citus copies without waiting only what has a primary key, which the ledger of
+ * consents has not. `ownerUrl` is that of the coordinator; safe to repeat. Throws an `UnfitDatabaseError` without Citus, where the
+ * tables are not distributed, and for a node that is not of the cluster.
+ */
+export function isolate(
+  ownerUrl: string,
+  environmentId: number,
+  node: string | undefined,
+): Promise<Isolation> {
+  return onCoordinator(ownerUrl, async (client) => {
+    const target = node === undefined ? undefined : await nodeNamed(client, node);
+    const before = await shardOf(client, environmentId);
+    if (!before.isAlone) await client.query(ISOLATE, [environmentId]);
+    const own = await shardOf(client, environmentId);
+    const isMoved = target !== undefined && (target.host !== own.host || target.port !== own.port);
+    if (isMoved) await client.query(MOVE, [own.id, own.host, own.port, target.host, target.port]);
+    const { host, port } = isMoved ? target : own;
+    return { node: `${host}:${port}`, wasAlone: before.isAlone, isMoved };
+  });
+}
+
+async function shardOf(client: pg.Client, environmentId: number): Promise<Shard> {
+  const { rows } = await client.query<Shard>(SHARD, [environmentId]);
+  if (rows[0] === undefined)
+    throw new UnfitDatabaseError('The tables are not distributed: run `distribute` first.');
+  return rows[0];
+}
+
+type Node = Pick<Shard, 'host' | 'port'>;
+
+async function nodeNamed(client: pg.Client, name: string): Promise<Node> {
+  const { rows } = await client.query<Node>(
+    `select nodename as host, nodeport as port from pg_dist_node where isactive and shouldhaveshards order by nodeid`,
+  );
+  const found = rows.find(({ host, port }) => `${host}:${port}` === name);
+  const known = rows.map(({ host, port }) => `${host}:${port}`).join(', ');
+  if (found === undefined)
+    throw new UnfitDatabaseError(`The cluster has no node ${name} for rows. It has ${known}.`);
+  return found;
 }

@@ -3,13 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
-import { databaseChecks } from '../operations/database-checks.js';
-import { HealthChecks } from '../operations/health-checks.js';
+import { databaseChecks, HealthChecks } from '../operations.js';
 import { databaseFailure } from './database-failure.js';
 import { Database } from './database.js';
-import { excessiveRights, refuseUnfitDatabase } from './fit-database.js';
-import { migrationNames } from './migration-files.js';
-import { MigrationFailedError, migrate } from './migrations.js';
+import { excessiveRights, migrationNames, refuseUnfitDatabase } from './fit-database.js';
+import { migrate, MigrationFailedError } from './migrations.js';
 
 describe('Bringing a database to the schema', () => {
   let test: TestDatabase;

@@ -1,12 +1,32 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ControlledTransaction, Kysely, type RawBuilder, sql } from 'kysely';
+import { CompiledQuery, type ControlledTransaction, Kysely, type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import { poolOf, type PoolOptions } from './connection-pool.js';
-import { databaseFailure } from './database-failure.js';
-import { READ_ONLY } from './read-only.js';
-import { preambleOf } from './scope-settings.js';
-import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
-import { sqlStateOf } from './sql-state.js';
+import { databaseFailure, sqlStateOf } from './database-failure.js';
+import { preambleOf, ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
+
+/** First in a transaction that may not write. */
+export const READ_ONLY = 'set transaction read only';
+
+/** Runs `read` in a transaction that is open, which may not write meanwhile. */
+export async function readOnlyWithin<T>(
+  open: Kysely<unknown>,
+  read: (open: Kysely<unknown>) => Promise<T>,
+): Promise<T> {
+  await execute(open, `savepoint replica_read; ${READ_ONLY}`);
+  const value = await read(open);
+  await execute(open, 'release savepoint replica_read');
+  return value;
+}
+
+/** Lets a transaction wait for as long as something is read elsewhere. */
+export async function letIdle(open: Kysely<unknown>): Promise<void> {
+  await execute(open, 'set local idle_in_transaction_session_timeout = 0');
+}
+
+async function execute(open: Kysely<unknown>, statements: string): Promise<void> {
+  await open.executeQuery(CompiledQuery.raw(statements));
+}
 
 type Transaction = ControlledTransaction<unknown>;
 

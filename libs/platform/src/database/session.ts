@@ -3,8 +3,7 @@ import type { Socket } from 'node:net';
 import { callbackify } from 'node:util';
 import pg from 'pg';
 import type { Outage } from '../lifecycle/outage.js';
-import { isServerOutage, NO_CONNECTION } from './database-failure.js';
-import { sqlStateOf } from './sql-state.js';
+import { isServerOutage, NO_CONNECTION, sqlStateOf } from './database-failure.js';
 
 /** What the programs work as; row-level security shows each its rows (docs/internals/database.md#row-level-security). */
 export type DatabaseRole = 'mailwright_app' | 'mailwright_system';

@@ -3,14 +3,11 @@ import { createServer } from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { prepareCluster, SUPERUSER } from './cluster.js';
-import { type PostgresBinaries, postgresBinaries } from './postgres-binaries.js';
-import { PostgresStartError } from './postgres-start.error.js';
-import { stopLeftover } from './postmaster.js';
-import { ServerEndedError, type ServerProcess, startServer } from './server-process.js';
-import { commandAs, type ServerUser, serverUser } from './server-user.js';
+import { type PostgresBinaries, postgresBinaries, prepareCluster, SUPERUSER } from './cluster.js';
+import { ServerEndedError, type ServerProcess, startServer, stopLeftover } from './server-process.js';
+import { commandAs, PostgresStartError, type ServerUser, serverUser } from './server-user.js';
 
-export { PostgresStartError } from './postgres-start.error.js';
+export { PostgresStartError } from './server-user.js';
 export { runtimeUrl } from '../database/runtime-url.js';
 
 export interface PostgresOptions {

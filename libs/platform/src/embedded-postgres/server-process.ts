@@ -1,10 +1,135 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { watchForOrphan } from './orphan-guard.js';
-import { readPostmasterFile } from './postmaster.js';
-import type { Command } from './server-user.js';
+import { promisify } from 'node:util';
+import { type Command, errorCode, PostgresStartError } from './server-user.js';
+
+/**
+ * Waits for the end of its input, which comes when its parent is gone, however it ended. Then the server
+ * gets a smart shutdown, so that the api and the worker can finish, and after 4 s a fast one, if its process
+ * file still names the same process.
+ */
+const SCRIPT = `
+read -r _
+kill -TERM "$1" || exit 0
+for second in 1 2 3 4; do
+  sleep 1
+  kill -0 "$1" || exit 0
+done
+[ "$(head -n 1 "$2/postmaster.pid" 2>/dev/null)" = "$1" ] && kill -INT "$1"
+`;
+
+export interface OrphanGuard {
+  /** Call when the server has ended. */
+  dismiss(): void;
+}
+
+/** Sees to it that the server ends when this process is killed. Where there is no `sh`, nobody watches. */
+export function watchForOrphan(pid: number, directory: string): OrphanGuard {
+  if (process.platform === 'win32') return { dismiss: () => undefined };
+  const guard = spawn('sh', ['-c', SCRIPT, 'mailwright-guard', String(pid), directory], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    cwd: '/',
+    detached: true,
+  });
+  guard.on('error', () => undefined);
+  guard.stdin.on('error', () => undefined);
+  guard.unref();
+  return { dismiss: () => void guard.kill('SIGKILL') };
+}
+
+const FAST_SHUTDOWN_MS = 10_000;
+const IMMEDIATE_SHUTDOWN_MS = 5_000;
+
+/** What a running server writes into its data directory. */
+export interface PostmasterFile {
+  readonly pid: number;
+  readonly ready: boolean;
+}
+
+/** Reads `postmaster.pid`: line 1 is the process, line 8 its status. Null when there is none. */
+export async function readPostmasterFile(directory: string): Promise<PostmasterFile | null> {
+  const text = await readFile(pidFile(directory), 'utf8').catch(() => '');
+  const lines = text.split('\n');
+  const pid = Number(lines[0]);
+  return Number.isInteger(pid) && pid > 0 ? { pid, ready: lines[7]?.trim() === 'ready' } : null;
+}
+
+/**
+ * Clears the way for a new server on `directory`: one that still runs there (its launcher was killed) is
+ * stopped; a process file that names a stranger (the number was given to another program since) is removed.
+ * A dead process's file is left to PostgreSQL, which recovers from it. Resolves to whether one was stopped.
+ */
+export async function stopLeftover(directory: string): Promise<boolean> {
+  const file = await readPostmasterFile(directory);
+  if (file === null || !isAlive(file.pid)) return false;
+  if (!(await serves(file.pid, directory))) {
+    await rm(pidFile(directory), { force: true });
+    return false;
+  }
+  await stopServer(file.pid, directory);
+  return true;
+}
+
+async function stopServer(pid: number, directory: string): Promise<void> {
+  for (const [signal, patienceMs] of [
+    ['SIGINT', FAST_SHUTDOWN_MS],
+    ['SIGQUIT', IMMEDIATE_SHUTDOWN_MS],
+  ] as const) {
+    send(pid, signal, directory);
+    const end = performance.now() + patienceMs;
+    while (performance.now() < end) {
+      if (!(await serves(pid, directory))) return;
+      await delay(20);
+    }
+  }
+  throw new PostgresStartError(
+    `The PostgreSQL that still runs on ${directory} (process ${pid}) does not stop. End it by hand.`,
+  );
+}
+
+function send(pid: number, signal: NodeJS.Signals, directory: string): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (errorCode(error) === 'ESRCH') return;
+    throw new PostgresStartError(
+      `A PostgreSQL that another user started still runs on ${directory} (process ${pid}). End it by hand.`,
+      { cause: error },
+    );
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errorCode(error) === 'EPERM';
+  }
+}
+
+/** Whether process `pid` is a server of this directory, told by its command line. A zombie has none. */
+async function serves(pid: number, directory: string): Promise<boolean> {
+  const command = await commandLine(pid);
+  return /postgres/.test(command) && command.includes(` ${directory} `);
+}
+
+async function commandLine(pid: number): Promise<string> {
+  try {
+    if (process.platform === 'linux')
+      return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ');
+    return `${(await promisify(execFile)('ps', ['-ww', '-o', 'command=', '-p', String(pid)])).stdout.trim()} `;
+  } catch {
+    return '';
+  }
+}
+
+function pidFile(directory: string): string {
+  return join(directory, 'postmaster.pid');
+}
 
 const KEPT_LINES = 20;
 

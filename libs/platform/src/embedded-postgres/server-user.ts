@@ -2,7 +2,16 @@ import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { PostgresStartError } from './postgres-start.error.js';
+
+/** Why the embedded PostgreSQL cannot run, in words for the person at the terminal. */
+export class PostgresStartError extends Error {
+  override readonly name = 'PostgresStartError';
+}
+
+/** The code that the system gives an error, such as `ENOENT`; undefined when it has none. */
+export function errorCode(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+}
 
 const run = promisify(execFile);
 

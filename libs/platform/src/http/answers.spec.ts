@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
-import { SHELVES } from '#testing/sample-conflicts';
 import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
+import { SHELVES } from '#testing/sample-conflicts';
 
 interface LogLine {
   readonly msg: string;

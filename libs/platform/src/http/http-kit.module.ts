@@ -3,76 +3,48 @@ import { APP_GUARD, Reflector } from '@nestjs/core';
 import { ThrottlerModule } from '@nestjs/throttler';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { Clock } from '#kernel';
-import type { Config } from '../config/config.js';
+import type { Config } from '../config.js';
 import { Database } from '../database/database.js';
 import { outageLines } from '../lifecycle/outage.js';
 import { redisFailure } from '../lifecycle/redis-failure.js';
-import { HttpMetrics } from '../metrics/http-metrics.js';
-import { collectProcessMetrics } from '../metrics/process-metrics.js';
-import { databaseChecks } from '../operations/database-checks.js';
-import { HealthChecks } from '../operations/health-checks.js';
-import { Operations } from '../operations/operations.js';
+import { collectProcessMetrics, HttpMetrics } from '../metrics.js';
+import { databaseChecks, HealthChecks, Operations } from '../operations.js';
 import { CONFIG, LOGGER } from '../platform.module.js';
-import { LinkTokens } from '../tokens/link-tokens.js';
-import { ScopeGuard } from './authentication/scope.guard.js';
-import { IdempotencyGuard } from './idempotency/idempotency.guard.js';
-import { IdempotencyKeysQuery } from './idempotency/idempotency-keys.query.js';
-import { ProblemFilter } from './problems/problem.filter.js';
-import { ProblemWriter } from './problems/problem-writer.js';
-import { PostgresRateLimitStorage } from './rate-limit/postgres-rate-limit.storage.js';
-import { RateLimitGuard } from './rate-limit/rate-limit.guard.js';
-import { RateLimitStorage } from './rate-limit/rate-limit.storage.js';
-import { rateLimits } from './rate-limit/rate-limits.js';
-import { RouteTable } from './routing/route-table.js';
-import { Deadline } from './server/deadline.js';
-import { Draining } from './server/draining.js';
-import { RequestLog } from './server/request-log.js';
-import { InputGuard } from './validation/input.guard.js';
+import { LinkTokens } from '../secrets/link-tokens.js';
+import { Draining } from './connections.js';
+import { ScopeGuard } from './guards/access.hook.js';
+import { IdempotencyKeyRepository } from './guards/idempotency-key.repository.js';
+import { IdempotencyGuard } from './guards/idempotency.guard.js';
+import { InputGuard } from './guards/input.guard.js';
+import { RateLimitGuard, rateLimits } from './guards/rate-limit.guard.js';
+import { PostgresRateLimitStorage, RateLimitStorage } from './guards/rate-limit.storage.js';
+import { ProblemFilter } from './operation/problem.filter.js';
+import { RouteTable } from './operation/route-table.js';
 
-const providers = [
+const REDIS_OUTAGE = {
+  begins: 'requests get 503: Redis cannot be used',
+  ends: 'requests are answered again: Redis can be used',
+};
+
+/** In the contract's order: 429, 403, the request's form, and then its idempotency key. */
+const GUARDS = [RateLimitGuard, ScopeGuard, InputGuard, IdempotencyGuard];
+
+const PROVIDERS = [
   RouteTable,
-  { provide: Draining, useFactory: () => new Draining() },
-  { provide: HttpMetrics, useFactory: (registry: Registry) => new HttpMetrics(registry), inject: [Registry] },
-  {
-    provide: RequestLog,
-    useFactory: (logger: Logger, metrics: HttpMetrics) => new RequestLog(logger, metrics),
-    inject: [LOGGER, HttpMetrics],
-  },
-  {
-    provide: ProblemFilter,
-    useFactory: (config: Config, clock: Clock, logger: Logger) =>
-      new ProblemFilter(new ProblemWriter(config.PUBLIC_URL, clock), logger),
-    inject: [CONFIG, Clock, LOGGER],
-  },
+  Draining,
+  HttpMetrics,
+  ProblemFilter,
+  IdempotencyKeyRepository,
+  ...GUARDS,
   {
     provide: RateLimitStorage,
     useFactory: async (config: Config, logger: Logger, { outage }: Database): Promise<RateLimitStorage> => {
       if (config.REDIS_URL === undefined) return new PostgresRateLimitStorage(config.DATABASE_URL, outage);
       // Without Redis no process spends memory on its client.
-      const { RedisRateLimitStorage } = await import('./rate-limit/redis-rate-limit.storage.js');
-      const lines = {
-        begins: 'requests get 503: Redis cannot be used',
-        ends: 'requests are answered again: Redis can be used',
-      };
-      return new RedisRateLimitStorage(config.REDIS_URL, outageLines(logger, lines, redisFailure));
+      const { RedisRateLimitStorage } = await import('./guards/redis-rate-limit.storage.js');
+      return new RedisRateLimitStorage(config.REDIS_URL, outageLines(logger, REDIS_OUTAGE, redisFailure));
     },
     inject: [CONFIG, LOGGER, Database],
-  },
-  RateLimitGuard,
-  ScopeGuard,
-  InputGuard,
-  {
-    provide: IdempotencyGuard,
-    useFactory: (database: Database, config: Config, logger: Logger) =>
-      new IdempotencyGuard(new IdempotencyKeysQuery(database), config, logger),
-    inject: [Database, CONFIG, LOGGER],
-  },
-  {
-    provide: Deadline,
-    useFactory: (problems: ProblemFilter, idempotency: IdempotencyGuard, config: Config) =>
-      new Deadline(problems, idempotency, config.REQUEST_TIMEOUT_MS),
-    inject: [ProblemFilter, IdempotencyGuard, CONFIG],
   },
   {
     provide: Operations,
@@ -90,20 +62,18 @@ const providers = [
   },
 ];
 
-/** In the contract's order: 429, 403, what is wrong with the request's form, and then its idempotency key. */
-const guards = [RateLimitGuard, ScopeGuard, InputGuard, IdempotencyGuard].map((guard) => ({
-  provide: APP_GUARD,
-  useExisting: guard,
-}));
-
 const throttler = ThrottlerModule.forRootAsync({
   useFactory: rateLimits,
   inject: [CONFIG, RateLimitStorage, Reflector, LinkTokens],
 });
 
-/** The parts of the HTTP kit that Nest injects; `useHttpKit` puts them to work. */
+/** Parts of the HTTP kit that Nest injects; `useHttpKit` puts them to work. */
 @Global()
-@Module({ imports: [throttler], providers: [...providers, ...guards], exports: providers })
+@Module({
+  imports: [throttler],
+  providers: [...PROVIDERS, ...GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard }))],
+  exports: PROVIDERS,
+})
 export class HttpKitModule implements OnApplicationShutdown {
   constructor(private readonly storage: RateLimitStorage) {}
 

@@ -1,27 +1,41 @@
-export { ApiKeyAuthenticator } from './authentication/api-key-authenticator.js';
-export type { AuthenticatedCaller } from './authentication/authenticated-caller.js';
-export { HttpKitModule } from './http-kit.module.js';
-export { API_PREFIX, ApiController } from './operation/api-controller.decorator.js';
-export { Operation } from './operation/operation.decorator.js';
-export type { OperationOptions, OperationResponse } from './operation/operation-options.js';
-export { Caller, ClientAddress, InScope } from './authentication/request-values.decorator.js';
-export { PLACES } from './pagination/cursor.js';
-export { pageOf, pageQuery, type Pagination, pagination, toPage } from './pagination/page.js';
-export { invalidRequest, ProblemError } from './problems/problem-error.js';
 export {
+  ApiKeyAuthenticator,
+  type AuthenticatedCaller,
+  Caller,
+  ClientAddress,
+  InScope,
+} from './operation/caller.js';
+export { HttpKitModule } from './http-kit.module.js';
+export {
+  API_PREFIX,
+  ApiController,
+  Operation,
+  type OperationOptions,
+  type OperationResponse,
+} from './operation/operation.decorator.js';
+export { pageOf, pageQuery, type Pagination, pagination, PLACES, toPage } from './operation/pagination.js';
+export {
+  invalidRequest,
   isProblemSlug,
   PROBLEM_TYPES,
+  ProblemError,
   type ProblemSlug,
   type ProblemType,
-} from './problems/problem-types.js';
-export { LimitClients } from './rate-limit/rate-limits.js';
-export { RouteTable } from './routing/route-table.js';
-export { Draining } from './server/draining.js';
-export { requestIdOf } from './server/request-id.js';
-export { createHttpAdapter } from './server/http-adapter.js';
+} from './operation/problem.js';
+export { LimitClients } from './guards/rate-limit.guard.js';
+export { RouteTable } from './operation/route-table.js';
+export { Draining } from './connections.js';
+export { createHttpAdapter, requestIdOf } from './http-adapter.js';
 export { useHttpKit } from './use-http-kit.js';
-export { validBody } from './validation/request-validation.pipe.js';
-export { isUnavailability } from '../lifecycle/unavailability.js';
-export { emailField, emailParam, emailText, int64, timestamp, uuid } from './validation/fields.js';
-export { parseInput } from './validation/parse-input.js';
-export { strictBody } from './validation/strict-body.js';
+export {
+  emailField,
+  emailParam,
+  emailText,
+  int64,
+  parseInput,
+  strictBody,
+  timestamp,
+  uuid,
+  validBody,
+} from './operation/validation.js';
+export { isUnavailability } from '../lifecycle/outage.js';

@@ -1,34 +1,35 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Config } from '../config/config.js';
-import { logContext } from '../logging/request-context.js';
-import { CONFIG } from '../platform.module.js';
-import { AccessHook } from './authentication/access.hook.js';
-import { ApiKeyAuthenticator } from './authentication/api-key-authenticator.js';
-import {
-  clientAddressReader,
-  connectingAddress,
-  keepConnectingAddress,
-} from './authentication/trusted-proxy.js';
-import { IdempotencyGuard } from './idempotency/idempotency.guard.js';
-import { API_PREFIX } from './operation/api-controller.decorator.js';
-import { isPage, linkHeader } from './pagination/link-header.js';
-import type { Pagination } from './pagination/page.js';
-import { registerBodyParsers } from './parsing/body-parsers.js';
-import { ProblemFilter } from './problems/problem.filter.js';
-import { RateLimitGuard } from './rate-limit/rate-limit.guard.js';
-import { RouteTable } from './routing/route-table.js';
-import { Deadline } from './server/deadline.js';
-import { Draining } from './server/draining.js';
-import { RequestLog } from './server/request-log.js';
-import { ignoreUnknownExpectations, refuseWithoutHost } from './server/request-form.js';
-import { addSecurityHeaders } from './server/response-headers.js';
-import { leaveUnread } from './server/unread-body.js';
-import { RequestValidationPipe } from './validation/request-validation.pipe.js';
+import type { Logger } from 'pino';
+import { UnavailableError } from '#kernel';
+import type { Config } from '../config.js';
+import { logContext } from '../logger.js';
+import { HttpMetrics } from '../metrics.js';
+import { OPERATIONS_PATHS } from '../operations.js';
+import { CONFIG, LOGGER } from '../platform.module.js';
+import { registerBodyParsers } from './body-parsers.js';
+import { clientAddressReader, connectingAddress, keepConnectingAddress } from './client-address.js';
+import { Draining, leaveUnread } from './connections.js';
+import { AccessHook } from './guards/access.hook.js';
+import { IdempotencyGuard } from './guards/idempotency.guard.js';
+import { RateLimitGuard } from './guards/rate-limit.guard.js';
+import { ignoreUnknownExpectations, refuseWithoutHost } from './http-adapter.js';
+import { ApiKeyAuthenticator } from './operation/caller.js';
+import { API_PREFIX } from './operation/operation.decorator.js';
+import { isPage, linkHeader } from './operation/pagination.js';
+import { ProblemFilter } from './operation/problem.filter.js';
+import { RouteTable } from './operation/route-table.js';
+import { RequestValidationPipe } from './operation/validation.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    deadline: NodeJS.Timeout | null;
+  }
+}
 
 /**
- * Makes an application that imports `HttpKitModule` obey the contract's common rules. Called once, before
- * `init`; an `ApiKeyAuthenticator` must be among the providers.
+ * Makes an application that imports `HttpKitModule` obey the contract's common rules. Called once, before `init`; an
+ * `ApiKeyAuthenticator` must be among the providers.
  */
 export function useHttpKit(app: NestFastifyApplication): void {
   const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
@@ -39,6 +40,7 @@ export function useHttpKit(app: NestFastifyApplication): void {
   ignoreUnknownExpectations(fastify.server);
   fastify.server.on('connection', keepConnectingAddress);
   registerRoutes(fastify, app.get(RouteTable));
+  registerDeadlines(fastify, app);
   registerRequestHooks(fastify, app);
   registerReplyHooks(fastify, app);
 }
@@ -67,6 +69,43 @@ function registerRoutes(fastify: FastifyInstance, routes: RouteTable): void {
   });
 }
 
+/** A body that is streamed may take its time to arrive. */
+const STREAMED_MS = 600_000;
+
+/**
+ * Answers with 503 a request that takes too long from its first byte to its answer. Fastify's own `handlerTimeout` ends with the
+ * body: it stops its timer when the request stream closes.
+ */
+function registerDeadlines(fastify: FastifyInstance, app: NestFastifyApplication): void {
+  const [problems, idempotency] = [app.get(ProblemFilter), app.get(IdempotencyGuard)];
+  const { REQUEST_TIMEOUT_MS } = app.get<Config>(CONFIG);
+  const stop = ({ deadline }: FastifyRequest): void => {
+    if (deadline !== null) clearTimeout(deadline);
+  };
+  fastify.addHook('onRequest', (request, reply, done) => {
+    const { operation } = request.routeOptions.config;
+    const usualMs = operation?.streams === undefined ? REQUEST_TIMEOUT_MS : STREAMED_MS;
+    request.deadline = setTimeout(() => {
+      if (reply.sent) return;
+      idempotency.timedOut(request);
+      problems.answer(new UnavailableError('The request took too long.', 1), request, reply);
+    }, operation?.timeoutMs ?? usualMs);
+    done();
+  });
+  fastify.addHook('onSend', (request, _reply, payload, done) => {
+    stop(request);
+    done(null, payload);
+  });
+  fastify.addHook('onRequestAbort', (request, done) => {
+    stop(request);
+    done();
+  });
+  fastify.addHook('onResponse', (request, _reply, done) => {
+    stop(request);
+    done();
+  });
+}
+
 /** Finds out who calls before the body is read; `HttpKitModule` has the guards, which come after it. */
 function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplication): void {
   const access = new AccessHook(
@@ -74,10 +113,8 @@ function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplicat
     app.get(RateLimitGuard),
     app.get(RouteTable),
   );
-  const deadline = app.get(Deadline);
   fastify.decorate('admitUnread', (request, reply) => access.admitUnread(request, reply));
   fastify.addHook('onRequest', (request, reply, done) => {
-    deadline.start(request, reply);
     void reply.header('x-request-id', request.id);
     if (isOfApi(request)) void reply.header('cache-control', 'no-store');
     inContext(request, done);
@@ -95,25 +132,27 @@ function isOfApi({ url, routeOptions }: FastifyRequest): boolean {
   return url.startsWith(`${API_PREFIX}/`) || routeOptions.config.operation !== undefined;
 }
 
+function inContext(request: FastifyRequest, done: () => void): void {
+  logContext.run({ requestId: request.id }, done);
+}
+
 function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplication): void {
-  const idempotency = app.get(IdempotencyGuard);
-  const rateLimit = app.get(RateLimitGuard);
-  const log = app.get(RequestLog);
-  const deadline = app.get(Deadline);
+  const [idempotency, rateLimit] = [app.get(IdempotencyGuard), app.get(RateLimitGuard)];
+  const [logger, metrics] = [app.get<Logger>(LOGGER), app.get(HttpMetrics)];
+  const draining = app.get(Draining);
   const { PUBLIC_URL } = app.get<Config>(CONFIG);
   fastify.addHook('preSerialization', (request, reply, payload, done) => {
-    if (isPage(payload) && request.routeOptions.config.operation !== undefined)
-      addLinks(PUBLIC_URL, request, reply, payload);
+    const isList = isPage(payload) && request.routeOptions.config.operation !== undefined;
+    const links = isList ? linkHeader(PUBLIC_URL, request.url, payload.pagination) : '';
+    if (links !== '') void reply.header('link', links);
     done(null, payload);
   });
-  const draining = app.get(Draining);
   fastify.addHook('preClose', (done) => {
     draining.begin();
     done();
   });
   fastify.addHook('onSend', async (request, reply, payload) => {
     addSecurityHeaders(reply);
-    deadline.stop(request);
     // A connection that is kept would hold up the end of the process.
     if (draining.isOn) void reply.header('connection', 'close');
     leaveUnread(request.raw, reply.raw);
@@ -123,27 +162,40 @@ function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplicatio
     await idempotency.end(request, reply, payload);
     return payload;
   });
-  fastify.addHook('onRequestAbort', (request, done) => {
-    deadline.stop(request);
-    done();
-  });
   fastify.addHook('onResponse', (request, reply, done) => {
-    deadline.stop(request);
-    log.answered(request, reply);
+    logAnswer(logger, metrics, request, reply);
     done();
   });
 }
 
-function addLinks(
-  publicUrl: string,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { pagination }: { readonly pagination: Pagination },
-): void {
-  const links = linkHeader(publicUrl, request.url, pagination);
-  if (links !== '') void reply.header('link', links);
+/** Policy of pages: nothing but images is loaded, no script runs, forms are posted to us alone, no frame holds them. */
+const PAGE_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src * data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/** Security headers of the answer; one that the handler has set stays. */
+function addSecurityHeaders(reply: FastifyReply): void {
+  const setDefault = (name: string, value: string): void => {
+    if (!reply.hasHeader(name)) void reply.header(name, value);
+  };
+  setDefault('x-content-type-options', 'nosniff');
+  if (!String(reply.getHeader('content-type') ?? '').startsWith('text/html')) return;
+  setDefault('content-security-policy', PAGE_POLICY);
+  // A token in the address must not travel on.
+  setDefault('referrer-policy', 'no-referrer');
 }
 
-function inContext(request: FastifyRequest, done: () => void): void {
-  logContext.run({ requestId: request.id }, done);
+const NO_ROUTE = '(none)';
+const PROBES: ReadonlySet<string> = new Set(OPERATIONS_PATHS);
+
+/** One line and one count for each request. The route's pattern stands for the path, which may hold an address. */
+function logAnswer(logger: Logger, metrics: HttpMetrics, request: FastifyRequest, reply: FastifyReply): void {
+  const { id: requestId, method, caller } = request;
+  const route = request.routeOptions.url ?? NO_ROUTE;
+  const status = reply.statusCode;
+  const ms = Math.round(reply.elapsedTime * 10) / 10;
+  metrics.answered(method, route, status, ms / 1000);
+  const { keyId, scope } = caller ?? {};
+  const fields = { requestId, method, route, status, ms, keyId, environmentId: scope?.environmentId };
+  if (PROBES.has(route)) logger.debug(fields, 'request');
+  else logger.info(fields, 'request');
 }

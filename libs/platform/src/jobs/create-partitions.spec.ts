@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { ManualClock } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { createLogger } from '../logging/logger.js';
-import { CreatePartitions } from './create-partitions.task.js';
 import { Database } from '../database/database.js';
+import { createLogger } from '../logger.js';
+import { CreatePartitions } from './create-partitions.task.js';
 
 const YEAR = new Date().getUTCFullYear() + 1;
 const logger = createLogger({ LOG_LEVEL: 'silent', LOG_FORMAT: 'json' }, 'spec');

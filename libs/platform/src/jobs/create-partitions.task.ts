@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
-import { PeriodicTask } from './periodic-tasks.js';
-import { LOGGER } from '../platform.module.js';
+import { SQL_STATE, sqlStateOf } from '../database/database-failure.js';
 import { Database } from '../database/database.js';
-import { SQL_STATE, sqlStateOf } from '../database/sql-state.js';
+import { LOGGER } from '../platform.module.js';
+import { PeriodicTask } from './periodic-tasks.js';
 
 /** A worker may be away for so long before rows of a month have no place. */
 const MONTHS_AHEAD = 6;

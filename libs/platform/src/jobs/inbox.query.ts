@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import { doublingBackoff, type ProjectScope } from '#kernel';
-import { present, presentAnd } from '../clock/present.js';
+import { present, presentAnd } from '../database/clock.js';
 import type { Database } from '../database/database.js';
-import { isUnleased, leasedTo, unleased } from './lease.js';
 import type { JobResult } from './job.js';
+import { isUnleased, leasedTo, unleased } from './lease.js';
 
 /** One event for one handler, leased to this worker. */
 export interface LeasedJob {

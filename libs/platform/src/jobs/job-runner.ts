@@ -2,8 +2,7 @@ import type { Logger } from 'pino';
 import { newId } from '#kernel';
 import type { Database } from '../database/database.js';
 import { logFailure } from '../lifecycle/outage.js';
-import { describeError } from '../logging/redact.js';
-import type { JobMetrics } from './job-metrics.js';
+import { describeError } from '../logger.js';
 import {
   failJob,
   finishJob,
@@ -13,6 +12,7 @@ import {
   LeaseLostError,
   renewLease,
 } from './inbox.query.js';
+import type { JobMetrics } from './job-metrics.js';
 import {
   type Job,
   type JobCatalogue,

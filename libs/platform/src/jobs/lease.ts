@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { present, presentAnd } from '../clock/present.js';
+import { present, presentAnd } from '../database/clock.js';
 
 /**
  * A lease is one worker's hold on a row, by PostgreSQL's clock. A worker that lives ends it, or renews it if its work may

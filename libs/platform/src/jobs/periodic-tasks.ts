@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '#kernel';
-import { present, presentAnd } from '../clock/present.js';
+import { present, presentAnd } from '../database/clock.js';
 import type { Database } from '../database/database.js';
 import { Loop } from '../lifecycle/loop.js';
 import { logFailure } from '../lifecycle/outage.js';

@@ -1,8 +1,7 @@
 import { createRedisBackend, type Processor, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { Outage, type OutageListener } from '../lifecycle/outage.js';
+import { isUnavailability, Outage, type OutageListener } from '../lifecycle/outage.js';
 import { FOLLOWS_FAILOVER, isReply, probeRedis, redisFailure } from '../lifecycle/redis-failure.js';
-import { isUnavailability } from '../lifecycle/unavailability.js';
 import { postgresBackends } from './postgres-queue-connection.js';
 
 /** All that a queued job holds: which inbox row to look at. */

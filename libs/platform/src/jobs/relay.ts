@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { present, presentAnd } from '../clock/present.js';
+import { present, presentAnd } from '../database/clock.js';
 import type { Database } from '../database/database.js';
 import { Loop } from '../lifecycle/loop.js';
 import { logFailure } from '../lifecycle/outage.js';
-import { OUTBOX_CHANNEL } from '../outbox/outbox.js';
 import type { Notifications } from '../notifications.js';
+import { OUTBOX_CHANNEL } from '../outbox/outbox.js';
 import { drain } from './drain.js';
-import { isUnleased } from './lease.js';
 import type { JobCatalogue, QueueName } from './job.js';
+import { isUnleased } from './lease.js';
 import type { QueueBackend, WorkQueue } from './queue-backend.js';
 
 const BATCH = 500;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { present } from '../clock/present.js';
+import { present } from '../database/clock.js';
 import { before, type OldRows, RemoveOldRows } from './remove-old-rows.js';
 
 const DAY_MS = 24 * 60 * 60_000;

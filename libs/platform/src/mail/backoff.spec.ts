@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { Backoff } from './backoff.js';
+import { CircuitBreaker } from './smtp-transport.js';
 
 describe('after a failure', () => {
   it('the pauses grow from 0.2 s to 30 s', () => {
-    const backoff = new Backoff();
+    const backoff = new CircuitBreaker();
     let now = 1_000;
     const pauses = Array.from({ length: 10 }, () => {
       backoff.failed(now, now);
@@ -15,7 +15,7 @@ describe('after a failure', () => {
   });
 
   it('one trial is allowed when the pause is over, and all when it succeeded', () => {
-    const backoff = new Backoff();
+    const backoff = new CircuitBreaker();
     expect(backoff.mayTry(0)).toBe(true);
     backoff.failed(0, 10);
     expect([backoff.mayTry(10), backoff.mayTry(209), backoff.mayTry(210), backoff.mayTry(211)]).toEqual([
@@ -30,7 +30,7 @@ describe('after a failure', () => {
   });
 
   it('attempts that were under way together count as one', () => {
-    const backoff = new Backoff();
+    const backoff = new CircuitBreaker();
     backoff.failed(0, 10);
     backoff.failed(5, 12);
     expect(backoff.remaining(10)).toBe(200);

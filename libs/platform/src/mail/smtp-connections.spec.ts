@@ -1,5 +1,5 @@
-import { createServer } from 'node:net';
 import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#testing/eventually';
 import { freePort } from '#testing/ports';

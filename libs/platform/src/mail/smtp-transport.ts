@@ -1,9 +1,163 @@
-import { Backoff } from './backoff.js';
-import { EnvelopesAhead } from './envelopes-ahead.js';
+import { doublingBackoff } from '#kernel';
 import { MailTransport, type NextMessage, type OutgoingMessage, type SendOutcome } from './mail-transport.js';
-import { PooledConnection } from './pooled-connection.js';
-import { openSession, RouteUnavailable, type SmtpTimeouts } from './smtp-opening.js';
-import { parseSmtpUrl, type SmtpRoute } from './smtp-route.js';
+import {
+  openSession,
+  parseSmtpUrl,
+  RouteUnavailable,
+  type SmtpRoute,
+  type SmtpTimeouts,
+} from './smtp-route.js';
+import { type Attempt, mayMindEnvelopes, type SmtpSession } from './smtp-session.js';
+
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 30_000;
+
+/**
+ * When something that failed may be tried again: after 0.2 s, then twice as long each time up to 30 s, and
+ * then by one trial only, until it succeeds. Times are milliseconds of any one monotonic clock.
+ */
+export class CircuitBreaker {
+  #failures = 0;
+  #until = 0;
+  #failedAt = Number.NEGATIVE_INFINITY;
+  #onTrial = false;
+
+  /** Whether to try now. Between failure and success a yes is given once for each pause. */
+  mayTry(now: number): boolean {
+    if (this.#failures === 0) return true;
+    if (this.#onTrial || now < this.#until) return false;
+    this.#onTrial = true;
+    return true;
+  }
+
+  /** Milliseconds until the pause is over. */
+  remaining(now: number): number {
+    return this.#failures === 0 ? 0 : Math.max(0, this.#until - now);
+  }
+
+  /** Several attempts that were under way together and fail together count once. */
+  failed(startedAt: number, now: number): void {
+    if (startedAt < this.#failedAt) return;
+    this.#failures += 1;
+    this.#until = now + doublingBackoff(this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    this.#failedAt = now;
+    this.#onTrial = false;
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+    this.#onTrial = false;
+  }
+}
+
+/** Whether a relay gets the next envelope with a message, as RFC 2920 §3.1 allows: until it is found to mind. */
+export class EnvelopesAhead {
+  #isTaken = false;
+  #isMinded = false;
+
+  get areInUse(): boolean {
+    return !this.#isMinded;
+  }
+
+  /** It took a message whose envelope had left ahead. */
+  taken(): void {
+    this.#isTaken = true;
+  }
+
+  /** It refused what it took when it came alone. */
+  minded(): void {
+    this.#isMinded = true;
+  }
+
+  /** It never answered a message that an envelope followed. Once it is known to take them, that has other reasons. */
+  lost(): void {
+    if (!this.#isTaken) this.#isMinded = true;
+  }
+}
+
+interface PooledConnectionOptions {
+  readonly open: () => Promise<SmtpSession>;
+  readonly messagesPerConnection: number;
+  /** After so many milliseconds without a message the session ends. */
+  readonly idleMs: number;
+  /** So long an envelope that left ahead waits for its message. */
+  readonly aheadMs: number;
+  readonly ahead: EnvelopesAhead;
+}
+
+const nothing: NextMessage = () => undefined;
+
+/** One connection of the pool: it carries one message at a time, and is opened again when its session has ended. */
+export class PooledConnection {
+  /** For when this one cannot connect though others can: the relay allows fewer connections than the pool has. */
+  readonly backoff = new CircuitBreaker();
+  #session: SmtpSession | null = null;
+  #ending: Promise<void> = Promise.resolve();
+  #idleTimer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly options: PooledConnectionOptions) {}
+
+  /** Whether a session stands ready. */
+  get live(): boolean {
+    return this.#session?.usable ?? false;
+  }
+
+  /** Whose envelope the relay has already. */
+  get offered(): OutgoingMessage | null {
+    return this.live ? (this.#session?.offered ?? null) : null;
+  }
+
+  /** Sends, opening a session first where none is. Rejects with RouteUnavailable; then the message was not tried. */
+  async deliver(message: OutgoingMessage, next: NextMessage): Promise<SendOutcome> {
+    clearTimeout(this.#idleTimer);
+    const { ahead, messagesPerConnection } = this.options;
+    const reused = this.live;
+    const isAhead = this.offered === message;
+    let attempt = await this.#attempt(message, next);
+    if (isAhead && attempt.outcome.kind === 'accepted') ahead.taken();
+    if (attempt.outcome.kind === 'ambiguous' && this.#session?.offered) ahead.lost();
+    // The relay may have ended a session that was idle. Nothing was accepted, so this is no second delivery.
+    if (reused && attempt.again === 'reconnected') attempt = await this.#attempt(message, next);
+    if (attempt.again === 'alone') {
+      attempt = await this.#attempt(message, nothing);
+      if (!mayMindEnvelopes(attempt.outcome)) ahead.minded();
+    }
+    const { outcome } = attempt;
+    if (outcome.kind === 'route-unavailable') throw new RouteUnavailable(outcome.stage, outcome.detail);
+    if (this.#session !== null && this.#session.transactions >= messagesPerConnection) void this.endSession();
+    return outcome;
+  }
+
+  /** Called when it has nothing to do: the session ends after a while. */
+  idle(): void {
+    clearTimeout(this.#idleTimer);
+    const { idleMs, aheadMs } = this.options;
+    const limitMs = this.offered === null ? idleMs : aheadMs;
+    if (this.live) this.#idleTimer = setTimeout(() => void this.endSession(), limitMs);
+  }
+
+  /** Ends the session with QUIT. The relay may count connections: the next one waits until this one is gone. */
+  endSession(): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    const session = this.#session;
+    this.#session = null;
+    if (session !== null) this.#ending = session.quit();
+    return this.#ending;
+  }
+
+  async #attempt(message: OutgoingMessage, next: NextMessage): Promise<Attempt> {
+    const { open, ahead, messagesPerConnection } = this.options;
+    const isForAnother = this.offered !== null && this.offered !== message;
+    if (!this.live || isForAnother) {
+      await this.endSession();
+      this.#session = await open();
+    }
+    const session = this.#session;
+    if (session === null) throw new Error('A connection without a session cannot send.');
+    const isLast = session.transactions + 1 >= messagesPerConnection;
+    return session.send(message, isLast || !ahead.areInUse ? nothing : next);
+  }
+}
 
 export interface SmtpTransportOptions {
   /** See parseSmtpUrl for its forms; or what is asked for the way with each connection, and rejects with RouteUnavailable. */
@@ -42,7 +196,7 @@ export class SmtpTransport extends MailTransport {
   readonly #pool: readonly PooledConnection[];
   readonly #free: PooledConnection[];
   readonly #queue: Waiting[] = [];
-  readonly #relay = new Backoff();
+  readonly #relay = new CircuitBreaker();
   readonly #onConnectionError: (error: Error) => void;
   #lastFailure = new RouteUnavailable('connect', 'The relay was not tried yet.');
   #closing: PromiseWithResolvers<void> | null = null;

@@ -3,7 +3,15 @@ import type { RawBuilder } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '../database/database.js';
 import { SecretBox, type SecretContext } from './secret-box.js';
-import { SealedSecrets } from './sealed-secrets.js';
+
+/** A place where sealed secrets are kept. Each has one, so that a change of the master key reaches all of them. */
+export abstract class SealedSecrets {
+  /** In words, for the operator: `DKIM keys`. */
+  abstract readonly inWords: string;
+
+  /** Seals up to `limit` secrets of other master keys with the current one, and commits. How many; 0 = all are done. */
+  abstract sealAnew(limit: number): Promise<number>;
+}
 
 /** A row with the boxes that it holds; null where it holds none. */
 export interface SealedRow<Key> {

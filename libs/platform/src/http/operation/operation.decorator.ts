@@ -1,4 +1,4 @@
-import { applyDecorators, HttpCode } from '@nestjs/common';
+import { applyDecorators, Controller, HttpCode } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { RouteConfig, RouteSchema } from '@nestjs/platform-fastify';
 import {
@@ -9,10 +9,60 @@ import {
   ApiIncludeEndpoint,
   ApiOperation,
   ApiResponse,
+  ApiTags,
 } from '@nestjs/swagger';
-import type { z } from 'zod';
-import { serializerSchema } from '../serialization/serializer-schema.js';
-import type { OperationOptions, OperationResponse } from './operation-options.js';
+import { z } from 'zod';
+import type { ApiScope } from '#kernel';
+
+/** Where every operation lives. */
+export const API_PREFIX = '/api/v1';
+
+/** A controller below /api/v1. Each of its routes needs a key and carries `@Operation`; boot fails otherwise. */
+export function ApiController(path: string, options: { readonly tag: string }): ClassDecorator {
+  return applyDecorators(Controller(`${API_PREFIX.slice(1)}/${path}`), ApiTags(options.tag));
+}
+
+/** What an operation answers when all is well. */
+export interface OperationResponse {
+  readonly status: 200 | 201 | 202 | 204;
+  /** JSON bodies: what is sent, documented and serialised. Absent: no body, or `contentType` says which. */
+  readonly schema?: z.ZodType;
+  /** Bodies other than JSON, e.g. `text/csv; charset=utf-8`. */
+  readonly contentType?: string;
+  readonly description?: string;
+  /** The `Location` header names what was made; the handler sets it. */
+  readonly location?: true;
+}
+
+/** One operation of the API: the one source of its scope, status, documentation and serialisation. */
+export interface OperationOptions {
+  /** Unique, lowerCamelCase: `listTopics`. */
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** The scope that a key needs; null: any valid key. */
+  readonly scope: ApiScope | null;
+  /** The same schema that `@Query({ schema })` validates with. What it does not name is refused. */
+  readonly query?: z.ZodObject;
+  /** The same schema that `@Body({ schema })` validates with. Absent: the operation takes no body. */
+  readonly body?: z.ZodType;
+  /** Media types that are handed to the handler as an unread stream (`@Req() request.body`), beside JSON. */
+  readonly streams?: readonly string[];
+  /** Octets that a JSON body may have; the default is 1 MB. Streams have no limit. */
+  readonly maxBodyBytes?: number;
+  readonly response: OperationResponse;
+  /** Statuses of problems that do not follow from the operation's shape, such as 409. */
+  readonly problems?: readonly number[];
+  /** Milliseconds that the whole request may take; the default is 30 s, and 10 min with `streams`. */
+  readonly timeoutMs?: number;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set by `@Operation`; absent on routes that need no key. */
+    operation?: OperationOptions;
+  }
+}
 
 /** The extension of the OpenAPI operation that names the scope which a key needs. */
 export const SCOPE_EXTENSION = 'x-required-scope';
@@ -86,4 +136,75 @@ function documentedResponse({
   if (schema !== undefined) return ApiResponse({ ...common, standardSchema: schema });
   if (contentType === undefined) return ApiResponse(common);
   return ApiResponse({ ...common, content: { [contentType]: { schema: { type: 'string' } } } });
+}
+
+/** A JSON schema in the dialect of fast-json-stringify: draft 7 with `nullable`, without references. */
+export type SerializerSchema = Readonly<Record<string, unknown>>;
+
+type Definitions = Readonly<Record<string, SerializerSchema>>;
+
+/**
+ * How Fastify writes an answer of `schema`: known keys only, and an error when a required one is undefined,
+ * so that a nullable property that a view forgot is found by the first test.
+ */
+export function serializerSchema(schema: z.ZodType): SerializerSchema {
+  const { $defs, ...root } = z.toJSONSchema(schema, {
+    io: 'output',
+    target: 'draft-2020-12',
+    unrepresentable: 'any',
+  });
+  return simplify(root, $defs ?? {});
+}
+
+function simplify(node: SerializerSchema, definitions: Definitions): SerializerSchema {
+  const reference = node['$ref'];
+  if (typeof reference === 'string')
+    return simplify(definitions[reference.replace('#/$defs/', '')] ?? {}, definitions);
+  if (Array.isArray(node['anyOf'])) return alternatives(node['anyOf'] as SerializerSchema[], definitions);
+  if (Array.isArray(node['type'])) return nullableType(node, node['type'] as string[], definitions);
+  switch (node['type']) {
+    case 'object':
+      return objectSchema(node, definitions);
+    case 'array':
+      return { type: 'array', items: simplify((node['items'] ?? {}) as SerializerSchema, definitions) };
+    case 'string':
+    case 'integer':
+    case 'number':
+    case 'boolean':
+    case 'null':
+      return { type: node['type'] };
+    default:
+      return {};
+  }
+}
+
+/** `X | null` keeps its shape; other unions are written as they are. */
+function alternatives(options: readonly SerializerSchema[], definitions: Definitions): SerializerSchema {
+  const [only, ...others] = options.filter((option) => option['type'] !== 'null');
+  if (only === undefined || others.length > 0) return {};
+  const schema = simplify(only, definitions);
+  return options.length === 1 || !('type' in schema) ? schema : { ...schema, nullable: true };
+}
+
+function nullableType(
+  node: SerializerSchema,
+  types: readonly string[],
+  definitions: Definitions,
+): SerializerSchema {
+  const [only, ...others] = types.filter((type) => type !== 'null');
+  if (only === undefined || others.length > 0) return {};
+  return { ...simplify({ ...node, type: only }, definitions), nullable: true };
+}
+
+function objectSchema(node: SerializerSchema, definitions: Definitions): SerializerSchema {
+  const properties = Object.entries((node['properties'] ?? {}) as Definitions);
+  const additional = node['additionalProperties'];
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties.map(([name, schema]) => [name, simplify(schema, definitions)])),
+    required: node['required'] ?? [],
+    ...(typeof additional === 'object' && additional !== null
+      ? { additionalProperties: simplify(additional as SerializerSchema, definitions) }
+      : {}),
+  };
 }

@@ -1,0 +1,48 @@
+import { BlockList, isIPv4, isIPv6, type Socket } from 'node:net';
+import { parseIpAddress } from '#kernel';
+import type { TrustedProxies } from '../config.js';
+
+/** Called for each new connection: once it is reset, its address can be asked for no more. */
+export function keepConnectingAddress(socket: Socket): void {
+  void socket.remoteAddress;
+}
+
+/** Of a connection that was reset before anybody could ask, and that nobody reads an answer from. */
+const UNKNOWN = '0.0.0.0';
+
+export function connectingAddress({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string {
+  return remoteAddress ?? UNKNOWN;
+}
+
+/** The address that a connection and its X-Forwarded-For say a request comes from. */
+export type ClientAddressReader = (connecting: string, forwardedFor: string | undefined) => string;
+
+/**
+ * Walks X-Forwarded-For from its end, where the proxy that connects to us has written: past each trusted proxy, to the
+ * first address that is none. What stands left of that is the client's own words. So is what is no address: then the
+ * last proxy is all that is known.
+ */
+export function clientAddressReader(proxies: TrustedProxies): ClientAddressReader {
+  const isTrusted = trustIn(proxies);
+  return (connecting, forwardedFor) => {
+    let client = parseIpAddress(connecting) ?? connecting;
+    const hops = forwardedFor?.split(',') ?? [];
+    for (const [hop, text] of hops.toReversed().entries()) {
+      const address = isTrusted(client, hop) ? parseIpAddress(text) : null;
+      if (address === null) break;
+      client = address;
+    }
+    return client;
+  };
+}
+
+function trustIn(proxies: TrustedProxies): (address: string, hop: number) => boolean {
+  if (typeof proxies === 'boolean') return (_address, hop) => proxies && hop === 0;
+  const networks = new BlockList();
+  for (const network of proxies) {
+    const [address = '', prefix] = network.split('/');
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
+    networks.addSubnet(address, Number(prefix ?? (family === 'ipv4' ? 32 : 128)), family);
+  }
+  return (address) => networks.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}

@@ -1,0 +1,89 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type ApiKeyAuthenticator, readCredentials } from '../operation/caller.js';
+import { API_PREFIX, OperationMetadata, type OperationOptions } from '../operation/operation.decorator.js';
+import { pathOf } from '../operation/problem.filter.js';
+import { ProblemError } from '../operation/problem.js';
+import type { RouteTable } from '../operation/route-table.js';
+import type { RateLimitGuard } from './rate-limit.guard.js';
+
+/**
+ * Finds out who calls before a byte of the body is read: 401. The guards decide what they may; what comes to no route,
+ * and so to no guard, is decided here. Routes without `@Operation` are open, and the kit allows none below /api/v1.
+ */
+export class AccessHook {
+  constructor(
+    private readonly authenticator: ApiKeyAuthenticator,
+    private readonly rateLimit: RateLimitGuard,
+    private readonly routes: RouteTable,
+  ) {}
+
+  async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    if (request.is404) await this.#refuseUnknown(request, reply);
+    else if (request.routeOptions.config.operation !== undefined) await this.#authenticate(request, reply);
+  }
+
+  /** The same for a request whose path the router could not read and will refuse. */
+  async admitUnread(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const operation = this.routes.operationAt(request.method, pathOf(request.url));
+    if (operation === undefined) return this.#lookAtKey(request, reply);
+    await this.#authenticate(request, reply);
+    await this.rateLimit.checkUnrouted(request, reply);
+    requireScope(operation, request);
+  }
+
+  async #authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const credentials = readCredentials(request.headers);
+    if (credentials.kind === 'key') request.caller = await this.authenticator.authenticate(credentials.key);
+    if (request.caller !== null) return;
+    await this.rateLimit.checkUnrouted(request, reply);
+    throw new ProblemError('unauthorized', {
+      detail:
+        credentials.kind === 'contradiction'
+          ? 'X-API-Key and Authorization hold different keys.'
+          : 'Send a valid API key in X-API-Key or as Authorization: Bearer.',
+      headers: { 'www-authenticate': 'Bearer' },
+    });
+  }
+
+  /** Where there is no operation: a key that is sent along is looked at first, as it is everywhere else. */
+  async #lookAtKey(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const hasKey = readCredentials(request.headers).kind !== 'none';
+    if (!hasKey || !pathOf(request.url).startsWith(`${API_PREFIX}/`)) return;
+    await this.#authenticate(request, reply);
+    await this.rateLimit.checkUnrouted(request, reply);
+  }
+
+  /** A path or method that does not exist. */
+  async #refuseUnknown(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    await this.#lookAtKey(request, reply);
+    const path = pathOf(request.url);
+    const methods = this.routes.methodsOf(path);
+    if (methods.length === 0) throw new ProblemError('not-found', { detail: 'There is no such path.' });
+    const allow = [...methods, 'OPTIONS'].join(', ');
+    if (request.method !== 'OPTIONS') throw new ProblemError('method-not-allowed', { headers: { allow } });
+    await reply.code(204).header('allow', allow).send();
+  }
+}
+
+/** Lets a key use the operations of its scopes; others are a 403. Routes without `@Operation` are open. */
+@Injectable()
+export class ScopeGuard implements CanActivate {
+  constructor(private readonly reflector: Reflector) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const operation = this.reflector.get(OperationMetadata, context.getHandler());
+    if (operation !== undefined) requireScope(operation, context.switchToHttp().getRequest());
+    return true;
+  }
+}
+
+/** Throws when the operation needs a scope that the request's key does not have. */
+export function requireScope({ scope }: OperationOptions, { caller }: FastifyRequest): void {
+  if (scope === null || caller?.scopes.has(scope)) return;
+  throw new ProblemError('insufficient-scope', {
+    detail: `This operation needs the scope ${scope}.`,
+    members: { requiredScope: scope },
+  });
+}

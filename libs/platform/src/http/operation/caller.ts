@@ -1,0 +1,80 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { ApiScope, ProjectScope } from '#kernel';
+import type { ProblemError } from './problem.js';
+
+/** Whom a valid API key speaks for. */
+export interface AuthenticatedCaller {
+  readonly keyId: string;
+  readonly scope: ProjectScope;
+  readonly scopes: ReadonlySet<ApiScope>;
+  /** Null: the operator's default for all keys. */
+  readonly rateLimitPerMinute: number | null;
+}
+
+/** Knows the API keys. The HTTP kit asks it; the access context answers. */
+export abstract class ApiKeyAuthenticator {
+  /** Resolves to null for a key that is unknown, revoked or expired: the caller must not learn which. */
+  abstract authenticate(key: string): Promise<AuthenticatedCaller | null>;
+}
+
+/** What a request says about its key: none, exactly one, or two that differ. */
+export type Credentials =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'key'; readonly key: string }
+  | { readonly kind: 'contradiction' };
+
+/** RFC 9110 §11.1: the scheme is case-insensitive. What follows counts as a key, whatever it looks like. */
+const BEARER = /^bearer +(\S.*)$/i;
+
+/** Reads the key from `X-API-Key` or `Authorization: Bearer`. */
+export function readCredentials(headers: IncomingHttpHeaders): Credentials {
+  const own = String(headers['x-api-key'] ?? '').trim();
+  const bearer = BEARER.exec((headers.authorization ?? '').trim())?.[1] ?? '';
+  if (own !== '' && bearer !== '' && own !== bearer) return { kind: 'contradiction' };
+  const key = own === '' ? bearer : own;
+  return key === '' ? { kind: 'none' } : { kind: 'key', key };
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whom the request's key speaks for; null on routes without a key. */
+    caller: AuthenticatedCaller | null;
+    /** Whether it was counted against a limit. */
+    isCounted: boolean;
+    /** The client's IP address: who connects, or whom trusted proxies name. `ip` is always who connects. */
+    readonly clientAddress: string;
+    /** The body as it came, of bodies that were read as a whole. */
+    rawBody: Buffer | null;
+    /** Why the body could not be read; the guards look at the key first. */
+    bodyFault: ProblemError | null;
+    /** SHA-256 of a streamed body, known when the handler has read all of it. */
+    bodyHash: Promise<Buffer> | null;
+  }
+}
+
+function requestOf(context: ExecutionContext): FastifyRequest {
+  return context.switchToHttp().getRequest<FastifyRequest>();
+}
+
+function callerOf(context: ExecutionContext): AuthenticatedCaller {
+  const { caller } = requestOf(context);
+  if (caller === null) throw new Error('This route is not behind a key.');
+  return caller;
+}
+
+/** The `AuthenticatedCaller` of the request. */
+export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext): AuthenticatedCaller =>
+  callerOf(context),
+);
+
+/** The `ProjectScope` that the request's key belongs to. */
+export const InScope = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): ProjectScope => callerOf(context).scope,
+);
+
+/** The client's IP address, behind a trusted proxy the one that it reports. */
+export const ClientAddress = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): string => requestOf(context).clientAddress,
+);

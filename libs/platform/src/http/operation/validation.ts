@@ -1,0 +1,197 @@
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
+import { z } from 'zod';
+import { counted, type EmailAddress, parseEmailAddress } from '#kernel';
+import { logContext } from '../../logger.js';
+import { invalidRequest } from './problem.js';
+
+/** RFC 6531 addresses, too, which JSON Schema's `email` excludes (draft 2020-12 validation §7.3.2). */
+const EMAIL = { format: 'idn-email', example: 'ada@example.com' } as const;
+
+const parsedAddress = z
+  .string()
+  .meta(EMAIL)
+  .transform((input, context): EmailAddress => {
+    const result = parseEmailAddress(input);
+    if ('address' in result) return result.address;
+    context.issues.push({ code: 'custom', message: result.fault, input });
+    return z.NEVER;
+  });
+
+/** A body field that holds an e-mail address; the output is the kernel's `EmailAddress`. */
+export const emailField = parsedAddress;
+
+/** A path parameter that holds an e-mail address: `@Param('email', { schema: emailParam })`. */
+export const emailParam = parsedAddress;
+
+/** An e-mail address in an answer, as it was given. */
+export const emailText = z.string().meta(EMAIL);
+
+/** A point in time in an answer: ISO 8601 in UTC with milliseconds and `Z`, as `Date.toISOString` writes it. */
+export const timestamp = z.string().meta({ format: 'date-time', example: '2026-11-21T06:00:00.000Z' });
+
+/** A whole number of 64 bits in an answer, written as a JSON number. */
+export const int64 = z.int().meta({ format: 'int64' });
+
+/** A UUID in an answer. */
+export const uuid = z.string().meta({ format: 'uuid', example: '019aa3b5-0000-7000-8000-000000000000' });
+
+/** The schema of a JSON body: an object whose unknown properties are refused, each as "is not a known field". */
+export function strictBody<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.strictObject(shape);
+}
+
+/**
+ * Checks what `@Body`, `@Query` and `@Param` name a schema for, and hands the handler the schema's output.
+ * All fields that are wrong are reported at once, be they of the path, the query or the body. A body that is
+ * streamed is handed on unread: its schema is that of the operation's JSON.
+ */
+export class RequestValidationPipe implements PipeTransform {
+  /** By the context that all parts of one request have in common. */
+  readonly #errors = new WeakMap<object, Record<string, string>>();
+
+  transform(value: unknown, { schema, type, data }: ArgumentMetadata): unknown {
+    if (!(schema instanceof z.ZodType) || (type === 'body' && value instanceof Readable)) return value;
+    const result =
+      type === 'body' ? readInput(schema, orEmpty(schema, value)) : readInput(schema, value, data ?? '');
+    return 'data' in result ? result.data : this.#refuse(result.errors);
+  }
+
+  /** Waits for the other parts: Nest starts the pipes of all of them in the same turn. */
+  async #refuse(errors: Record<string, string>): Promise<never> {
+    const request = logContext.getStore();
+    const all = request === undefined ? errors : { ...this.#errors.get(request), ...errors };
+    if (request !== undefined) this.#errors.set(request, all);
+    await nextTurn();
+    throw invalidRequest((request && this.#errors.get(request)) ?? all);
+  }
+}
+
+/**
+ * The output of `schema` for a body, for handlers that read it themselves. Throws the problem that names
+ * every field that is wrong; without a body that is every required one.
+ */
+export function validBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  return parseInput(schema, orEmpty(schema, body));
+}
+
+function orEmpty(schema: z.ZodType, body: unknown): unknown {
+  return body === undefined && schema instanceof z.ZodObject ? {} : body;
+}
+
+/** The schema's output for some input, or all that is wrong with it. `root` is how the whole input is called. */
+export function readInput<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  root = '',
+): { readonly data: z.output<Schema> } | { readonly errors: Record<string, string> } {
+  const result = schema.safeParse(input, { error: issueMessage });
+  return result.success ? { data: result.data } : { errors: fieldErrors(result.error.issues, root) };
+}
+
+/** All that is wrong with some input; nothing where there is no schema. */
+export function inputErrors(schema: z.ZodType | undefined, input: unknown): Record<string, string> {
+  if (schema === undefined) return {};
+  const result = readInput(schema, input);
+  return 'errors' in result ? result.errors : {};
+}
+
+/** The schema's output for some input; throws a 400 that names all that is wrong with it. */
+export function parseInput<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  root = '',
+): z.output<Schema> {
+  const result = readInput(schema, input, root);
+  if ('data' in result) return result.data;
+  throw invalidRequest(result.errors);
+}
+
+/** What the whole body is called in `errors` when it is none of its fields that is wrong. */
+export const WHOLE_BODY = 'body';
+
+/** All that is wrong: dotted field path (`options[1].value`) → message; the first message of a field counts. */
+export function fieldErrors(issues: readonly z.core.$ZodIssue[], root = ''): Record<string, string> {
+  const errors = new Map<string, string>();
+  const add = (path: readonly PropertyKey[], message: string): void => {
+    const field = fieldPath(path, root);
+    if (!errors.has(field)) errors.set(field, message);
+  };
+  for (const issue of issues) {
+    if (issue.code === 'unrecognized_keys')
+      for (const key of issue.keys) add([...issue.path, key], issue.message);
+    else add(issue.path, issue.message);
+  }
+  return Object.fromEntries(errors);
+}
+
+function fieldPath(path: readonly PropertyKey[], root: string): string {
+  const text = path.reduce<string>((prefix, part) => {
+    if (typeof part === 'number') return `${prefix}[${part}]`;
+    return prefix === '' ? String(part) : `${prefix}.${String(part)}`;
+  }, root);
+  return text === '' ? WHOLE_BODY : text;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'an integer',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+  null: 'null',
+  date: 'a date',
+};
+
+const FORMATS: Readonly<Record<string, string>> = {
+  datetime: 'must be a date and time in ISO 8601 with a time zone',
+  date: 'must be a date such as 2026-11-21',
+  email: 'is not an e-mail address',
+  uuid: 'must be a UUID',
+  url: 'must be a URL',
+  ipv4: 'must be an IP address',
+  ipv6: 'must be an IP address',
+  json_string: 'is not JSON',
+  regex: 'does not have the required form',
+};
+
+/** What is wrong with a field, for the eyes of the caller. A message that a schema gives itself comes first. */
+export function issueMessage(issue: z.core.$ZodRawIssue): string {
+  if (issue.input === undefined && issue.code !== 'custom') return 'is required';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${TYPES[issue.format === 'safeint' ? 'int' : issue.expected] ?? `of type ${issue.expected}`}`;
+    case 'invalid_value':
+      return issue.values.length === 1
+        ? `must be ${String(issue.values[0])}`
+        : `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'too_big':
+      return tooBig(issue.origin, issue.maximum, issue.inclusive ?? true);
+    case 'too_small':
+      return tooSmall(issue.origin, issue.minimum, issue.inclusive ?? true);
+    case 'invalid_format':
+      return FORMATS[issue.format] ?? 'does not have the required form';
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`;
+    case 'unrecognized_keys':
+      return 'is not a known field';
+    default:
+      return issue.message ?? 'is not valid';
+  }
+}
+
+function tooBig(origin: string, maximum: number | bigint, inclusive: boolean): string {
+  if (origin === 'string') return `must be at most ${maximum} characters`;
+  if (origin === 'array' || origin === 'set') return `must have at most ${counted(maximum, 'item')}`;
+  return inclusive ? `must be at most ${maximum}` : `must be less than ${maximum}`;
+}
+
+function tooSmall(origin: string, minimum: number | bigint, inclusive: boolean): string {
+  if (origin === 'string')
+    return minimum <= 1 ? 'must not be empty' : `must be at least ${minimum} characters`;
+  if (origin === 'array' || origin === 'set') return `must have at least ${counted(minimum, 'item')}`;
+  return inclusive ? `must be at least ${minimum}` : `must be greater than ${minimum}`;
+}
