@@ -62,7 +62,7 @@ export { FailedDeliveriesService } from './campaigns/failed-deliveries.service.j
 export { DeliveriesQuery, type DeliveryRow } from './sending/deliveries.query.js';
 export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries/delivery.js';
 export { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
-export { DeliveryActivityQuery } from './engagement/events/delivery-activity.query.js';
+export { DeliveryActivityQuery } from './engagement/delivery-activity.query.js';
 export { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
 export { RemoveErasedMails } from './deliveries/erased-mails.query.js';
 export {
@@ -73,11 +73,7 @@ export {
   MailPersonalDataQuery,
 } from './mail-personal-data.service.js';
 export { TestMailsService } from './sending/previews/test-mails.service.js';
-export {
-  type DescribedMail,
-  MailPagesService,
-  type Unsubscriber,
-} from './engagement/feedback/mail-pages.service.js';
+export { type DescribedMail, MailPagesService, type Unsubscriber } from './engagement/mail-pages.service.js';
 export { type MailView, MailViewService } from './sending/previews/mail-view.service.js';
 export { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';
@@ -126,8 +122,6 @@ export {
   type TimelinePoint,
 } from './reports/statistics/timeline.js';
 export { TimelineQuery } from './reports/statistics/timeline.query.js';
-export { RelayedDeliveries } from './engagement/feedback/relayed-deliveries.query.js';
-export { DeliveryFeedback } from './engagement/feedback/delivery-feedback.service.js';
+export { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
 export { MailboxSimulator } from './mailbox-simulator/mailbox-simulator.service.js';
-export { TrackedLinks } from './engagement/tracking/tracked-links.service.js';
-export type { TrackedRequest } from './engagement/tracking/tracking-recorder.service.js';
+export { type TrackedRequest, TrackingService } from './engagement/tracking.service.js';

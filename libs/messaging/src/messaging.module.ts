@@ -13,7 +13,7 @@ import { CampaignsService } from './campaigns/campaigns.service.js';
 import { SendersModule } from './campaigns/senders.service.js';
 import { AutomationMails } from './sending/mails/automation-mails.service.js';
 import { CampaignMailsService } from './sending/mails/campaign-mails.service.js';
-import { DeliveryActivityQuery } from './engagement/events/delivery-activity.query.js';
+import { DeliveryActivityQuery } from './engagement/delivery-activity.query.js';
 import { CampaignPreviewService } from './sending/previews/campaign-preview.service.js';
 import { DeliveriesQuery } from './sending/deliveries.query.js';
 import { FailedDeliveriesService } from './campaigns/failed-deliveries.service.js';
@@ -31,7 +31,7 @@ import { CampaignOverviewQuery } from './reports/overview/campaign-overview.quer
 import { CampaignReportsService } from './reports/writing/campaign-reports.service.js';
 import { ReportLinks } from './reports/writing/report-links.service.js';
 import { LinkedMails } from './deliveries/linked-mails.service.js';
-import { MailPagesService } from './engagement/feedback/mail-pages.service.js';
+import { MailPagesService } from './engagement/mail-pages.service.js';
 import { MailViewService } from './sending/previews/mail-view.service.js';
 import { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
 import { ReportExportsService } from './reports/exports/report-exports.service.js';
@@ -39,18 +39,15 @@ import { StatisticsCheckQuery } from './reports/statistics/statistics-check.quer
 import { TimelineQuery } from './reports/statistics/timeline.query.js';
 import { SendingStops } from './campaigns/sending-stops.service.js';
 import { TestInboxQuery } from './sending/test-inbox/test-inbox.query.js';
-import { AddressConsequences } from './engagement/feedback/address-consequences.service.js';
-import { DeliveryFeedback } from './engagement/feedback/delivery-feedback.service.js';
-import { RelayedDeliveries } from './engagement/feedback/relayed-deliveries.query.js';
-import { LinkSets } from './engagement/tracking/link-sets.service.js';
-import { MailPublisher } from './engagement/events/mail-publisher.service.js';
-import { TrackedEvents } from './engagement/events/tracked-events.service.js';
-import { TrackedLinks } from './engagement/tracking/tracked-links.service.js';
-import { TrackedRequests } from './engagement/tracking/tracked-requests.service.js';
-import { TrackingRecorder } from './engagement/tracking/tracking-recorder.service.js';
+import { AddressConsequencesService } from './engagement/address-consequences.service.js';
+import { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
+import { LinkSetsService } from './engagement/link-sets.service.js';
+import { MailPublisher } from './engagement/mail-publisher.service.js';
+import { TrackedEventsService } from './engagement/tracked-events.service.js';
+import { TrackingService } from './engagement/tracking.service.js';
 
 const SERVICES = [
-  AddressConsequences,
+  AddressConsequencesService,
   AutomationMails,
   CampaignAudienceQuery,
   CampaignBreakdowns,
@@ -66,9 +63,9 @@ const SERVICES = [
   CampaignsService,
   DeliveriesQuery,
   DeliveryActivityQuery,
-  DeliveryFeedback,
+  DeliveryFeedbackService,
   FailedDeliveriesService,
-  LinkSets,
+  LinkSetsService,
   LinkedMails,
   MailCompiler,
   MailPagesService,
@@ -77,7 +74,6 @@ const SERVICES = [
   MailRendering,
   MailViewService,
   PreSendAnalysisService,
-  RelayedDeliveries,
   ReportExportsService,
   ReportLinks,
   SampleRecipients,
@@ -87,10 +83,8 @@ const SERVICES = [
   TestInboxQuery,
   TestMailsService,
   TimelineQuery,
-  TrackedEvents,
-  TrackedLinks,
-  TrackedRequests,
-  TrackingRecorder,
+  TrackedEventsService,
+  TrackingService,
 ];
 
 /** For API and worker: writing campaigns, their reports, the test inbox, the pages behind mails' links. */

@@ -12,9 +12,9 @@ import { isWaitingForLock } from '#testing/lock-waits';
 import { prepareProject } from '#testing/system';
 import type { Campaign } from './campaigns/campaign.js';
 import { CampaignLifecycleService } from './campaigns/campaign-lifecycle.service.js';
-import { TrackedEvents } from './engagement/events/tracked-events.service.js';
-import { DeliveryFeedback } from './engagement/feedback/delivery-feedback.service.js';
-import { MailPagesService } from './engagement/feedback/mail-pages.service.js';
+import { TrackedEventsService } from './engagement/tracked-events.service.js';
+import { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
+import { MailPagesService } from './engagement/mail-pages.service.js';
 import { MailErasureService } from './mail-personal-data.service.js';
 import { type DeliveryRow, MessagingFixture } from './messaging.fixture.js';
 import { CampaignBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';
@@ -76,7 +76,7 @@ async function looks(reader: number, type: 'OPENED' | 'CLICKED', at: Date): Prom
   );
   const linkNumber = type === 'OPENED' ? null : 1 + (reader % 2);
   const { environmentId } = scope;
-  await fixture.get(TrackedEvents).write([
+  await fixture.get(TrackedEventsService).write([
     {
       environmentId,
       campaignId: campaign.id,
@@ -96,7 +96,7 @@ const minuteLater = () => new Date(fixture.clock.now().getTime() + 60_000);
 async function eventsHappen(): Promise<void> {
   for (const reader of [0, 1, 2, 3, 3]) await looks(reader, 'OPENED', minuteLater());
   for (const reader of [1, 2, 4]) await looks(reader, 'CLICKED', minuteLater());
-  const feedback = fixture.get(DeliveryFeedback);
+  const feedback = fixture.get(DeliveryFeedbackService);
   await feedback.bounced(scope, deliveries[10]!.id, 'mailbox');
   await feedback.complained(scope, deliveries[11]!.id);
   await feedback.unsubscribed(scope, deliveries[12]!.id);
@@ -482,9 +482,9 @@ describe('events that are kept for a shorter time than their mails', () => {
     fixture.clock.advance(FOUR_MONTHS);
     await letGo();
     const { statistics: before } = await figures();
-    await fixture.get(DeliveryFeedback).unsubscribed(scope, deliveries[12]!.id);
-    await fixture.get(DeliveryFeedback).complained(scope, deliveries[11]!.id);
-    await fixture.get(DeliveryFeedback).bounced(scope, deliveries[10]!.id, 'mailbox');
+    await fixture.get(DeliveryFeedbackService).unsubscribed(scope, deliveries[12]!.id);
+    await fixture.get(DeliveryFeedbackService).complained(scope, deliveries[11]!.id);
+    await fixture.get(DeliveryFeedbackService).bounced(scope, deliveries[10]!.id, 'mailbox');
     await looks(1, 'CLICKED', minuteLater());
     const { statistics } = await figures();
     expect(statistics).toEqual({

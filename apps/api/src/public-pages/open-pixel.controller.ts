@@ -1,7 +1,7 @@
 import { Get, Param, Req, Res } from '@nestjs/common';
 import { SkipThrottle } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { TrackedLinks } from '#messaging';
+import { TrackingService } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
 import { sendImage, sendPage } from './page-reply.js';
 import { viewOf } from './page-view.js';
@@ -13,11 +13,11 @@ import { trackedRequestOf } from './tracked-request.js';
 @PublicPage('o')
 @SkipThrottle()
 export class OpenPixelController {
-  constructor(private readonly links: TrackedLinks) {}
+  constructor(private readonly tracking: TrackingService) {}
 
   @Get(':token')
   open(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    if (this.links.open(token, trackedRequestOf(request.method, request.headers))) {
+    if (this.tracking.open(token, trackedRequestOf(request.method, request.headers))) {
       sendImage(reply, PIXEL, 'image/gif');
     } else sendPage(reply, notFoundPage(viewOf(request)));
   }

@@ -1,7 +1,7 @@
 import { Get, Param, Req, Res } from '@nestjs/common';
 import { SkipThrottle } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { TrackedLinks } from '#messaging';
+import { TrackingService } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
 import { sendPage, sendRedirect } from './page-reply.js';
 import { viewOf } from './page-view.js';
@@ -12,7 +12,7 @@ import { trackedRequestOf } from './tracked-request.js';
 @PublicPage('l')
 @SkipThrottle()
 export class TrackedLinkController {
-  constructor(private readonly links: TrackedLinks) {}
+  constructor(private readonly tracking: TrackingService) {}
 
   @Get(':token')
   async follow(
@@ -20,7 +20,7 @@ export class TrackedLinkController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const url = await this.links.follow(token, trackedRequestOf(request.method, request.headers));
+    const url = await this.tracking.follow(token, trackedRequestOf(request.method, request.headers));
     if (url === null) sendPage(reply, notFoundPage(viewOf(request)));
     else sendRedirect(reply, url);
   }

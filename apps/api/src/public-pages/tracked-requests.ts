@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { TrackedLinks } from '#messaging';
+import { TrackingService } from '#messaging';
 import { HttpMetrics, TrackingTokens } from '#platform';
 import { Draining, requestIdOf } from '#platform/http';
 import { trackedEnvironment } from '../tracking-hosts/customer-hosts.js';
@@ -22,7 +22,11 @@ const FIXED_HEADERS = Object.entries(PRIVATE_HEADERS).flat();
  * them. Call it once, before `listen`.
  */
 export function answerTrackedRequests(app: NestFastifyApplication): void {
-  const own = { links: app.get(TrackedLinks), hosts: app.get(KnownHosts), tokens: app.get(TrackingTokens) };
+  const own = {
+    tracking: app.get(TrackingService),
+    hosts: app.get(KnownHosts),
+    tokens: app.get(TrackingTokens),
+  };
   const metrics = app.get(HttpMetrics);
   const tallies = { link: talliesOf(metrics, '/l/:token', 302), pixel: talliesOf(metrics, '/o/:token', 200) };
   const draining = app.get(Draining);
@@ -66,13 +70,13 @@ const PIXEL_REPLY: Reply = {
 };
 
 interface Own {
-  readonly links: TrackedLinks;
+  readonly tracking: TrackingService;
   readonly hosts: KnownHosts;
   readonly tokens: TrackingTokens;
 }
 
 /** Null when a controller has to answer. */
-function replyTo(request: IncomingMessage, { links, ...own }: Own): Reply | null {
+function replyTo(request: IncomingMessage, { tracking, ...own }: Own): Reply | null {
   const { method, url = '', headers } = request;
   if (method !== 'GET' && method !== 'HEAD') return null;
   if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) return null;
@@ -83,14 +87,18 @@ function replyTo(request: IncomingMessage, { links, ...own }: Own): Reply | null
   const token = url.slice(PREFIX_LENGTH, end);
   if (!isOfHost(headers.host, token, own)) return null;
   const tracked = trackedRequestOf(method, headers);
-  if (!isLink) return links.open(token, tracked) ? PIXEL_REPLY : null;
-  const target = links.followAtOnce(token, tracked);
+  if (!isLink) return tracking.open(token, tracked) ? PIXEL_REPLY : null;
+  const target = tracking.followAtOnce(token, tracked);
   if (target === null) return null;
   return { route: 'link', status: 302, headers: ['location', target, 'content-length', '0'] };
 }
 
 /** Whether the mail may come by this host, as far as is known without a look-up. */
-function isOfHost(host: string | undefined, token: string, { hosts, tokens }: Omit<Own, 'links'>): boolean {
+function isOfHost(
+  host: string | undefined,
+  token: string,
+  { hosts, tokens }: Omit<Own, 'tracking'>,
+): boolean {
   const owner = hosts.atHand(host);
   if (owner === null) return true;
   const environmentId = owner === undefined ? undefined : trackedEnvironment(tokens, token);

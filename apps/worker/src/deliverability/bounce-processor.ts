@@ -15,7 +15,7 @@ import {
   UnsubscribeMailed,
 } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
-import { DeliveryFeedback, MailPagesService, RelayedDeliveries, ReportedDistrust } from '#messaging';
+import { DeliveryFeedbackService, MailPagesService, ReportedDistrust } from '#messaging';
 import {
   type Config,
   CONFIG,
@@ -130,7 +130,7 @@ export class RecordBounces extends TransactionalJob<{ bounces: readonly Reported
 
   constructor(
     private readonly database: Database,
-    private readonly feedback: DeliveryFeedback,
+    private readonly feedback: DeliveryFeedbackService,
     private readonly distrust: ReportedDistrust,
     private readonly clock: Clock,
   ) {
@@ -161,7 +161,7 @@ export class RecordComplaint extends TransactionalJob<{ deliveryId: string }> {
   override readonly queue = 'bounces';
   override readonly on = ComplaintReported;
 
-  constructor(private readonly feedback: DeliveryFeedback) {
+  constructor(private readonly feedback: DeliveryFeedbackService) {
     super();
   }
 
@@ -191,7 +191,7 @@ export class UnsubscribeByMail extends TransactionalJob<{ deliveryId: string }> 
 }
 
 type ReportedMessages = Parameters<typeof MessagesReported>[0];
-type Found = Awaited<ReturnType<RelayedDeliveries['find']>>[number];
+type Found = Awaited<ReturnType<DeliveryFeedbackService['named']>>[number];
 
 /** Ids are written with the outcome of their mail: one that is missing by then is not ours. */
 const GIVE_UP_AFTER_MS = 5 * 60_000;
@@ -205,7 +205,7 @@ export class FindReportedMessages extends TransactionalJob<ReportedMessages> {
 
   constructor(
     private readonly database: Database,
-    private readonly deliveries: RelayedDeliveries,
+    private readonly mails: DeliveryFeedbackService,
     private readonly feedback: FeedbackEvents,
     private readonly clock: Clock,
   ) {
@@ -217,7 +217,7 @@ export class FindReportedMessages extends TransactionalJob<ReportedMessages> {
     const lookAt = reported.lookAt === undefined ? now : Date.parse(reported.lookAt);
     if (lookAt > now) return snooze(new Date(lookAt));
     const ids = new Set(reported.reports.map(({ messageId }) => messageId));
-    const known = Map.groupBy(await this.deliveries.find(scope, [...ids]), ({ messageId }) => messageId);
+    const known = Map.groupBy(await this.mails.named(scope, [...ids]), ({ messageId }) => messageId);
     const found = reported.reports.map((report) => ({
       report,
       mail: mailOf(report, known.get(report.messageId) ?? [], reported.idIsUnique),

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { EnvironmentsQuery } from '#access';
 import { Database } from '#platform';
-import { DeliveryFeedback } from '../engagement/feedback/delivery-feedback.service.js';
-import { MailPagesService } from '../engagement/feedback/mail-pages.service.js';
+import { DeliveryFeedbackService } from '../engagement/delivery-feedback.service.js';
+import { MailPagesService } from '../engagement/mail-pages.service.js';
 import type { MailboxBehaviour, Simulation } from './mailbox-simulation.js';
 import { takeSimulation } from './mailbox-simulations.query.js';
 
@@ -18,7 +18,7 @@ export class SimulatedAnswers {
   constructor(
     private readonly database: Database,
     private readonly environments: EnvironmentsQuery,
-    private readonly feedback: DeliveryFeedback,
+    private readonly feedback: DeliveryFeedbackService,
     private readonly pages: MailPagesService,
   ) {}
 

@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, matchLocale } from '#kernel';
 import { type Config, CONFIG, Database } from '#platform';
-import { TrackedEvents } from '../engagement/events/tracked-events.service.js';
-import { isNumbered, type LinkSet } from '../engagement/tracking/link-sets.service.js';
+import { TrackedEventsService } from '../engagement/tracked-events.service.js';
+import { isNumbered, type LinkSet } from '../engagement/link-sets.service.js';
 import type { Simulation } from './mailbox-simulation.js';
 import { takeSimulation } from './mailbox-simulations.query.js';
 
@@ -14,7 +14,7 @@ type Links = Pick<LinkSet, 'translation' | 'urls'>;
 export class SimulatedReader {
   constructor(
     private readonly database: Database,
-    private readonly events: TrackedEvents,
+    private readonly events: TrackedEventsService,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import { CustomFieldsService, SubscriberEventsService, TopicsService, type TopicView } from '#audience';
 import { eventually } from '#testing/eventually';
-import { TrackedLinks } from '../../engagement/tracking/tracked-links.service.js';
-import { TrackingRecorder } from '../../engagement/tracking/tracking-recorder.service.js';
+import { TrackingService } from '../../engagement/tracking.service.js';
 import { address, AutomationsFixture } from '../automations.fixture.js';
 import { splitSide } from '../runs/step-executor.service.js';
 import { automationTemplateNames, AutomationTemplatesService } from './automation-templates.service.js';
@@ -91,9 +90,9 @@ describe('the ready automation', () => {
     );
     const { html = '' } = await PostalMime.parse(row!.raw);
     const token = (kind: string) => new RegExp(`/${kind}/([\\w-]+)`).exec(html)?.[1] ?? '';
-    if (how === 'opens') expect(get(TrackedLinks).open(token('o'), READER)).toBe(true);
-    else expect(await get(TrackedLinks).follow(token('l'), READER)).toMatch(/^https:\/\/example\.com\//);
-    await get(TrackingRecorder).flush();
+    if (how === 'opens') expect(get(TrackingService).open(token('o'), READER)).toBe(true);
+    else expect(await get(TrackingService).follow(token('l'), READER)).toMatch(/^https:\/\/example\.com\//);
+    await get(TrackingService).flush();
   }
 
   const reports = (email: string, name: string) =>

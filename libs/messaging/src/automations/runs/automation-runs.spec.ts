@@ -25,7 +25,7 @@ import {
   ways,
   where,
 } from '../automations.fixture.js';
-import { DeliveryFeedback } from '../../engagement/feedback/delivery-feedback.service.js';
+import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';
 import { MailErasureService } from '../../mail-personal-data.service.js';
 import { Database } from '#platform';
 
@@ -356,7 +356,7 @@ describe('people in automations', () => {
       [person],
     );
     for (let time = 1; time <= 2; time += 1)
-      await get(DeliveryFeedback).bounced(fixture.scope, delivery!.id, 'hard');
+      await get(DeliveryFeedbackService).bounced(fixture.scope, delivery!.id, 'hard');
     const events = await fixture.messaging.test.query(
       'select type, campaign_id from messaging.delivery_events where subscriber_id = $1',
       [person],

@@ -4,8 +4,7 @@ import { eventually } from '#testing/eventually';
 import { MailViewService } from '../../sending/previews/mail-view.service.js';
 import { StatisticsCheckQuery } from '../../reports/statistics/statistics-check.query.js';
 import { MailboxSimulator } from '../../mailbox-simulator/mailbox-simulator.service.js';
-import { TrackedLinks } from '../../engagement/tracking/tracked-links.service.js';
-import { TrackingRecorder } from '../../engagement/tracking/tracking-recorder.service.js';
+import { TrackingService } from '../../engagement/tracking.service.js';
 import { AutomationsFixture, chain, delay, mail, rules, trigger, ways } from '../automations.fixture.js';
 
 const HOUR = 3_600_000;
@@ -80,11 +79,11 @@ describe('mails of automations', () => {
     await fixture.run();
     const mails = [await sent(ada.id), await sent(bob.id)] as const;
     fixture.messaging.clock.advance(60_000);
-    const links = get(TrackedLinks);
+    const links = get(TrackingService);
     const [adas, bobs] = [await tokensOf(mails[0].raw), await tokensOf(mails[1].raw)];
     expect(await links.follow(adas.links[0] ?? '', READER)).toBe(OFFER);
     expect(links.open(bobs.pixel, READER)).toBe(true);
-    await get(TrackingRecorder).flush();
+    await get(TrackingService).flush();
     const kept = { classification: 'human', campaign_id: null };
     expect(await events(ada.id)).toEqual([{ type: 'CLICKED', ...kept, url: OFFER }]);
     expect(await events(bob.id)).toEqual([{ type: 'OPENED', ...kept, url: null }]);
@@ -102,10 +101,10 @@ describe('mails of automations', () => {
     await fixture.run();
     const { links } = await tokensOf((await sent(readerId)).raw);
     fixture.messaging.clock.advance(60_000);
-    await get(TrackedLinks).follow(links[0] ?? '', READER);
-    await get(TrackingRecorder).flush();
-    for (const token of links.slice(1)) await get(TrackedLinks).follow(token, READER);
-    await get(TrackingRecorder).flush();
+    await get(TrackingService).follow(links[0] ?? '', READER);
+    await get(TrackingService).flush();
+    for (const token of links.slice(1)) await get(TrackingService).follow(token, READER);
+    await get(TrackingService).flush();
     const classes = (await events(readerId)).map((event) => ({ ...event, url: null }));
     expect(classes).toEqual(
       Array.from({ length: 3 }, () => ({
@@ -155,8 +154,8 @@ describe('mails of automations', () => {
       const tokens = await tokensOf((await sent(reader.id)).raw);
       return tokens.pixel === first.pixel ? null : tokens;
     });
-    expect(await get(TrackedLinks).follow(second.links[0] ?? '', READER)).toBe('https://acme.example/2');
-    expect(await get(TrackedLinks).follow(first.links[0] ?? '', READER)).toBe(OFFER);
+    expect(await get(TrackingService).follow(second.links[0] ?? '', READER)).toBe('https://acme.example/2');
+    expect(await get(TrackingService).follow(first.links[0] ?? '', READER)).toBe(OFFER);
   });
 
   it('are answered by simulated mailboxes as campaigns’ mails are', async () => {

@@ -9,8 +9,8 @@ import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
 import { languageFigures } from '../statistics/language-figures.query.js';
 import { linkClicks } from '../statistics/link-clicks.query.js';
 import { providerFigures } from '../statistics/provider-figures.query.js';
-import { DeliveryFeedback } from '../../engagement/feedback/delivery-feedback.service.js';
-import { TrackedEvents } from '../../engagement/events/tracked-events.service.js';
+import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';
+import { TrackedEventsService } from '../../engagement/tracked-events.service.js';
 import { type BrokenDownCampaign, CampaignBreakdowns } from './campaign-breakdowns.service.js';
 import { RequestDueBreakdowns } from './request-due-breakdowns.task.js';
 import { FEWEST_MAILS_OF_DOMAIN } from '../statistics/report-facts.js';
@@ -98,10 +98,10 @@ describe('a campaign’s figures by link and provider', () => {
     const delivery = deliveries[reader]!;
     const at = new Date(fixture.clock.now().getTime() + 5_000);
     if (what === 'bounces') {
-      await fixture.get(DeliveryFeedback).bounced(scope, delivery.id, 'mailbox');
+      await fixture.get(DeliveryFeedbackService).bounced(scope, delivery.id, 'mailbox');
       return;
     }
-    await fixture.get(TrackedEvents).write([
+    await fixture.get(TrackedEventsService).write([
       {
         environmentId: scope.environmentId,
         campaignId: campaign.id,

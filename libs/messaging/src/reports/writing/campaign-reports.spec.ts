@@ -7,8 +7,8 @@ import { startRawSmtpSink } from '#testing/raw-smtp-sink';
 import type { SmtpSink } from '#testing/sink-rules';
 import type { Campaign } from '../../campaigns/campaign.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
-import { DeliveryFeedback } from '../../engagement/feedback/delivery-feedback.service.js';
-import { TrackedEvents } from '../../engagement/events/tracked-events.service.js';
+import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';
+import { TrackedEventsService } from '../../engagement/tracked-events.service.js';
 import { CampaignReportsService } from './campaign-reports.service.js';
 import { ReportDrafts } from './report-draft.repository.js';
 import { ReportFactsQuery } from './report-facts.query.js';
@@ -107,14 +107,14 @@ describe('Reports on campaigns', () => {
     };
     const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
     await fixture
-      .get(TrackedEvents)
+      .get(TrackedEventsService)
       .write([
         ...range(0, 30).map((reader) => event(reader, null, 1)),
         ...range(0, 24).map((reader) => event(reader, 1, 2)),
         ...range(20, 24).map((reader) => event(reader, 2, 3)),
         event(39, 3, 1),
       ]);
-    await fixture.get(DeliveryFeedback).bounced(scope, mails[38]?.id ?? '', 'mailbox');
+    await fixture.get(DeliveryFeedbackService).bounced(scope, mails[38]?.id ?? '', 'mailbox');
   }
 
   /** Has a version asked for and gives its id. */

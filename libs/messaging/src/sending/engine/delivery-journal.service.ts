@@ -5,7 +5,7 @@ import { EmailQuotaService } from '#billing';
 import { CONSEQUENCES } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, presentAnd, unleased } from '#platform';
-import { MailPublisher, type PublishedDeliveries } from '../../engagement/events/mail-publisher.service.js';
+import { MailPublisher, type PublishedDeliveries } from '../../engagement/mail-publisher.service.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { isHeld, type OutcomeBatch, outcomeBatchStatement } from './outcome-batch.query.js';
 import { isReturned, ReturnedDeliveries, type ReturnedRow } from './returned-deliveries.service.js';

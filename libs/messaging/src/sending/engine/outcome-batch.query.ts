@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { environmentOf, present, presentAnd, unleased } from '#platform';
-import { bounceClassesIn } from '../../engagement/events/bounce-classes.query.js';
-import { countingSent } from '../../engagement/events/campaign-counters.query.js';
+import { bounceClassesIn } from '../../engagement/address-consequences.service.js';
+import { countingSent } from '../../engagement/campaign-counters.repository.js';
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
 import { isSending } from './delivery-claims.query.js';
 import { LEASE_MS } from './lease.js';

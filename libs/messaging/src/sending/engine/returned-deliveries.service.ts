@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type BounceClass, bounceClassesOf, CONSEQUENCES, type Consequences } from '#deliverability';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { addToMinutes } from '../../engagement/events/campaign-counters.query.js';
-import { AddressConsequences } from '../../engagement/feedback/address-consequences.service.js';
+import { addToMinutes } from '../../engagement/campaign-counters.repository.js';
+import { AddressConsequencesService } from '../../engagement/address-consequences.service.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
 
@@ -36,7 +36,7 @@ interface ReturnedDelivery {
 export class ReturnedDeliveries {
   constructor(
     private readonly database: Database,
-    private readonly addresses: AddressConsequences,
+    private readonly addresses: AddressConsequencesService,
   ) {}
 
   /**

@@ -12,7 +12,7 @@ import type { Campaign } from '../../campaigns/campaign.js';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { TestMailsService } from '../previews/test-mails.service.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
-import { DeliveryFeedback } from '../../engagement/feedback/delivery-feedback.service.js';
+import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';
 import { GuardSenders } from './guard-senders.task.js';
 import { senderFaultOf } from './sending-limits.js';
 
@@ -113,7 +113,7 @@ describe('a domain whose mail is refused for its sender', () => {
     for (const [at, { id }] of rows.slice(0, 3).entries()) {
       await guard();
       expect([at, (await domain())?.status]).toEqual([at, 'ACTIVE']);
-      expect(await messaging.get(DeliveryFeedback).bounced(scope, id, 'sender')).toBe('taken');
+      expect(await messaging.get(DeliveryFeedbackService).bounced(scope, id, 'sender')).toBe('taken');
     }
     await guard();
     expect(await domain()).toEqual({
@@ -153,7 +153,7 @@ describe('a domain whose mail is refused for its sender', () => {
     await guard();
     expect(await domain()).toMatchObject({ status: 'ACTIVE' });
     for (const { id, state } of rows)
-      if (state === 'SENT') await messaging.get(DeliveryFeedback).bounced(scope, id, 'sender');
+      if (state === 'SENT') await messaging.get(DeliveryFeedbackService).bounced(scope, id, 'sender');
     await guard();
     expect(await domain()).toMatchObject({
       suspension_reason: expect.stringContaining('3 of the last 3 mails were refused for their sender'),
@@ -166,7 +166,7 @@ describe('a domain whose mail is refused for its sender', () => {
     await ended(campaign);
     const rows = await messaging.deliveries();
     messaging.clock.advance(61 * MINUTE);
-    for (const { id } of rows) await messaging.get(DeliveryFeedback).bounced(scope, id, 'sender');
+    for (const { id } of rows) await messaging.get(DeliveryFeedbackService).bounced(scope, id, 'sender');
     await guard();
     expect(await domain()).toMatchObject({ status: 'ACTIVE' });
   });

@@ -5,7 +5,7 @@ import { environmentScopes } from '#access';
 import { DomainControlService } from '#deliverability';
 import { Clock, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, environmentOf, LOGGER, MailMetrics, PeriodicTask } from '#platform';
-import { bounceClassesIn } from '../../engagement/events/bounce-classes.query.js';
+import { bounceClassesIn } from '../../engagement/address-consequences.service.js';
 import { SCOPE } from '../../deliveries/scope.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { CAMPAIGN_MS, type SenderFigures, senderFaultOf } from './sending-limits.js';

@@ -11,7 +11,7 @@ import type { LinkTracking } from '../../content/mail/link-tracking.js';
 import { projectValues } from '../../content/merge/merge-values.js';
 import { compileMimeSkeleton, type Header, listHeaders } from '../../content/mail/mime-message.js';
 import { ContentProcesses, footerOf, hashOf } from '../../content/processes/content-processes.service.js';
-import { type LinkSetContent, LinkSets } from '../../engagement/tracking/link-sets.service.js';
+import { type LinkSetContent, LinkSetsService } from '../../engagement/link-sets.service.js';
 import { type CampaignMail, wireAddress } from './campaign-mail.js';
 
 /** The stable last part of Feedback-ID, by which a mailbox provider knows the sending system. */
@@ -43,7 +43,7 @@ export class MailCompiler {
     private readonly senders: Senders,
     private readonly topics: TopicsQuery,
     private readonly processes: ContentProcesses,
-    private readonly linkSets: LinkSets,
+    private readonly linkSets: LinkSetsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

@@ -12,7 +12,7 @@ import { eventually } from '#testing/eventually';
 import { CampaignsService } from '../../campaigns/campaigns.service.js';
 import { PreSendRejectedError, TooManyTestMailsError } from '../../campaigns/campaign.errors.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
-import { MailPagesService } from '../../engagement/feedback/mail-pages.service.js';
+import { MailPagesService } from '../../engagement/mail-pages.service.js';
 import { CampaignStatisticsQuery } from '../../reports/statistics/campaign-statistics.query.js';
 import { TestInboxQuery } from '../test-inbox/test-inbox.query.js';
 import { DeliveriesQuery } from '../deliveries.query.js';

@@ -3,22 +3,21 @@ import { consentProof, ErasedAddresses, ErasureService, SignUpService, Suppressi
 import type { BounceClass } from '#deliverability';
 import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { MailErasureService } from '../../mail-personal-data.service.js';
-import { MessagingFixture } from '../../messaging.fixture.js';
-import { StatisticsCheckQuery } from '../../reports/statistics/statistics-check.query.js';
-import { DeliveryFeedback } from './delivery-feedback.service.js';
-import { RelayedDeliveries } from './relayed-deliveries.query.js';
+import { MailErasureService } from '../mail-personal-data.service.js';
+import { MessagingFixture } from '../messaging.fixture.js';
+import { StatisticsCheckQuery } from '../reports/statistics/statistics-check.query.js';
+import { DeliveryFeedbackService } from './delivery-feedback.service.js';
 
 const DAY = 24 * 60 * 60_000;
 
 describe('what comes back of a mail', () => {
   let messaging: MessagingFixture;
-  let feedback: DeliveryFeedback;
+  let feedback: DeliveryFeedbackService;
   let scope: ProjectScope;
 
   beforeAll(async () => {
     messaging = await MessagingFixture.open();
-    feedback = messaging.get(DeliveryFeedback);
+    feedback = messaging.get(DeliveryFeedbackService);
     scope = await messaging.scope();
   });
   afterAll(async () => {
@@ -100,13 +99,12 @@ describe('what comes back of a mail', () => {
   it('is found by the Message-ID that we gave the mail, where the provider gave it no id', async () => {
     const person = await reader();
     const deliveryId = await mail(person);
-    const deliveries = messaging.get(RelayedDeliveries);
     const messageId = `${deliveryId}@example.com`;
-    expect(await deliveries.find(scope, [messageId, `${newId()}@example.com`, 'another'])).toEqual([
+    expect(await feedback.named(scope, [messageId, `${newId()}@example.com`, 'another'])).toEqual([
       { deliveryId, address: person.email, messageId },
     ]);
-    expect(await deliveries.find(scope, [`${deliveryId}@elsewhere.example`])).toEqual([]);
-    expect(await deliveries.find(await messaging.scope(), [messageId])).toEqual([]);
+    expect(await feedback.named(scope, [`${deliveryId}@elsewhere.example`])).toEqual([]);
+    expect(await feedback.named(await messaging.scope(), [messageId])).toEqual([]);
   });
 
   it('hard: suppresses the address and counts once, also when several reports come at once', async () => {

@@ -1,21 +1,21 @@
+import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { type Database, environmentOf, isOf } from '#platform';
-import { BURST_MS, type Click } from './bursts.js';
-import { COUNTERS_WRITER } from './campaign-counters.query.js';
-import type { EventBatch } from './event-batch.query.js';
-import type { Classification } from './tracked-event.js';
+import { Database, environmentOf, isOf } from '#platform';
+import { COUNTERS_WRITER } from './campaign-counters.repository.js';
+import { BURST_MS, burstsOf, type Classification, type Click } from './classification.js';
+import { EventBatch, type TrackedEvent } from './event-batch.query.js';
+import { MailPublisher } from './mail-publisher.service.js';
 
 /** An open or a click sooner after acceptance is a program's. */
 const TOO_SOON = sql.lit('2 seconds');
-/** How far apart two clicks of one burst can be. */
 const BURST = sql.lit(`${BURST_MS} milliseconds`);
 
 /** A click among others of its mail: a new one, or one that was recorded before. */
-export interface BurstCandidate extends Click {
+interface BurstCandidate extends Click {
   readonly deliveryId: string;
-  /** Of a new one, its place in the batch. */
+  /** The place of a new one in the batch. */
   readonly position: number | null;
-  /** Of one that was recorded, its row's id. */
+  /** The id of the row of a recorded one. */
   readonly id: string | null;
   readonly classification: Classification | null;
 }
@@ -30,11 +30,54 @@ const sameDelivery = (batch: EventBatch) => sql`
     else d.kind = 'CAMPAIGN' and d.source_id = k.campaign_id end
 `;
 
+/** Classifies opens and clicks, records them, counts and publishes them in the same transaction. */
+@Injectable()
+export class TrackedEventsService {
+  constructor(
+    private readonly database: Database,
+    private readonly publisher: MailPublisher,
+  ) {}
+
+  /** Events of deliveries that are neither a campaign's nor an automation's, or are gone, are left out. */
+  write(events: readonly TrackedEvent[]): Promise<void> {
+    const ofEach = Map.groupBy(events, ({ environmentId }) => environmentId);
+    return this.writeBatches(
+      [...ofEach].map(([environmentId, ofOne]) => EventBatch.of(environmentId, ofOne)),
+    );
+  }
+
+  /** The same for batches, in one transaction. */
+  async writeBatches(batches: readonly EventBatch[]): Promise<void> {
+    if (batches.length === 0) return;
+    // The environment of each event comes from a signed token.
+    await this.database.system(async () => {
+      await takeTurns(this.database, batches);
+      for (const batch of batches) await this.#write(batch);
+    });
+  }
+
+  async #write(batch: EventBatch): Promise<void> {
+    const bursts = await this.#burstsAround(batch);
+    const positions = bursts.flatMap(({ position }) => position ?? []);
+    await recordEvents(this.database, batch, positions);
+    const mistaken = bursts.filter(({ classification }) => classification === 'human');
+    if (mistaken.length > 0) await disownClicks(this.database, batch, mistaken);
+    await this.publisher.engaged(batch);
+  }
+
+  async #burstsAround(batch: EventBatch): Promise<BurstCandidate[]> {
+    if (!batch.hasClicks) return [];
+    const candidates = await burstCandidates(this.database, batch);
+    const byMail = Map.groupBy(candidates, ({ deliveryId }) => deliveryId);
+    return [...byMail.values()].flatMap((ofOne) => [...burstsOf(ofOne)]);
+  }
+}
+
 /**
- * Makes those who write events of the same campaigns, or of the same mails of automations, take turns, until the end of the transaction: of two batches with
- * events of one mail the second sees what the first has written. A lock a delivery would cost as much as its event.
+ * Makes writers of the same campaigns' events, or of the same mails of automations, take turns until the end of the transaction: of
+ * two batches with events of one mail the second sees what the first has written. A lock a delivery would cost as much as its event.
  */
-export async function takeTurns(database: Database, batches: readonly EventBatch[]): Promise<void> {
+async function takeTurns(database: Database, batches: readonly EventBatch[]): Promise<void> {
   const turns = new Set(batches.flatMap((batch) => [...batch.turns]));
   await sql`
     select pg_advisory_xact_lock(${TURNS_LOCK}, turn) from unnest(${[...turns].sort((a, b) => a - b)}::int[]) turn
@@ -42,7 +85,7 @@ export async function takeTurns(database: Database, batches: readonly EventBatch
 }
 
 /** The clicks around the batch's, of mails of which three links or more may have been followed at that time. */
-export async function burstCandidates(database: Database, batch: EventBatch): Promise<BurstCandidate[]> {
+async function burstCandidates(database: Database, batch: EventBatch): Promise<BurstCandidate[]> {
   const { earliest, latest } = batch.timesAround(BURST_MS);
   const olderOf = (isTheirs: RawBuilder<unknown>, mails: RawBuilder<unknown>) => sql`
     select e.delivery_id, e.occurred_at, coalesce(e.link_number, 0), null::bigint, e.id, e.classification
@@ -78,11 +121,7 @@ export async function burstCandidates(database: Database, batch: EventBatch): Pr
 }
 
 /** Records the batch's events and counts those of people with campaigns' mails; `bursts` are the places of clicks in a burst. */
-export async function recordEvents(
-  database: Database,
-  batch: EventBatch,
-  bursts: readonly number[],
-): Promise<void> {
+async function recordEvents(database: Database, batch: EventBatch, bursts: readonly number[]): Promise<void> {
   const { first, last } = batch.days;
   await sql`
     with given as materialized (
@@ -140,7 +179,7 @@ export async function recordEvents(
 }
 
 /** Says of clicks that were counted as people's that they were a scanner's, and takes them off the counters. */
-export async function disownClicks(
+async function disownClicks(
   database: Database,
   batch: EventBatch,
   clicks: readonly Pick<BurstCandidate, 'id' | 'at'>[],

@@ -6,7 +6,7 @@ const COUNTERS = ['hardBounced', 'softBounced', 'unsubscribed', 'complained'] as
 const MINUTE_COUNTERS = [
   'delivered',
   'bounced',
-  // Of these, hard ones; and addresses that the next hop itself refused. Sending is judged by them.
+  // Hard bounces, and addresses that the next hop itself refused. Sending is judged by them.
   'hardBounced',
   'hardRefused',
   'complained',
@@ -22,12 +22,12 @@ interface OfCampaign {
   readonly environmentId: number;
 }
 
-/** What changes of a campaign's numbers; what is left out stays. */
+/** A change of a campaign's numbers; numbers that are left out stay. */
 export interface CounterChange extends OfCampaign, Counts<(typeof COUNTERS)[number]> {
   readonly lastEventAt: Date;
 }
 
-/** What changes of one minute of a campaign. */
+/** A change of one minute of a campaign. */
 export interface MinuteChange extends OfCampaign, Counts<(typeof MINUTE_COUNTERS)[number]> {
   readonly at: Date;
 }

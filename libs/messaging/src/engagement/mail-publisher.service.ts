@@ -15,7 +15,7 @@ export interface PublishedDeliveries {
 /** Events are published for the mail of campaigns and automations only. */
 const MAILINGS = sql`d.kind in ('CAMPAIGN', 'AUTOMATION')`;
 
-/** Publishes what becomes of mail, set by set, each in the transaction that records it. */
+/** Publishes the fate of mail, set by set, each in the transaction that records it. */
 @Injectable()
 export class MailPublisher {
   constructor(private readonly publisher: Publisher) {}
@@ -24,7 +24,7 @@ export class MailPublisher {
     return this.publisher.hasListeners(scope, 'email.delivered');
   }
 
-  /** What the next hop has accepted. */
+  /** Mails that the next hop has accepted. */
   delivered(deliveries: PublishedDeliveries): Promise<void> {
     return this.publisher.publishRows(
       deliveries,
@@ -33,7 +33,7 @@ export class MailPublisher {
     );
   }
 
-  /** What the next hop refused because of the address, and what came back later. `bounceClass`: see docs/bounces.md. */
+  /** Mails that the next hop refused because of the address, and that came back later. `bounceClass`: see docs/bounces.md. */
   bounced(deliveries: PublishedDeliveries, bounceClass: string): Promise<void> {
     const facts = sql`jsonb_build_object('bounceClass', ${bounceClass}::text, 'detail', d.last_error)`;
     return this.publisher.publishRows(deliveries, 'email.bounced', told(facts, among(deliveries)));

@@ -1,31 +1,49 @@
 import { type RawBuilder, sql } from 'kysely';
 import { ArrayColumn, environmentOf } from '#platform';
-import { AGENT_KINDS, type Classification, type TrackedEvent } from './tracked-event.js';
+import { AGENT_KINDS, type AgentKind, type Classification } from './classification.js';
+
+/** An open or a click, as it came. */
+export interface TrackedEvent {
+  readonly environmentId: number;
+  /** Null for an automation's mail: it has no statistics, but rules ask for its events. */
+  readonly campaignId: string | null;
+  /** The partition of the delivery, `YYYY-MM-DD`. */
+  readonly queuedOn: string;
+  readonly deliveryId: string;
+  readonly type: 'OPENED' | 'CLICKED';
+  /** The number of the link in the mail; null for opens. */
+  readonly linkNumber: number | null;
+  /** The target of the link, kept where no campaign's link set has it: with an automation's clicks. */
+  readonly url?: string | null;
+  readonly at: Date;
+  /** The classification by the request alone; null when the delivery has to be asked. */
+  readonly known: Classification | null;
+  readonly agent: AgentKind;
+}
 
 /** Mails of one campaign, or of automations, that were queued on one day. */
 export type Mailing = Pick<TrackedEvent, 'campaignId' | 'queuedOn'>;
 
-/** What is said of an event beside its mail. */
+/** The facts of an event beside its mail. */
 export type EventFacts = Pick<TrackedEvent, 'type' | 'linkNumber' | 'url' | 'known' | 'agent'> & {
   /** ms since 1970. */
   readonly at: number;
 };
 
 const CLASSES: readonly Classification[] = ['human', 'proxy', 'scanner'];
-/** Where a code of an event has what: its link from the first bit on, and whether it is a click in the highest. */
+/** The parts of an event's code: its link from the first bit on, then these; the highest bit is set for a click. */
 const AGENT = 2 ** 16;
 const KNOWN = 2 ** 24;
 const CLICK = 2 ** 28;
 const LINKS = sql.lit(AGENT - 1);
 
-/** How many turns there are. */
+/** The number of turns; see `takeTurns`. */
 const TURNS = 64;
 const UUID_BYTES = 16;
 
 /**
- * Events of one environment as the statements take them: in columns, which have a value for each event in PostgreSQL's binary form.
- * No event is an object here, and none is a text that PostgreSQL has to parse: JSON took 5 of 34 µs of its CPU a click
- * (bench/history/tracking.md).
+ * Events of one environment as the statements take them: in columns, with a value for each event in PostgreSQL's binary form. No
+ * event is an object here, and none is a text that PostgreSQL has to parse (bench/history/tracking.md).
  */
 export class EventBatch {
   readonly #deliveryIds: ArrayColumn;
@@ -99,7 +117,7 @@ export class EventBatch {
     return [...this.#turns].sort((a, b) => a - b);
   }
 
-  /** Whether there are events of campaigns' mails, and of automations'. */
+  /** True with events of campaigns' mails; the other: of automations'. */
   get hasCampaigns(): boolean {
     return this.#mailings.some(({ campaignId }) => campaignId !== null);
   }
@@ -109,8 +127,8 @@ export class EventBatch {
   }
 
   /**
-   * The rows, `k`, in an unspecified order: `position`, which begins with 1, and what an event has. How many there are is hidden
-   * from the planner: it is to look up a row for each, however few are in the tables by what it knows of them.
+   * The rows, `k`, in an unspecified order: `position`, which begins with 1, and the facts of an event. Their number is hidden from
+   * the planner: it is to look up a row for each, however few are in the tables by what it knows of them.
    */
   get rows(): RawBuilder<unknown> {
     const of = <Key extends keyof Mailing>(key: Key) => this.#mailings.map((mailing) => mailing[key]);

@@ -3,9 +3,9 @@ import { type RawBuilder, sql } from 'kysely';
 import { ActivityCatalogue, type MailActivity, type MailActivitySource, type MailFilter } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { MessagingTables } from '../../messaging-tables.js';
+import type { MessagingTables } from '../messaging-tables.js';
 
-/** Tells the audience's rules what mail did and what people did with it: campaigns' and automations' mail. */
+/** Activity of campaigns' and automations' mail, and of people with it, for the audience's rules. */
 @Injectable()
 export class DeliveryActivityQuery implements MailActivitySource, OnModuleInit {
   constructor(
@@ -68,7 +68,7 @@ function events(scope: ProjectScope, mails: MailFilter, types: readonly string[]
       and e.classification = 'human' ${mails.url === undefined ? sql`` : followed(mails.url)}`;
 }
 
-/** Which link was followed: that of the event or, by its number, one of the sets that the campaign's mails went out with. */
+/** Events of a link: the event's own or, by its number, one of the sets that the campaign's mails went out with. */
 function followed(url: string): RawBuilder<unknown> {
   return sql`and (e.url = ${url} or (e.url is null and exists (
     select 1 from messaging.link_sets s

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TrackingTokens } from '#platform';
 import * as fc from '#testing/properties';
-import { AGENT_KINDS } from '../events/tracked-event.js';
+import { AGENT_KINDS } from './classification.js';
 import { type RequestBlock, type WaitingRequest, WaitingRequests } from './waiting-requests.service.js';
 
 const tokens = new TrackingTokens('a secret of the tests, long enough for it');

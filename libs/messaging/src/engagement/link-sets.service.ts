@@ -4,14 +4,14 @@ import { LRUCache } from 'lru-cache';
 import { EnvironmentsQuery } from '#access';
 import type { ProjectScope } from '#kernel';
 import { Database, type TrackedMail, TrackingTokens } from '#platform';
-import type { LinkSetsTable, MessagingTables } from '../../messaging-tables.js';
+import type { LinkSetsTable, MessagingTables } from '../messaging-tables.js';
 
-/** Whose mails lead there: a campaign's, or those of a step of a version of an automation. */
+/** The owner of the mails that lead there: a campaign, or a step of a version of an automation. */
 export type LinkSetOwner =
   | { readonly campaignId: string }
   | { readonly campaignId: null; readonly versionId: number; readonly place: number };
 
-/** What the places of mails lead to that have their content and the day of their deliveries in common. */
+/** The targets of the places of mails that have their content and the day of their deliveries in common. */
 export type LinkSet = LinkSetOwner & {
   readonly environmentId: number;
   /** The partition of its deliveries, `YYYY-MM-DD`. */
@@ -34,9 +34,9 @@ type LinkSetNumber = Pick<TrackedMail, 'linkSet' | 'environmentId'>;
 
 const KEPT = 2_000;
 
-/** Keeps where the tracked links of campaigns and automations lead. A set never changes, so it is read once a process. */
+/** The targets of the tracked links of campaigns and automations. A set never changes, so it is read once a process. */
 @Injectable()
-export class LinkSets {
+export class LinkSetsService {
   readonly #sets = new LRUCache<string, LinkSet, LinkSetNumber>({
     max: KEPT,
     fetchMethod: async (_key, _stale, { context }) => (await this.#read(context)) ?? undefined,
@@ -112,13 +112,13 @@ function ownerOf({
   return versionId === null || place === null ? null : { campaignId, versionId, place };
 }
 
-/** Whether a click needs no more than the link's number to tell where it led. */
+/** True for a set of which a click needs no more than the link's number to tell where it led. */
 export const isNumbered = ({
   campaignId,
   translation,
 }: Pick<LinkSet, 'campaignId' | 'translation'>): boolean => campaignId !== null && translation === null;
 
-/** What the signature speaks of beside the addresses. */
+/** The part of the signature's subject beside the addresses. */
 function nameOf(set: LinkSet): string {
   const owner = set.campaignId ?? `automation:${set.versionId}:${set.place}`;
   const name = `${set.environmentId}/${owner}/${set.queuedOn}`;

@@ -8,9 +8,9 @@ import {
 } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { MessagingTables } from '../../messaging-tables.js';
-import { DeliveryFeedback } from './delivery-feedback.service.js';
-import { LinkedMails, type LinkToMail, type MailReader } from '../../deliveries/linked-mails.service.js';
+import type { MessagingTables } from '../messaging-tables.js';
+import { DeliveryFeedbackService } from './delivery-feedback.service.js';
+import { LinkedMails, type LinkToMail, type MailReader } from '../deliveries/linked-mails.service.js';
 
 /** A mail, as the page that its links lead to describes it. */
 export interface DescribedMail {
@@ -28,14 +28,14 @@ export interface Unsubscriber {
   readonly userAgent: string | null;
 }
 
-/** What the links in the mails of campaigns and automations do. The delivery's id comes from a signed token. */
+/** Actions of the links in the mails of campaigns and automations. The delivery's id comes from a signed token. */
 @Injectable()
 export class MailPagesService {
   constructor(
     private readonly database: Database,
     private readonly topics: TopicsQuery,
     private readonly leaving: UnsubscribeService,
-    private readonly feedback: DeliveryFeedback,
+    private readonly feedback: DeliveryFeedbackService,
     private readonly mails: LinkedMails,
   ) {}
 
@@ -50,8 +50,8 @@ export class MailPagesService {
   }
 
   /**
-   * Takes who has the mail's address now off its topics, or off everything. Returns the id by which that can be undone, or
-   * null when there was nothing left to take; `no-reader` when it took nobody off.
+   * Unsubscribes the person who has the mail's address now from its topics, or from everything. Returns the id by which that can
+   * be undone, or null when there was nothing left to do; `no-reader` without such a person.
    */
   unsubscribe(
     scope: ProjectScope,

@@ -4,16 +4,15 @@ import type { ProjectScope } from '#kernel';
 import { TrackingTokens } from '#platform';
 import * as fc from '#testing/properties';
 import { prepareProject } from '#testing/system';
-import type { Campaign } from '../../campaigns/campaign.js';
-import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
-import { CampaignStatisticsQuery } from '../../reports/statistics/campaign-statistics.query.js';
-import { StatisticsCheckQuery } from '../../reports/statistics/statistics-check.query.js';
-import { TimelineQuery } from '../../reports/statistics/timeline.query.js';
-import { burstsOf } from './bursts.js';
-import type { TrackedEvent } from './tracked-event.js';
-import { TrackedEvents } from './tracked-events.service.js';
-import { TrackedLinks } from '../tracking/tracked-links.service.js';
-import { TrackingRecorder } from '../tracking/tracking-recorder.service.js';
+import type { Campaign } from '../campaigns/campaign.js';
+import { type DeliveryRow, MessagingFixture } from '../messaging.fixture.js';
+import { CampaignStatisticsQuery } from '../reports/statistics/campaign-statistics.query.js';
+import { StatisticsCheckQuery } from '../reports/statistics/statistics-check.query.js';
+import { TimelineQuery } from '../reports/statistics/timeline.query.js';
+import { burstsOf } from './classification.js';
+import type { TrackedEvent } from './event-batch.query.js';
+import { TrackedEventsService } from './tracked-events.service.js';
+import { TrackingService } from './tracking.service.js';
 
 const READERS = 6;
 const RUNS = fc.runs(40);
@@ -86,7 +85,7 @@ describe('opens and clicks of a campaign', () => {
       truncate messaging.delivery_events, messaging.delivery_engagement;
       update messaging.campaign_counters set opened = 0, unique_opens = 0, clicked = 0, unique_clicks = 0, last_event_at = null;
       update messaging.campaign_minutes set opened = 0, clicked = 0`);
-  const write = (made: readonly Act[]) => fixture.get(TrackedEvents).write(made.map(eventOf));
+  const write = (made: readonly Act[]) => fixture.get(TrackedEventsService).write(made.map(eventOf));
 
   /** The definitions of the contract, by brute force over all that was done. */
   function expected(made: readonly Act[]) {
@@ -205,11 +204,11 @@ describe('opens and clicks of a campaign', () => {
     it('lead to the address that was signed, and are written down without anybody waiting', async () => {
       await forgetAll();
       fixture.clock.advance(10_000);
-      const links = fixture.get(TrackedLinks);
+      const links = fixture.get(TrackingService);
       expect(await links.follow(tokens[2]!, human)).toBe('https://acme.example/two?utm_source=mail');
       expect(links.followAtOnce(tokens[1]!, human)).toBe('https://acme.example/one?utm_source=mail');
       expect(links.open(tokens[0]!, human)).toBe(true);
-      await fixture.get(TrackingRecorder).flush();
+      await fixture.get(TrackingService).flush();
       expect(await statistics()).toMatchObject({
         totalClicked: 2,
         uniqueClicks: 1,
@@ -219,7 +218,7 @@ describe('opens and clicks of a campaign', () => {
     });
 
     it('are nothing when they are forged, of another kind, or of a link that the mail does not have', async () => {
-      const links = fixture.get(TrackedLinks);
+      const links = fixture.get(TrackingService);
       expect(await links.follow(tokens[0]!, human)).toBeNull();
       expect(links.open(tokens[1]!, human)).toBe(false);
       expect(await links.follow(tokens[5]!, human)).toBeNull();
@@ -242,7 +241,7 @@ describe('opens and clicks of a campaign', () => {
         deliveryId: deliveries[3]!.id,
       };
       expect(
-        await fixture.get(TrackedLinks).follow(fixture.get(TrackingTokens).sign(forged, 2)[1]!, human),
+        await fixture.get(TrackingService).follow(fixture.get(TrackingTokens).sign(forged, 2)[1]!, human),
       ).toBeNull();
     });
   });

@@ -6,15 +6,14 @@ import {
   type TrackingClaims,
   trackingClaimsOf,
 } from '#platform';
-import { AGENT_KINDS } from '../events/tracked-event.js';
-import type { AgentKind } from '../events/tracked-event.js';
+import { AGENT_KINDS, type AgentKind } from './classification.js';
 
 /** A request for a pixel or a tracked link. */
 export interface WaitingRequest {
   readonly claims: TrackingClaims;
   readonly at: Date;
   readonly agent: AgentKind;
-  /** Whether it came before a person asked for it: HEAD, or a prefetch. */
+  /** True when it came before a person asked for it: HEAD, or a prefetch. */
   readonly isLookAhead: boolean;
 }
 
@@ -23,7 +22,7 @@ const AGENT = AT + 8;
 const IS_LOOK_AHEAD = AGENT + 1;
 const RECORD_BYTES = IS_LOOK_AHEAD + 1;
 
-/** Some requests in the order in which they came, 39 bytes each. */
+/** Requests in the order in which they came, 39 bytes each. */
 export class RequestBlock {
   readonly #bytes: Buffer;
   #length = 0;
@@ -96,9 +95,8 @@ export class RequestBlock {
 }
 
 /**
- * The requests that wait to be written, in blocks of bytes. As objects they would live just long enough for the
- * collector of young objects to copy each of them twice, which took a fifth of the time of a process under load: 58 µs
- * of CPU a click instead of 38 (bench/history/runs.md).
+ * The requests that wait to be written, in blocks of bytes. As objects they would live just long enough for the collector of young
+ * objects to copy each of them twice (bench/history/runs.md).
  */
 export class WaitingRequests {
   readonly #blocks: RequestBlock[] = [];
@@ -130,13 +128,13 @@ export class WaitingRequests {
     return block;
   }
 
-  /** For what was taken and could not be written: it is the oldest again. */
+  /** Takes a block back that could not be written: it is the oldest again. */
   putBack(block: RequestBlock): void {
     this.#blocks.unshift(block);
     this.#length += block.length;
   }
 
-  /** For what was taken and is done with. */
+  /** Takes a block back that is done with. */
   free(block: RequestBlock): void {
     block.clear();
     this.#spare = block;
