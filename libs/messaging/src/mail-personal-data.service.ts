@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { AddressDigests } from '#audience';
 import { Clock, type EmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -37,41 +37,38 @@ export class MailPersonalDataQuery {
   of(scope: ProjectScope, { address, subscriberId }: MailPerson): Promise<MailPersonalData> {
     const { environmentId } = scope;
     return this.database.transaction(scope, async () => {
-      const tables = this.database.tables();
-      const deliveries = await sql<Record<string, unknown>>`
-        select d.id, d.kind, c.campaign_key, d.address, d.locale, d.message_id, d.state, d.reason, d.attempt as attempts,
-          d.last_error, d.created_at, d.sent_at, d.bounced_at
-        from (
-          select * from messaging.deliveries where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
-          union all
-          select * from messaging.deliveries
-          where environment_id = ${environmentId} and kind = 'TEST' and subscriber_id is null and address_key = ${address.key}
-        ) d
-        left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id
-        order by d.created_at, d.id
-      `.execute(tables);
-      const deliveryEvents = await sql<Record<string, unknown>>`
-        select e.type, e.occurred_at, e.delivery_id
-        from messaging.delivery_events e
-        where e.environment_id = ${environmentId} and e.subscriber_id = ${subscriberId} order by e.occurred_at, e.id
-      `.execute(tables);
-      const automationRuns = await sql<Record<string, unknown>>`
-        select r.id, a.automation_key, r.status, r.entered_at, r.finished_at, d.data
-        from messaging.automation_runs r join messaging.automations a
-          on a.number = r.automation_number and a.environment_id = r.environment_id
-        left join messaging.automation_run_data d on d.run_id = r.id and d.environment_id = r.environment_id
-        where r.environment_id = ${environmentId} and r.subscriber_id = ${subscriberId} order by r.entered_at, r.id
-      `.execute(tables);
-      const testInbox = await sql<Record<string, unknown>>`
-        select m.id, m.kind, m.to_address as "to", m.subject, m.received_at, convert_from(m.raw, 'UTF8') as raw
-        from messaging.test_inbox_messages m
-        where m.environment_id = ${environmentId} and m.to_key = ${address.key} order by m.received_at, m.id
-      `.execute(tables);
+      const rowsOf = async (statement: RawBuilder<Record<string, unknown>>): Promise<Rows> =>
+        (await statement.execute(this.database.tables())).rows;
       return {
-        deliveries: deliveries.rows,
-        deliveryEvents: deliveryEvents.rows,
-        automationRuns: automationRuns.rows,
-        testInbox: testInbox.rows,
+        deliveries: await rowsOf(sql`
+          select d.id, d.kind, c.campaign_key, d.address, d.locale, d.message_id, d.state, d.reason, d.attempt as attempts,
+            d.last_error, d.created_at, d.sent_at, d.bounced_at
+          from (
+            select * from messaging.deliveries where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
+            union all
+            select * from messaging.deliveries
+            where environment_id = ${environmentId} and kind = 'TEST' and subscriber_id is null and address_key = ${address.key}
+          ) d
+          left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id
+          order by d.created_at, d.id
+        `),
+        deliveryEvents: await rowsOf(sql`
+          select e.type, e.occurred_at, e.delivery_id
+          from messaging.delivery_events e
+          where e.environment_id = ${environmentId} and e.subscriber_id = ${subscriberId} order by e.occurred_at, e.id
+        `),
+        automationRuns: await rowsOf(sql`
+          select r.id, a.automation_key, r.status, r.entered_at, r.finished_at, d.data
+          from messaging.automation_runs r join messaging.automations a
+            on a.number = r.automation_number and a.environment_id = r.environment_id
+          left join messaging.automation_run_data d on d.run_id = r.id and d.environment_id = r.environment_id
+          where r.environment_id = ${environmentId} and r.subscriber_id = ${subscriberId} order by r.entered_at, r.id
+        `),
+        testInbox: await rowsOf(sql`
+          select m.id, m.kind, m.to_address as "to", m.subject, m.received_at, convert_from(m.raw, 'UTF8') as raw
+          from messaging.test_inbox_messages m
+          where m.environment_id = ${environmentId} and m.to_key = ${address.key} order by m.received_at, m.id
+        `),
       };
     });
   }
@@ -128,7 +125,7 @@ export class MailErasureService {
    */
   async #depersonalise(
     { environmentId }: ProjectScope,
-    which: ReturnType<typeof sql>,
+    which: RawBuilder<unknown>,
     now: Date,
   ): Promise<void> {
     await sql`

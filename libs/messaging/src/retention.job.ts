@@ -98,20 +98,18 @@ export class ApplyRetention extends PeriodicTask {
   override async run(): Promise<void> {
     const { RETENTION_DELIVERIES_DAYS, RETENTION_EVENTS_DAYS } = this.config;
     const { signal } = this.#stopping;
-    // Months left over by the last run. Throws without a directory for the archive.
+    // Months left over by the last run. Throws while the archive's directory cannot be written.
     await this.retired.clear(signal);
-    const kept = {
-      DELIVERIES: RETENTION_DELIVERIES_DAYS,
-      STEPS: RETENTION_DELIVERIES_DAYS,
-      EVENTS: RETENTION_EVENTS_DAYS,
-    };
-    for (const [kind, days] of Object.entries(kept) as [RetentionKind, number | undefined][])
-      if (days !== undefined)
-        await this.#raise({
-          kind,
-          day: `${this.#dayBefore(days).slice(0, 7)}-01`,
-          environmentId: null,
-        });
+    const kept = [
+      ['DELIVERIES', RETENTION_DELIVERIES_DAYS],
+      ['STEPS', RETENTION_DELIVERIES_DAYS],
+      ['EVENTS', RETENTION_EVENTS_DAYS],
+    ] as const;
+    for (const [kind, days] of kept) {
+      if (days === undefined) continue;
+      const day = `${this.#dayBefore(days).slice(0, 7)}-01`;
+      await this.#raise({ kind, day, environmentId: null });
+    }
     await this.retired.clear(signal);
     for (const { kind, days, environmentId } of await this.projects.environments()) {
       await this.#raise({ kind, day: this.#dayBefore(days), environmentId });

@@ -16,7 +16,7 @@ export const WEBHOOKS_CHANNEL = 'mailwright_webhooks';
 @Injectable()
 export class WebhookPublisher extends Publisher implements OnModuleInit, OnApplicationShutdown {
   readonly #refreshing: Loop;
-  #listeners: ReadonlyMap<number, readonly (readonly string[])[]> = new Map();
+  #listeners: ReadonlyMap<number, readonly { readonly eventTypes: readonly string[] }[]> = new Map();
   #failures = 0;
 
   constructor(
@@ -53,14 +53,8 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
         select environment_id as "environmentId", event_types as "eventTypes" from webhooks.endpoints where status = 'ENABLED'
       `,
     );
-    const grouped = Map.groupBy(rows, ({ environmentId }) => environmentId);
     this.#failures = 0;
-    this.#listeners = new Map(
-      [...grouped].map(([environmentId, ofOne]) => [
-        environmentId,
-        ofOne.map(({ eventTypes }) => eventTypes),
-      ]),
-    );
+    this.#listeners = Map.groupBy(rows, ({ environmentId }) => environmentId);
   }
 
   override hasListeners(
@@ -68,16 +62,15 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
     type: PublishedEventType,
   ): boolean {
     const endpoints = this.#listeners.get(environmentId) ?? [];
-    return endpoints.some((types) => types.length === 0 || types.includes(type));
+    return endpoints.some(({ eventTypes }) => eventTypes.length === 0 || eventTypes.includes(type));
   }
 
   override async publish(scope: ProjectScope, ...events: readonly PublishedEvent[]): Promise<void> {
     const heard = events.filter(({ type }) => this.hasListeners(scope, type));
     if (heard.length === 0) return;
-    const recordset = heard.map(({ type, subscriberId = null, data }) => ({
-      type,
+    const recordset = heard.map(({ subscriberId = null, ...event }) => ({
+      ...event,
       subscriber_id: subscriberId,
-      data,
     }));
     const rows = sql`
       select e.type, e.subscriber_id, e.data

@@ -48,13 +48,8 @@ const SPREAD = 0.1;
 
 const KEPT_ANSWER = 200;
 
-/** Outcome of one try. */
-interface Attempt {
-  readonly status: number | null;
-  /** Null: it was accepted. */
-  readonly error: string | null;
-  readonly isFinal: boolean;
-}
+/** Outcome of one try; `error` is null when it was accepted. */
+type Attempt = Pick<WebhookOutcome, 'status' | 'error'> & { readonly isFinal: boolean };
 
 /** Posts webhooks, signed (Standard Webhooks 1.0), until their receivers accept them: at least once, for three days. */
 @Injectable()

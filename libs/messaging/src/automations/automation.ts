@@ -12,28 +12,19 @@ export const TRIGGER_TYPES = [
 ] as const;
 export type TriggerType = (typeof TRIGGER_TYPES)[number];
 
-/** The actions on an automation, each with the words of its refusal. */
-const AUTOMATION_ACTIONS = {
-  activate: 'cannot be activated',
-  pause: 'cannot be paused',
-  archive: 'cannot be archived',
-  changeContent: 'cannot have its steps replaced',
-  changeTrigger: 'cannot have its trigger changed',
-  delete: 'cannot be deleted',
-  enter: 'cannot be entered',
-} as const;
-type AutomationAction = keyof typeof AUTOMATION_ACTIONS;
+const policy = (refusal: string, ...allowed: readonly AutomationStatus[]) => ({ refusal, allowed });
 
-/** The statuses in which each action is allowed. */
-export const ALLOWED_STATUSES: Readonly<Record<AutomationAction, readonly AutomationStatus[]>> = {
-  activate: ['DRAFT', 'PAUSED'],
-  pause: ['ACTIVE'],
-  archive: ['DRAFT', 'PAUSED'],
-  changeContent: ['DRAFT', 'PAUSED'],
-  changeTrigger: ['DRAFT', 'PAUSED'],
-  delete: ['DRAFT', 'PAUSED', 'ARCHIVED'],
-  enter: ['ACTIVE'],
+/** Actions on an automation: the words of a refusal, and the statuses in which each is allowed. */
+const ACTIONS = {
+  activate: policy('cannot be activated', 'DRAFT', 'PAUSED'),
+  pause: policy('cannot be paused', 'ACTIVE'),
+  archive: policy('cannot be archived', 'DRAFT', 'PAUSED'),
+  changeContent: policy('cannot have its steps replaced', 'DRAFT', 'PAUSED'),
+  changeTrigger: policy('cannot have its trigger changed', 'DRAFT', 'PAUSED'),
+  delete: policy('cannot be deleted', 'DRAFT', 'PAUSED', 'ARCHIVED'),
+  enter: policy('cannot be entered', 'ACTIVE'),
 };
+type AutomationAction = keyof typeof ACTIONS;
 
 /** The fields that the author sets beside the steps. */
 export interface AutomationFields {
@@ -52,9 +43,9 @@ export function isAutomationKey(text: string): boolean {
 
 /** Throws `InvalidStateError` unless the action is allowed in this status. */
 export function refuseUnlessAllowed(action: AutomationAction, status: AutomationStatus): void {
-  const allowed = ALLOWED_STATUSES[action];
+  const { allowed, refusal } = ACTIONS[action];
   if (allowed.includes(status)) return;
-  const message = `The automation ${AUTOMATION_ACTIONS[action]} while it is ${status}.`;
+  const message = `The automation ${refusal} while it is ${status}.`;
   throw new InvalidStateError(message, status, allowed);
 }
 
@@ -185,7 +176,11 @@ export class IncompleteAutomationError extends DomainError {
   }
 
   override get members(): Readonly<Record<string, unknown>> {
-    return { currentState: this.status, allowedStates: ALLOWED_STATUSES.activate, checks: this.checks };
+    return {
+      currentState: this.status,
+      allowedStates: ACTIONS.activate.allowed,
+      checks: this.checks,
+    };
   }
 }
 

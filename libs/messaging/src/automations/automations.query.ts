@@ -14,13 +14,9 @@ import { countOf, Database, environmentOf, NEWEST_FIRST } from '#platform';
 import type { Automation, AutomationFields, AutomationStatus, AutomationWarning } from './automation.js';
 import { automationOf, automationsOf } from './automation.repository.js';
 
-export interface AutomationView
-  extends
-    AutomationFields,
-    Pick<
-      Automation,
-      'id' | 'automationKey' | 'status' | 'nodes' | 'edges' | 'nodeCount' | 'createdAt' | 'updatedAt'
-    > {
+type Fields = 'id' | 'automationKey' | 'status' | 'nodes' | 'edges' | 'nodeCount' | 'createdAt' | 'updatedAt';
+
+export interface AutomationView extends AutomationFields, Pick<Automation, Fields> {
   readonly triggerTopicName: string | null;
   readonly totalEntered: number;
   /** Runs that reached the end or a goal. */

@@ -121,8 +121,7 @@ export class AutomationChecksService {
       faults.add(`${path}.segmentKey`, `is required for ${triggerType}`);
     if (triggerType === 'custom_event' && eventName === null)
       faults.add(`${path}.eventName`, 'is required for custom_event');
-    const segment =
-      segmentKey === null ? null : await this.#segment(checking, segmentKey, `${path}.segmentKey`);
+    const segment = await this.#segment(checking, segmentKey, `${path}.segmentKey`);
     return { eventName: config?.eventName ?? null, triggerSegmentId: segment?.id ?? null };
   }
 
@@ -132,9 +131,11 @@ export class AutomationChecksService {
     readConfig(node, path, faults);
     const { mail, topicKey } = namedIn(node);
     const review = mail === null ? null : await this.#review(scope, mail, mailRules);
-    for (const [inner, fault] of Object.entries(review?.faults ?? {})) faults.add(`${path}.${inner}`, fault);
-    if (topicKey !== null)
-      return (await this.#activeTopic(checking, topicKey, `${path}.topicKey`))?.id ?? null;
+    faults.addAll(review?.faults ?? {}, `${path}.`);
+    if (topicKey !== null) {
+      const topic = await this.#topic(checking, topicKey, `${path}.topicKey`, { mustBeActive: true });
+      return topic?.id ?? null;
+    }
     if (automation.triggerTopicId === null)
       return faults.add(`${path}.topicKey`, 'is required where the automation has no triggerTopicId');
     return automation.triggerTopicId;
@@ -147,19 +148,15 @@ export class AutomationChecksService {
     if (isOf(node, 'condition') || isOf(node, 'goal')) {
       if (rules !== null) await this.#checkRules(checking, rules, `${path}.rules`);
     } else if (isOf(node, 'topic_action')) {
-      const place = `${path}.topicKey`;
-      if (topicKey !== null && node.config['action'] === 'subscribe')
-        await this.#activeTopic(checking, topicKey, place);
-      else if (topicKey !== null) await this.#topic(checking, topicKey, place);
+      const isJoining = node.config['action'] === 'subscribe';
+      if (topicKey !== null)
+        await this.#topic(checking, topicKey, `${path}.topicKey`, { mustBeActive: isJoining });
     } else if (isOf(node, 'segment_action')) {
-      const segment =
-        segmentKey === null ? null : await this.#segment(checking, segmentKey, `${path}.segmentKey`);
+      const segment = await this.#segment(checking, segmentKey, `${path}.segmentKey`);
       if (segment?.type === 'DYNAMIC') faults.add(`${path}.segmentKey`, 'must be a STATIC segment');
     } else if (isOf(node, 'webhook')) {
-      for (const [inner, fault] of Object.entries(
-        await this.processes.bodyFaults(scope, { body, customKeys: mailRules.customKeys }),
-      ))
-        faults.add(`${path}.${inner}`, fault);
+      const { customKeys } = mailRules;
+      faults.addAll(await this.processes.bodyFaults(scope, { body, customKeys }), `${path}.`);
     }
   }
 
@@ -172,19 +169,18 @@ export class AutomationChecksService {
     for (const { id } of await this.topics.held(scope, judged.topicIds)) topicIds.add(id);
   }
 
-  async #topic(checking: Checking, key: string, path: string): Promise<NamedTopic | null> {
-    const { scope, faults, topicIds } = checking;
+  /** Subscribers can join active topics only, and get mail of those only. */
+  async #topic(
+    { scope, faults, topicIds }: Checking,
+    key: string,
+    path: string,
+    { mustBeActive }: { readonly mustBeActive: boolean },
+  ): Promise<NamedTopic | null> {
     const id = await this.topics.idOf(scope, key);
     const [topic] = id === null ? [] : await this.topics.held(scope, [id]);
     if (topic === undefined) return faults.add(path, 'is not a known topic');
     topicIds.add(topic.id);
-    return topic;
-  }
-
-  /** A topic that subscribers can join and get mail of. */
-  async #activeTopic(checking: Checking, key: string, path: string): Promise<NamedTopic | null> {
-    const topic = await this.#topic(checking, key, path);
-    return topic === null || topic.status === 'ACTIVE' ? topic : checking.faults.add(path, NOT_ACTIVE);
+    return mustBeActive && topic.status !== 'ACTIVE' ? faults.add(path, NOT_ACTIVE) : topic;
   }
 
   async #topicById({ scope, faults, topicIds }: Checking, id: string): Promise<void> {
@@ -199,7 +195,8 @@ export class AutomationChecksService {
       faults.add(path, `names the segment ${name}, whose rules are no longer valid (${fault})`);
   }
 
-  async #segment(checking: Checking, key: string, path: string): Promise<SegmentView | null> {
+  async #segment(checking: Checking, key: string | null, path: string): Promise<SegmentView | null> {
+    if (key === null) return null;
     const { scope, faults, segmentIds } = checking;
     const segment = await this.segments.find(scope, key);
     if (segment === null) return faults.add(path, 'is not a known segment');

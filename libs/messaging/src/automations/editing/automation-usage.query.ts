@@ -33,17 +33,8 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
 
   usesOf(scope: ProjectScope, things: UsedThings): Promise<readonly Use[]> {
     return this.database.transaction(scope, () => {
-      switch (things.kind) {
-        case 'topic':
-        case 'segment':
-          return this.#byIds(scope, things);
-        case 'custom field':
-        case 'default of a custom field':
-        case 'option':
-          return this.#byNodes(scope, things);
-        case 'sending domain':
-          return this.#byMail(scope);
-      }
+      if ('ids' in things) return this.#byIds(scope, things);
+      return 'key' in things ? this.#byNodes(scope, things) : this.#byMail(scope);
     });
   }
 

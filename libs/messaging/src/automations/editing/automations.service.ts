@@ -11,7 +11,6 @@ import { PlanLimitsService } from '#billing';
 import { DomainValidationError, InvalidStateError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import {
-  ALLOWED_STATUSES,
   type Automation,
   type AutomationFields,
   type AutomationStatus,
@@ -176,7 +175,7 @@ export class AutomationsService {
     fields: Partial<AutomationFields> = {},
   ): Promise<readonly AutomationWarning[]> {
     const automation = await this.query.get(scope, idOrKey);
-    if (!ALLOWED_STATUSES.activate.includes(automation.status)) return [];
+    if (automation.status !== 'DRAFT' && automation.status !== 'PAUSED') return [];
     const { graph } = readGraph(automation);
     if (graph === undefined) return [];
     const { triggerType = automation.triggerType } = fields;

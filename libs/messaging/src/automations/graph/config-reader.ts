@@ -7,8 +7,9 @@ export class GraphFaults {
     return null;
   }
 
-  addAll(faults: Readonly<Record<string, string>>): void {
-    for (const [path, fault] of Object.entries(faults)) this.add(path, fault);
+  /** Adds faults by their paths below `path`. */
+  addAll(faults: Readonly<Record<string, string>>, path = ''): void {
+    for (const [inner, fault] of Object.entries(faults)) this.add(`${path}${inner}`, fault);
   }
 
   get isEmpty(): boolean {

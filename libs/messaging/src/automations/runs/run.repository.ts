@@ -15,9 +15,6 @@ const BACKOFF_MS = [MINUTE_MS / 6, MINUTE_MS, 10 * MINUTE_MS, 60 * MINUTE_MS];
 /** Runs that are cancelled in one transaction. */
 const CHUNK = 10_000;
 
-const OUTCOMES = { COMPLETED: 'completed', CONVERTED: 'converted' } as const;
-type Outcome = (typeof OUTCOMES)[keyof typeof OUTCOMES];
-
 /** Notifies runners that a run may have a due step. */
 export const RUNS_CHANNEL = 'mailwright_automations';
 
@@ -98,16 +95,13 @@ export class RunRepository {
   async save(batch: StepBatch): Promise<void> {
     const { plan, moves, steps, now } = batch;
     await this.#write(plan.scope, moves, steps, now);
-    const outcomes = new Map(
-      moves.flatMap(({ id, status }) =>
-        status === 'COMPLETED' || status === 'CONVERTED' ? [[id, OUTCOMES[status]] as const] : [],
-      ),
-    );
-    if (outcomes.size > 0 && this.publisher.hasListeners(plan.scope, 'automation.completed'))
-      await this.#publishCompleted(batch, outcomes);
+    const completed = moves.filter(({ status }) => status === 'COMPLETED' || status === 'CONVERTED');
+    if (completed.length > 0 && this.publisher.hasListeners(plan.scope, 'automation.completed'))
+      await this.#publishCompleted(batch, completed);
   }
 
-  async #publishCompleted({ plan, now }: StepBatch, outcomes: ReadonlyMap<string, Outcome>): Promise<void> {
+  async #publishCompleted({ plan, now }: StepBatch, moves: readonly RunMove[]): Promise<void> {
+    const outcomes = new Map(moves.map(({ id, status }) => [id, status.toLowerCase()]));
     const { scope, automationId, automationKey } = plan;
     const runs = await this.database
       .tables<MessagingTables>()

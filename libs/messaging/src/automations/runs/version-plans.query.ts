@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -9,24 +10,17 @@ const KEPT = 200;
 /** Reads versions of automations, each once a process: a version never changes. */
 @Injectable()
 export class VersionPlans {
-  readonly #plans = new Map<number, Promise<VersionPlan>>();
+  readonly #plans = new LRUCache<number, Promise<VersionPlan>>({ max: KEPT });
 
   constructor(private readonly database: Database) {}
 
   of(scope: ProjectScope, versionId: number): Promise<VersionPlan> {
-    const plan = this.#plans.get(versionId) ?? this.#load(scope, versionId);
-    // Least recently used first.
-    this.#plans.delete(versionId);
+    const known = this.#plans.get(versionId);
+    if (known !== undefined) return known;
+    const plan = this.#read(scope, versionId);
     this.#plans.set(versionId, plan);
-    for (const oldest of [...this.#plans.keys()].slice(0, Math.max(0, this.#plans.size - KEPT)))
-      this.#plans.delete(oldest);
+    plan.catch(() => this.#plans.delete(versionId));
     return plan;
-  }
-
-  #load(scope: ProjectScope, versionId: number): Promise<VersionPlan> {
-    const loading = this.#read(scope, versionId);
-    loading.catch(() => this.#plans.delete(versionId));
-    return loading;
   }
 
   #read(scope: ProjectScope, versionId: number): Promise<VersionPlan> {
