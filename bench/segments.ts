@@ -4,12 +4,11 @@ import { audienceEntities } from '#audience';
 import { DeliveryActivityQuery } from '#messaging';
 import { ManualClock, newId } from '#kernel';
 import { Database } from '#platform';
-import { ActivityCatalogue } from '../libs/audience/src/segments/activity-catalogue.query.js';
-import { RuleCatalogueQuery } from '../libs/audience/src/segments/rule-catalogue.query.js';
-import { SegmentEvaluations } from '../libs/audience/src/segments/segment-evaluations.service.js';
-import { SegmentPredicates } from '../libs/audience/src/segments/segment-predicates.service.js';
+import { ActivityCatalogue, RuleCatalogueQuery } from '../libs/audience/src/rules/rule-catalogue.query.js';
+import { SegmentEvaluationsService } from '../libs/audience/src/segments/segment-evaluations.service.js';
+import { SubscriberRulesService } from '../libs/audience/src/rules/subscriber-rules.service.js';
 import { SegmentRepository } from '../libs/audience/src/segments/segment.repository.js';
-import { prepareForRules } from '../libs/audience/src/segments/set-plans.query.js';
+import { prepareForRules } from '../libs/audience/src/rules/set-plans.query.js';
 import { type AudienceData, fillAudience, type Query } from './support/audience-data.js';
 import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
@@ -47,8 +46,17 @@ try {
   const clock = new ManualClock(data.now);
   const activity = new ActivityCatalogue();
   new DeliveryActivityQuery(database, activity).onModuleInit();
-  const predicates = new SegmentPredicates(database, new RuleCatalogueQuery(database, activity), activity);
-  const evaluations = new SegmentEvaluations(database, new SegmentRepository(database), predicates, clock);
+  const predicates = new SubscriberRulesService(
+    database,
+    new RuleCatalogueQuery(database, activity),
+    activity,
+  );
+  const evaluations = new SegmentEvaluationsService(
+    database,
+    new SegmentRepository(database),
+    predicates,
+    clock,
+  );
   const measuring = { data, predicates, evaluations, fixed: await insertStatic(data) };
   for (const rule of measuredRules(data, measuring.fixed)) {
     if (ONLY === undefined || rule.name === ONLY) await measure(rule, measuring);
@@ -62,8 +70,8 @@ try {
 
 interface Measuring {
   readonly data: AudienceData;
-  readonly predicates: SegmentPredicates;
-  readonly evaluations: SegmentEvaluations;
+  readonly predicates: SubscriberRulesService;
+  readonly evaluations: SegmentEvaluationsService;
   readonly fixed: { readonly id: string; readonly key: string };
 }
 

@@ -1,8 +1,8 @@
-import { EvaluateSegments, SegmentEvaluations } from '#audience';
+import { EvaluateSegments, SegmentEvaluationsService } from '#audience';
 import type { Type } from '@nestjs/common';
 
 /** What the worker does with the segments that are due, where a test has none. */
 export async function evaluateDueSegments(get: <T>(type: Type<T>) => T): Promise<void> {
   for await (const { segmentId, ...scope } of get(EvaluateSegments).due())
-    await get(SegmentEvaluations).evaluateInTurn(scope, segmentId);
+    await get(SegmentEvaluationsService).evaluateInTurn(scope, segmentId);
 }

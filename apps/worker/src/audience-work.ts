@@ -12,7 +12,7 @@ import {
   RemoveOldUnsubscriptions,
   SEGMENT_JOB,
   SegmentDue,
-  SegmentEvaluations,
+  SegmentEvaluationsService,
   SubscriberErased,
   TopicDeleted,
   TopicsService,
@@ -60,7 +60,7 @@ class EvaluateSegment extends TransactionalJob<{ segmentId: string }> {
   override readonly on = SegmentDue;
 
   constructor(
-    private readonly evaluations: SegmentEvaluations,
+    private readonly evaluations: SegmentEvaluationsService,
     private readonly clock: Clock,
   ) {
     super();

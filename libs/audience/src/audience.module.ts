@@ -22,21 +22,18 @@ import { ImportedSubscribersRepository } from './imports/imported-subscribers.re
 import { ImportsQuery } from './imports/imports.query.js';
 import { ImportsService, RemoveOldImports } from './imports/imports.service.js';
 import { StagedRowsRepository } from './imports/staged-rows.repository.js';
-import { ActivityCatalogue } from './segments/activity-catalogue.query.js';
-import { EvaluateSegments } from './segments/evaluate-segments.task.js';
-import { RuleCatalogueQuery } from './segments/rule-catalogue.query.js';
-import { SegmentChanges } from './segments/segment-changes.service.js';
-import { SegmentDeletionService } from './segments/segment-deletion.service.js';
-import { SegmentEvaluations } from './segments/segment-evaluations.service.js';
-import { SegmentMembersQuery } from './segments/segment-members.query.js';
+import { ActivityCatalogue, RuleCatalogueQuery } from './rules/rule-catalogue.query.js';
+import { SegmentsService } from './segments/segments.service.js';
+import {
+  EvaluateSegments,
+  SegmentEvaluationsService,
+  TrimSegmentHistory,
+} from './segments/segment-evaluations.service.js';
 import { SegmentMembersService } from './segments/segment-members.service.js';
-import { SegmentPredicates } from './segments/segment-predicates.service.js';
+import { SubscriberRulesService } from './rules/subscriber-rules.service.js';
 import { SegmentRepository } from './segments/segment.repository.js';
 import { SegmentUsesQuery } from './segments/segment-uses.query.js';
 import { SegmentsQuery } from './segments/segments.query.js';
-import { SegmentsService } from './segments/segments.service.js';
-import { SubscriberRules } from './segments/subscriber-rules.service.js';
-import { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
 import { Triggers } from './triggers.service.js';
 import { RecipientsQuery } from './recipients.query.js';
 import { LiveSubscribersQuery, SubscriberLimitService } from './subscriber-limit.service.js';
@@ -72,17 +69,15 @@ const exported = [
   RemoveErasedAddresses,
   RemoveOldImports,
   RemoveOldUnsubscriptions,
-  SegmentDeletionService,
-  SegmentEvaluations,
-  SegmentMembersQuery,
+  SegmentsService,
+  SegmentEvaluationsService,
   SegmentMembersService,
   SegmentsQuery,
-  SegmentsService,
   SignUpService,
   Triggers,
   SubscriberEventsService,
   LiveSubscribersQuery,
-  SubscriberRules,
+  SubscriberRulesService,
   SubscribersQuery,
   SubscribersService,
   SuppressionsService,
@@ -103,8 +98,6 @@ const exported = [
     ImportRepository,
     ImportedSubscribersRepository,
     RuleCatalogueQuery,
-    SegmentChanges,
-    SegmentPredicates,
     SegmentRepository,
     SegmentUsesQuery,
     StagedRowsRepository,

@@ -56,9 +56,9 @@ export function changedCount(scope: ProjectScope, updatedAfter: Date): RawBuilde
   );
 }
 
-/** Counting this many takes a millisecond or two. */
+/** Rows that are counted at once. */
 const FEW = 10_000;
-/** Counting this many takes a twentieth of that: mostly one side of a time has no more. */
+/** Rows that are counted first: mostly one side of a time has no more. */
 const HANDFUL = 500;
 
 /**

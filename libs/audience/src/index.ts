@@ -83,24 +83,25 @@ export type { ColumnMapping } from './imports/import-columns.js';
 export { ImportRunsService } from './imports/import-runs.service.js';
 export { ImportsQuery } from './imports/imports.query.js';
 export { type ImportOptions, ImportsService, RemoveOldImports } from './imports/imports.service.js';
-export { ActivityCatalogue, type MailActivitySource } from './segments/activity-catalogue.query.js';
-export { EvaluateSegments, SEGMENT_JOB } from './segments/evaluate-segments.task.js';
-export { SegmentEvaluations } from './segments/segment-evaluations.service.js';
-export { SegmentDue } from './segments/segment.events.js';
-export { SEGMENT_STATUSES, SEGMENT_TYPES } from './segments/segment.js';
-export { SegmentDeletionService } from './segments/segment-deletion.service.js';
+export { ActivityCatalogue, type MailActivitySource } from './rules/rule-catalogue.query.js';
 export {
-  type SegmentMember,
-  SegmentMembersQuery,
-  type SegmentPreview,
-} from './segments/segment-members.query.js';
-export { type NamedSubscribers, SegmentMembersService } from './segments/segment-members.service.js';
-export { after as durationAfter, parseDuration, type RuleDuration } from './segments/rule-duration.js';
-export type { MailActivity, MailFilter } from './segments/segment-rules.js';
-export { type NamedSegment, SegmentsQuery, type SegmentView } from './segments/segments.query.js';
+  EvaluateSegments,
+  SEGMENT_JOB,
+  SegmentEvaluationsService,
+  TrimSegmentHistory,
+} from './segments/segment-evaluations.service.js';
+export { SEGMENT_STATUSES, SEGMENT_TYPES, SegmentDue } from './segments/segment.js';
 export { SegmentsService } from './segments/segments.service.js';
-export { type JudgedRules, SubscriberRules } from './segments/subscriber-rules.service.js';
-export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
+export {
+  type NamedSubscribers,
+  type SegmentMember,
+  SegmentMembersService,
+  type SegmentPreview,
+} from './segments/segment-members.service.js';
+export { after as durationAfter, parseDuration } from './rules/rule-dates.js';
+export type { MailActivity, MailFilter, RuleDuration } from './rules/rule.js';
+export { type NamedSegment, SegmentsQuery, type SegmentView } from './segments/segments.query.js';
+export { type JudgedRules, SubscriberRulesService } from './rules/subscriber-rules.service.js';
 export { Triggers, TRIGGERS_CHANNEL } from './triggers.service.js';
 export type { AudienceBreakdown } from './recipient-sets.query.js';
 export {
@@ -141,5 +142,5 @@ export {
 } from './topics/topic.js';
 export { type NamedTopic, type TopicFilter, TopicsQuery, type TopicView } from './topics/topics.query.js';
 export { TopicDeleted, TopicsService } from './topics/topics.service.js';
-export { namedInRules } from './segments/rule-reader.js';
+export { namedInRules } from './rules/rule-reader.js';
 export { UsageCatalogue, type Use, type UsedThings, type UserSource } from './usage-catalogue.service.js';

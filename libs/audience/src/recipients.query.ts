@@ -14,8 +14,8 @@ import {
   recipientsAmong,
   recipientsInOrder,
 } from './recipient-sets.query.js';
-import { SegmentPredicates } from './segments/segment-predicates.service.js';
-import { endSets, prepareForRules, prepareForSets } from './segments/set-plans.query.js';
+import { endSets, prepareForRules, prepareForSets } from './rules/set-plans.query.js';
+import { SubscriberRulesService } from './rules/subscriber-rules.service.js';
 import { activeValues } from './subscribers/subscriber.repository.js';
 
 /** The recipient of a claimed mail, with the values for its merge tags. */
@@ -65,7 +65,7 @@ export class RecipientsQuery {
   constructor(
     private readonly database: Database,
     private readonly fields: CustomFieldsQuery,
-    private readonly segments: SegmentPredicates,
+    private readonly segments: SubscriberRulesService,
   ) {}
 
   /**

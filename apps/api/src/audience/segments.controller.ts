@@ -1,13 +1,7 @@
 import { Body, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import {
-  SegmentDeletionService,
-  SegmentMembersQuery,
-  SegmentMembersService,
-  SegmentsQuery,
-  SegmentsService,
-} from '#audience';
+import { SegmentsService, SegmentMembersService, SegmentsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { API_PREFIX, ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
 import {
@@ -39,10 +33,8 @@ const segmentListQuery = pageQuery({});
 export class SegmentsController {
   constructor(
     private readonly segments: SegmentsService,
-    private readonly deletion: SegmentDeletionService,
     private readonly query: SegmentsQuery,
-    private readonly membership: SegmentMembersService,
-    private readonly members: SegmentMembersQuery,
+    private readonly members: SegmentMembersService,
   ) {}
 
   @Get()
@@ -139,7 +131,7 @@ export class SegmentsController {
     problems: [409],
   })
   async delete(@InScope() scope: ProjectScope, @Param('segmentId') segmentId: string): Promise<void> {
-    await this.deletion.delete(scope, segmentId);
+    await this.segments.delete(scope, segmentId);
   }
 
   @Get(':segmentId/members')
@@ -171,7 +163,7 @@ export class SegmentsController {
     @Param('segmentId') segmentId: string,
     @Body({ schema: segmentMembersBody }) body: z.output<typeof segmentMembersBody>,
   ): Promise<void> {
-    await this.membership.add(scope, segmentId, body);
+    await this.members.add(scope, segmentId, body);
   }
 
   @Delete(':segmentId/members')
@@ -185,7 +177,7 @@ export class SegmentsController {
     @Param('segmentId') segmentId: string,
     @Body({ schema: segmentMembersBody }) body: z.output<typeof segmentMembersBody>,
   ): Promise<void> {
-    await this.membership.remove(scope, segmentId, body);
+    await this.members.remove(scope, segmentId, body);
   }
 
   @Post(':segmentId/members/remove')
@@ -199,6 +191,6 @@ export class SegmentsController {
     @Param('segmentId') segmentId: string,
     @Body({ schema: segmentMembersBody }) body: z.output<typeof segmentMembersBody>,
   ): Promise<void> {
-    await this.membership.remove(scope, segmentId, body);
+    await this.members.remove(scope, segmentId, body);
   }
 }

@@ -1,18 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import { environmentScopes } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, publish } from '#platform';
+import {
+  awaiting,
+  before,
+  Database,
+  forEachApart,
+  type OldRows,
+  PeriodicTask,
+  publish,
+  RemoveOldRows,
+} from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
+import { endSets, prepareForRules } from '../rules/set-plans.query.js';
+import { SubscriberRulesService } from '../rules/subscriber-rules.service.js';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';
-import { SegmentDue } from './segment.events.js';
-import type { Segment } from './segment.js';
-import { SegmentPredicates } from './segment-predicates.service.js';
+import { UsageCatalogue } from '../usage-catalogue.service.js';
+import { type Segment, SegmentDue } from './segment.js';
 import { SegmentRepository, segmentsOf } from './segment.repository.js';
-import { endSets, prepareForRules } from './set-plans.query.js';
 
-/** Of one project, so that it never has all that evaluate. */
+/** Evaluations of one project at once, so that it never takes all workers. */
 const AT_ONCE = 2;
-/** How long a request waits for an evaluation. */
+/** Time that a request waits for an evaluation. */
 const PATIENCE_MS = 8_000;
 /** PostgreSQL's query_canceled. */
 const CANCELED = '57014';
@@ -22,11 +32,11 @@ const CANCELED = '57014';
  * and who left. The first evaluation has nothing to compare with, so it records no entries.
  */
 @Injectable()
-export class SegmentEvaluations {
+export class SegmentEvaluationsService {
   constructor(
     private readonly database: Database,
     private readonly segments: SegmentRepository,
-    private readonly predicates: SegmentPredicates,
+    private readonly rules: SubscriberRulesService,
     private readonly clock: Clock,
   ) {}
 
@@ -35,7 +45,7 @@ export class SegmentEvaluations {
     return this.#evaluate(scope, segmentId, null);
   }
 
-  /** The same for a job; false when the project has as many under way as it may. */
+  /** The same for a job; false while the project has its share of evaluations under way. */
   evaluateInTurn(scope: ProjectScope, segmentId: string): Promise<boolean> {
     return this.database.transaction(scope, async () => {
       for (let turn = 0; turn < AT_ONCE; turn += 1) {
@@ -47,7 +57,7 @@ export class SegmentEvaluations {
     });
   }
 
-  /** Has it until the transaction ends. */
+  /** Takes a turn until the transaction ends; false when it is taken. */
   async #takesTurn({ environmentId }: ProjectScope, turn: number): Promise<boolean> {
     const name = `segments ${environmentId} ${turn}`;
     const { rows } = await sql<{ isTaken: boolean }>`
@@ -56,20 +66,20 @@ export class SegmentEvaluations {
     return rows[0]?.isTaken === true;
   }
 
-  /** The same for a waiting request; false when it would take too long, and the worker has to do it. */
+  /** The same for a waiting request; false when it would take too long and is left to the worker. */
   async evaluateQuickly(scope: ProjectScope, segmentId: string): Promise<boolean> {
     try {
       await this.#evaluate(scope, segmentId, PATIENCE_MS);
       return true;
     } catch (error) {
       if (!isCanceled(error)) throw error;
-      await this.#askFor(scope, segmentId);
+      await this.#requestEvaluation(scope, segmentId);
       return false;
     }
   }
 
-  /** Hands the segment to the worker, unless somebody is evaluating it. */
-  #askFor(scope: ProjectScope, segmentId: string): Promise<void> {
+  /** Hands the segment to the worker, unless it is being evaluated. */
+  #requestEvaluation(scope: ProjectScope, segmentId: string): Promise<void> {
     return this.database.transaction(scope, async () => {
       const tables = this.database.tables<AudienceTables>();
       const segment = segmentsOf(tables, scope).select('id').where('id', '=', segmentId);
@@ -93,7 +103,7 @@ export class SegmentEvaluations {
       const segment = await this.segments.lock(scope, segmentId);
       if (segment?.type !== 'DYNAMIC') return;
       const now = this.clock.now();
-      const predicate = await this.predicates.anyOf(scope, [segmentId], now);
+      const predicate = await this.rules.anyOf(scope, [segmentId], now);
       await prepareForRules(this.database, scope, predicate);
       const memberCount =
         segment.evaluatedAt === null
@@ -115,8 +125,8 @@ export class SegmentEvaluations {
   }
 
   /**
-   * A full join is hashed or merged, whatever the planner believes of a segment that has just grown: as two anti joins
-   * the sets were compared row by row. Nobody changes the segment's rows meanwhile, since it is locked.
+   * A full join is always hashed or merged; two anti joins were compared row by row for a segment that has just grown. The lock of
+   * the segment keeps its rows from others.
    */
   async #compare({ environmentId, id }: Segment, predicate: RawBuilder<boolean>, now: Date): Promise<number> {
     const { rows } = await sql<{ members: number; hasChanged: boolean }>`
@@ -157,4 +167,87 @@ function isCanceled(error: unknown): boolean {
     if ('code' in cause && cause.code === CANCELED) return true;
   }
   return false;
+}
+
+/** Running every minute, it keeps evaluations of segments in use younger than five minutes. */
+const EVERY_MS = 60_000;
+const FRESH_MS = 200_000;
+
+interface StaleSegment extends ProjectScope {
+  readonly segmentId: string;
+  readonly isDue: boolean;
+}
+
+/** The name of the job that evaluates a segment. */
+export const SEGMENT_JOB = 'evaluate-segment';
+
+/** Hands due dynamic segments of all projects to the workers: their rules changed, or something uses them. */
+@Injectable()
+export class EvaluateSegments extends PeriodicTask {
+  override readonly name = 'evaluate-segments';
+  override readonly everyMs = EVERY_MS;
+
+  constructor(
+    private readonly database: Database,
+    private readonly usage: UsageCatalogue,
+    private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override async run(): Promise<void> {
+    await forEachApart(
+      this.due(),
+      ({ segmentId, ...scope }) =>
+        this.database.transaction(scope, () => publish(this.database, scope, SegmentDue({ segmentId }))),
+      'segments could not be handed over',
+    );
+  }
+
+  /** The due segments that no worker has or is about to get. */
+  async *due(): AsyncGenerator<StaleSegment> {
+    for (const segments of Map.groupBy(await this.#stale(), ({ environmentId }) => environmentId).values()) {
+      const [scope] = segments;
+      if (scope === undefined) continue;
+      const ids = segments.map(({ segmentId }) => segmentId);
+      const used = await this.database.transaction(scope, () => this.usage.segmentsInUse(scope, ids));
+      yield* segments.filter(({ segmentId, isDue }) => isDue || used.has(segmentId));
+    }
+  }
+
+  #stale(): Promise<readonly StaleSegment[]> {
+    const staleBefore = new Date(this.clock.now().getTime() - FRESH_MS);
+    return this.database.system(async () => {
+      const { rows } = await sql<StaleSegment>`
+        select s.id as segment_id, s.is_due, e.tenant_id, e.project_id, e.environment_id, e.environment
+        from audience.segments s join ${environmentScopes} e on e.environment_id = s.environment_id
+        where s.type = 'DYNAMIC' and (s.is_due or s.evaluated_at <= ${staleBefore}) and s.status <> 'ARCHIVED'
+          and s.id::text not in (${awaiting(SegmentDue.eventName, SEGMENT_JOB, 'segmentId')})
+        order by s.evaluated_at nulls first, s.id
+      `.execute(this.database.tables());
+      return rows;
+    });
+  }
+}
+
+const KEPT_MS = 7 * 24 * 3_600_000;
+
+/** Removes old entries and exits, and abandoned frozen audiences. */
+@Injectable()
+export class TrimSegmentHistory extends RemoveOldRows {
+  override readonly name = 'trim-segment-history';
+  override readonly everyMs = 3_600_000;
+
+  protected override old(now: Date): OldRows[] {
+    const oldest = before(now, KEPT_MS);
+    const forgotten = sql`select id, environment_id from audience.frozen_audiences where frozen_at < ${oldest}`;
+    return [
+      { table: 'audience.segment_transitions', where: sql`occurred_at < ${oldest}` },
+      {
+        table: 'audience.frozen_audience_members',
+        where: sql`(audience_id, environment_id) in (${forgotten})`,
+      },
+      { table: 'audience.frozen_audiences', where: sql`frozen_at < ${oldest}` },
+    ];
+  }
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { insertSubscribers } from '#testing/subscribers';
 import { AudienceFixture } from '../audience.fixture.js';
-import { SegmentEvaluations } from './segment-evaluations.service.js';
+import { SegmentEvaluationsService } from './segment-evaluations.service.js';
 import { SegmentsService } from './segments.service.js';
 
 const PEOPLE = 40_000;
@@ -27,7 +27,7 @@ describe('the evaluation of a segment into which many come at once', () => {
         [count, from, to],
       );
     const evaluate = async () => {
-      const isDone = await audience.get(SegmentEvaluations).evaluateQuickly(scope, id);
+      const isDone = await audience.get(SegmentEvaluationsService).evaluateQuickly(scope, id);
       const [row] = await audience.test.query(
         `select member_count::int as members,
            (select count(*)::int from audience.segment_members where segment_id = s.id) as rows,

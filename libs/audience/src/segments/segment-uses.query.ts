@@ -2,8 +2,8 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
+import { namedInRules } from '../rules/rule-reader.js';
 import { UsageCatalogue, type Use, type UsedThings, type UserSource } from '../usage-catalogue.service.js';
-import { namedInRules } from './rule-reader.js';
 
 interface SegmentWithRules {
   readonly id: string;
@@ -12,7 +12,7 @@ interface SegmentWithRules {
   readonly rules: string;
 }
 
-/** What the rules of segments name, as users: see `USES`. */
+/** The segments that use a thing by naming it in their rules: see `USES`. */
 @Injectable()
 export class SegmentUsesQuery implements UserSource, OnModuleInit {
   readonly users: UserKind = 'segment';

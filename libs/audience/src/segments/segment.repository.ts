@@ -5,7 +5,7 @@ import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { isSegmentKey, Segment } from './segment.js';
 
-/** What the rules of a segment name. */
+/** The segments that the rules of a segment name, and the number of their conditions. */
 export interface RuleLinks {
   readonly conditionCount: number;
   readonly segmentIds: readonly string[];

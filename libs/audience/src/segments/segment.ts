@@ -1,4 +1,4 @@
-import { DomainValidationError } from '#kernel';
+import { defineEvent, DomainValidationError } from '#kernel';
 import { patched } from '../patched.js';
 
 export const SEGMENT_TYPES = ['STATIC', 'DYNAMIC'] as const;
@@ -22,7 +22,7 @@ export interface NewSegment {
   readonly rules?: string | null | undefined;
 }
 
-/** A group of subscribers: a list, or those who match its rules. */
+/** A group of subscribers: a list, or the people who match its rules. */
 export class Segment {
   readonly id: string;
   readonly environmentId: number;
@@ -33,11 +33,11 @@ export class Segment {
   /** The JSON as received; null on a STATIC one. */
   rules: string | null;
   status: SegmentStatus = 'ACTIVE';
-  /** Of its own rules. */
+  /** Number of conditions in its own rules. */
   conditionCount = 0;
   /** For a DYNAMIC one as of its last evaluation; null before the first. */
   memberCount: number | null;
-  /** Whether its rules were not evaluated yet. */
+  /** Its rules were not evaluated yet. */
   isDue: boolean;
   evaluatedAt: Date | null = null;
   readonly createdAt: Date;
@@ -86,7 +86,7 @@ export function typeBy(rules: string | null): SegmentType {
 
 const SEGMENT_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
 
-/** Whether the text can be the key of a segment; other text is not looked up. */
+/** True for text that can be the key of a segment; other text is not looked up. */
 export function isSegmentKey(text: string): boolean {
   return SEGMENT_KEY.test(text);
 }
@@ -100,3 +100,6 @@ export function refuseRules(type: SegmentType, rules: string | null): void {
       : 'must be absent for a STATIC segment, whose members are added and removed';
   throw new DomainValidationError({ rules: fault });
 }
+
+/** The worker has to evaluate a dynamic segment. */
+export const SegmentDue = defineEvent<{ segmentId: string }>('audience.segment_due.v1');

@@ -1,18 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { DomainValidationError, InUseError, newId, NotFoundError, type ProjectScope } from '#kernel';
+import { evaluateDueSegments } from '#testing/due-segments';
 import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
-import { ConsentsService } from '../sign-up/consents.service.js';
 import { RecipientsQuery } from '../recipients.query.js';
+import { ConsentsService } from '../sign-up/consents.service.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
 import { UsageCatalogue } from '../usage-catalogue.service.js';
-import { evaluateDueSegments } from '#testing/due-segments';
-import { SegmentMembersQuery } from './segment-members.query.js';
+import { TrimSegmentHistory } from './segment-evaluations.service.js';
 import { SegmentMembersService } from './segment-members.service.js';
 import { SegmentsQuery } from './segments.query.js';
-import { SegmentDeletionService } from './segment-deletion.service.js';
 import { SegmentsService } from './segments.service.js';
-import { TrimSegmentHistory } from './trim-segment-history.task.js';
 
 const FIRST_PAGE = { page: 0, size: 20 };
 
@@ -23,14 +21,14 @@ const inSegment = (segmentKey: string, member = true) => rules({ segment: { segm
 describe('segments', () => {
   let audience: AudienceFixture;
   let segments: SegmentsService;
-  let deletion: SegmentDeletionService;
+  let deletion: SegmentsService;
   let membership: SegmentMembersService;
   const used = new Set<string>();
 
   beforeAll(async () => {
     audience = await AudienceFixture.open();
     segments = audience.get(SegmentsService);
-    deletion = audience.get(SegmentDeletionService);
+    deletion = audience.get(SegmentsService);
     membership = audience.get(SegmentMembersService);
     audience.get(UsageCatalogue).register({
       users: 'campaign',
@@ -62,7 +60,7 @@ describe('segments', () => {
   }
 
   async function members(scope: ProjectScope, id: string, page = FIRST_PAGE): Promise<string[]> {
-    const { items } = await audience.get(SegmentMembersQuery).page(scope, id, page);
+    const { items } = await audience.get(SegmentMembersService).page(scope, id, page);
     return items.map(({ email }) => email.split('@')[0]!);
   }
 
@@ -162,11 +160,11 @@ describe('segments', () => {
     expect(await members(scope, segment.id, { page: 0, size: 2 })).toEqual(['Cleo', 'Bob']);
     await rename(scope, 'Ada', 'Cleo');
     const { items, totalElements } = await audience
-      .get(SegmentMembersQuery)
+      .get(SegmentMembersService)
       .page(scope, segment.id, { page: 1, size: 2 });
     expect([items.map(({ email }) => email), totalElements]).toEqual([['Ada@example.com'], 3]);
     expect(
-      (await audience.get(SegmentMembersQuery).page(scope, segment.id, { page: 9, size: 2 })).totalElements,
+      (await audience.get(SegmentMembersService).page(scope, segment.id, { page: 9, size: 2 })).totalElements,
     ).toBe(3);
   });
 
@@ -366,15 +364,15 @@ describe('segments', () => {
   it('show how many rules hold for, and the newest few', async () => {
     const { scope } = await town('A', 'B', 'C', 'D', 'E', 'F', 'G');
     const preview = await audience
-      .get(SegmentMembersQuery)
+      .get(SegmentMembersService)
       .preview(scope, rules({ field: 'firstName', op: 'neq', value: 'g' }));
     expect(preview.count).toBe(6);
     expect(preview.sample.map(({ firstName }) => firstName)).toEqual(['F', 'E', 'D', 'C', 'B']);
-    expect(await audience.get(SegmentMembersQuery).preview(scope, named('nobody'))).toEqual({
+    expect(await audience.get(SegmentMembersService).preview(scope, named('nobody'))).toEqual({
       count: 0,
       sample: [],
     });
-    await expect(audience.get(SegmentMembersQuery).preview(scope, '{')).rejects.toThrow(
+    await expect(audience.get(SegmentMembersService).preview(scope, '{')).rejects.toThrow(
       DomainValidationError,
     );
   });
@@ -388,7 +386,7 @@ describe('segments', () => {
         await expect(audience.get(SegmentsQuery).get(stranger, key)).rejects.toThrow(NotFoundError);
         await expect(segments.update(stranger, key, { name: 'y' })).rejects.toThrow(NotFoundError);
         await expect(deletion.delete(stranger, key)).rejects.toThrow(NotFoundError);
-        await expect(audience.get(SegmentMembersQuery).page(stranger, key, FIRST_PAGE)).rejects.toThrow(
+        await expect(audience.get(SegmentMembersService).page(stranger, key, FIRST_PAGE)).rejects.toThrow(
           NotFoundError,
         );
       }
@@ -398,7 +396,7 @@ describe('segments', () => {
       expect(await audience.get(SegmentsQuery).named(stranger, [segment.id])).toEqual([]);
       const everybody = rules({ field: 'email', op: 'exists' });
       await audience.subscribe(test, `${stranger.environmentId}@example.com`, await audience.topic(test));
-      expect((await audience.get(SegmentMembersQuery).preview(stranger, everybody)).count).toBe(0);
+      expect((await audience.get(SegmentMembersService).preview(stranger, everybody)).count).toBe(0);
     }
   });
 });

@@ -3,7 +3,7 @@ import {
   type AudienceSurvey,
   RecipientsQuery,
   SegmentsQuery,
-  SubscriberRules,
+  SubscriberRulesService,
   TopicsQuery,
   UsageCatalogue,
 } from '#audience';
@@ -41,7 +41,7 @@ export class CampaignAudienceQuery {
     private readonly database: Database,
     private readonly topics: TopicsQuery,
     private readonly segments: SegmentsQuery,
-    private readonly rules: SubscriberRules,
+    private readonly rules: SubscriberRulesService,
     private readonly usage: UsageCatalogue,
     private readonly recipients: RecipientsQuery,
     private readonly budgets: DestinationBudgets,
@@ -81,7 +81,7 @@ export class CampaignAudienceQuery {
       topics: topicIds.length - topics.length,
       segments: segmentIds.length - segments.length,
     };
-    return { topics, segments, deleted, segmentFaults: await this.rules.faultsOfSegments(scope, segmentIds) };
+    return { topics, segments, deleted, segmentFaults: await this.rules.faultsOf(scope, segmentIds) };
   }
 
   /** Counts the people, and those at destinations with limits; of other domains only at those that are slowed down now. */

@@ -1,11 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import {
-  CustomFieldsService,
-  CustomFieldsQuery,
-  SegmentDeletionService,
-  SegmentsService,
-  TopicsService,
-} from '#audience';
+import { CustomFieldsService, CustomFieldsQuery, SegmentsService, TopicsService } from '#audience';
 import { InUseError, type ProjectScope } from '#kernel';
 import { startRawSmtpSink } from '#testing/raw-smtp-sink';
 import type { SmtpSink } from '#testing/sink-rules';
@@ -169,7 +163,7 @@ describe('what a campaign uses', () => {
       await fixture.get(CampaignsService).revise(scope, campaign.campaignKey, both);
       const remove = () =>
         round % 2 === 0
-          ? fixture.get(SegmentDeletionService).delete(scope, id)
+          ? fixture.get(SegmentsService).delete(scope, id)
           : fixture.get(TopicsService).delete(scope, other.topicKey, null);
       const outcomes = await Promise.allSettled([remove(), schedule(campaign.campaignKey)]);
       expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -195,7 +189,7 @@ describe('what a campaign uses', () => {
     const users = [{ kind: 'segment', key: segmentKey, name: 'Gold' }] as const;
     await expect(archive()).rejects.toThrow(new InUseError('The custom field', users));
     await expect(removeGold()).rejects.toThrow(new InUseError('The option gold', users));
-    await fixture.get(SegmentDeletionService).delete(scope, id);
+    await fixture.get(SegmentsService).delete(scope, id);
     await removeGold();
     await archive();
   });
@@ -250,7 +244,7 @@ describe('what a campaign uses', () => {
     const both = { topicIds: [...campaign.topicIds, lost.id] };
     await fixture.get(CampaignsService).revise(scope, campaign.campaignKey, both);
     await fixture.get(TopicsService).delete(scope, lost.topicKey, null);
-    await fixture.get(SegmentDeletionService).delete(scope, gone.id);
+    await fixture.get(SegmentsService).delete(scope, gone.id);
     expect(await failures(campaign.campaignKey)).toEqual([
       'topic: It names 1 topic deleted since: set topicIds anew.',
       'recipients: It names 1 segment deleted since: set segmentIds anew.',

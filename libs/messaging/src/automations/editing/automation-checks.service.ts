@@ -5,7 +5,7 @@ import {
   type NamedTopic,
   SegmentsQuery,
   type SegmentView,
-  SubscriberRules,
+  SubscriberRulesService,
   TopicsQuery,
 } from '#audience';
 import { boundedErrors, type ProjectScope } from '#kernel';
@@ -56,7 +56,7 @@ export class AutomationChecksService {
   constructor(
     private readonly topics: TopicsQuery,
     private readonly segments: SegmentsQuery,
-    private readonly rules: SubscriberRules,
+    private readonly rules: SubscriberRulesService,
     private readonly projects: ProjectsQuery,
     private readonly wordings: ProjectWordings,
     private readonly customFields: CustomFieldsQuery,
@@ -191,7 +191,7 @@ export class AutomationChecksService {
   }
 
   async #checkSegments({ scope, faults }: Checking, ids: readonly string[], path: string): Promise<void> {
-    for (const { name, fault } of await this.rules.faultsOfSegments(scope, ids))
+    for (const { name, fault } of await this.rules.faultsOf(scope, ids))
       faults.add(path, `names the segment ${name}, whose rules are no longer valid (${fault})`);
   }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { CustomFieldsService, SegmentDeletionService, SegmentsService, TopicsService } from '#audience';
+import { CustomFieldsService, SegmentsService, TopicsService } from '#audience';
 import { InUseError } from '#kernel';
 import { WebhookReceiver } from '#testing/webhook-receiver';
 import {
@@ -167,7 +167,7 @@ describe('what an automation uses', () => {
       () => topics.update(scope, topic.topicKey, { status: 'INACTIVE' }),
       () => segments.update(scope, segment.id, { status: 'ARCHIVED' }),
       () => segments.update(scope, list.segmentKey, { status: 'INACTIVE' }),
-      () => messaging.get(SegmentDeletionService).delete(scope, list.id),
+      () => messaging.get(SegmentsService).delete(scope, list.id),
     ];
     for (const off of turnOff) await expect(off()).rejects.toMatchObject({ code: 'in-use', users });
     await fixture.automations.pause(scope, id);

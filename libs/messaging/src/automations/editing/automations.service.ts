@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import {
   type AwaitedTrigger,
-  SegmentEvaluations,
+  SegmentEvaluationsService,
   SegmentsQuery,
   TopicsQuery,
   Triggers,
@@ -48,7 +48,7 @@ export class AutomationsService {
     private readonly features: PlanLimitsService,
     private readonly topics: TopicsQuery,
     private readonly segments: SegmentsQuery,
-    private readonly evaluations: SegmentEvaluations,
+    private readonly evaluations: SegmentEvaluationsService,
     private readonly triggers: Triggers,
     private readonly usage: UsageCatalogue,
   ) {}

@@ -4,7 +4,6 @@ import {
   ConsentsService,
   CustomFieldsService,
   ErasureService,
-  SegmentDeletionService,
   SegmentsService,
   SubscriberEventsService,
   SubscribersQuery,
@@ -96,9 +95,7 @@ describe('people in automations', () => {
         [1, 0, 1],
         [1, 0, 1],
       ]);
-      await expect(get(SegmentDeletionService).delete(fixture.scope, segment.id)).rejects.toEqual(
-        refused('in-use'),
-      );
+      await expect(get(SegmentsService).delete(fixture.scope, segment.id)).rejects.toEqual(refused('in-use'));
     });
 
     it('when they enter or leave a segment after it was activated, not between that and the last look', async () => {

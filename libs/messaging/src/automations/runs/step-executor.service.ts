@@ -8,7 +8,7 @@ import {
   RecipientsQuery,
   SegmentMembersService,
   SegmentsQuery,
-  SubscriberRules,
+  SubscriberRulesService,
 } from '#audience';
 import { EmailQuotaService } from '#billing';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
@@ -82,7 +82,7 @@ export class StepExecutorService {
 
   constructor(
     private readonly database: Database,
-    private readonly rules: SubscriberRules,
+    private readonly rules: SubscriberRulesService,
     private readonly consents: ConsentsService,
     private readonly segments: SegmentsQuery,
     private readonly members: SegmentMembersService,

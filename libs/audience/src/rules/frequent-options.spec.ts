@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
 import { AudienceFixture } from '../audience.fixture.js';
-import { SegmentPredicates } from './segment-predicates.service.js';
+import { SubscriberRulesService } from './subscriber-rules.service.js';
 
 const PEOPLE = 400;
 const plans = ['free', 'pro', 'team', 'gold', '3'];
@@ -60,7 +60,7 @@ describe('a rule for one of several options', () => {
        values ($1, $2, 'APIT-1', 'Many', 'DYNAMIC', 'ACTIVE', $3, false, now(), now())`,
       [id, scope.environmentId, rulesFor(['free', 'pro'])],
     );
-    const predicate = await audience.get(SegmentPredicates).anyOf(scope, [id], audience.clock.now());
+    const predicate = await audience.get(SubscriberRulesService).anyOf(scope, [id], audience.clock.now());
     expect(wayIn(predicate.compile(audience.database.unscoped).sql)).toBe('rows');
   });
 
@@ -81,7 +81,7 @@ describe('a rule for one of several options', () => {
   }
 
   async function predicateOf(asked: ProjectScope, options: readonly string[]) {
-    const predicates = audience.get(SegmentPredicates);
+    const predicates = audience.get(SubscriberRulesService);
     const rules = await predicates.read(asked, rulesFor(options), null);
     return predicates.ofRules(asked, rules, audience.clock.now());
   }

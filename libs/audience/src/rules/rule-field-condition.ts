@@ -1,11 +1,57 @@
 import { hostName, parseFileLocale } from '#kernel';
-import type { RuleCatalogue } from './rule-catalogue.js';
-import { type JsonObject, member, type RuleFaults } from './rule-faults.js';
-import { type NamedField, readField } from './rule-fields.js';
-import { readDayOrMoment, readDuration } from './rule-values.js';
-import type { FieldCondition, FieldTest, RuleField, ValueKind } from './segment-rules.js';
+import { SUBSCRIBER_STATUSES } from '../consents/consent.js';
+import type { CustomFieldType } from '../custom-fields/custom-field.js';
 import { normalizedName } from '../subscribers/subscriber.js';
+import { type JsonObject, member, readDayOrMoment, readDuration, type RuleFaults } from './rule-faults.js';
+import type { FieldCondition, FieldTest, RuleCatalogue, RuleField, TextColumn, ValueKind } from './rule.js';
 import { folded } from './text-folding.js';
+
+/** A field that rules can name, with the kind of its values. */
+interface NamedField {
+  readonly field: RuleField;
+  readonly kind: ValueKind;
+  /** The possible values of a choice. With `closed`, rules cannot name others. */
+  readonly options: readonly string[];
+  readonly closed: boolean;
+}
+
+const SOURCES = ['API', 'IMPORT', 'FORM', 'MANUAL'] as const;
+const CUSTOM = 'custom.';
+
+const TEXTS: Readonly<Record<string, TextColumn>> = {
+  email: 'email',
+  firstName: 'firstName',
+  lastName: 'lastName',
+  phone: 'phone',
+  locale: 'locale',
+  timeZone: 'timeZone',
+  'subscriber.locale': 'locale',
+  'subscriber.time_zone': 'timeZone',
+};
+
+const COLUMNS: ReadonlyMap<string, NamedField> = new Map<string, NamedField>([
+  ...Object.entries(TEXTS).map(
+    ([name, column]) => [name, { field: { column }, kind: 'text', options: [], closed: false }] as const,
+  ),
+  ['status', { field: { column: 'status' }, kind: 'choice', options: SUBSCRIBER_STATUSES, closed: true }],
+  ['source', { field: { column: 'source' }, kind: 'choice', options: SOURCES, closed: true }],
+  ['createdAt', { field: { column: 'createdAt' }, kind: 'moment', options: [], closed: false }],
+]);
+
+const KINDS: Readonly<Record<CustomFieldType, ValueKind>> = {
+  TEXT: 'text',
+  LONG_TEXT: 'text',
+  EMAIL: 'text',
+  URL: 'text',
+  PHONE: 'text',
+  NUMBER: 'number',
+  DECIMAL: 'number',
+  BOOLEAN: 'boolean',
+  DATE: 'date',
+  DATETIME: 'moment',
+  SELECT: 'choice',
+  MULTI_SELECT: 'choices',
+};
 
 const OPERATORS = {
   text: ['eq', 'neq', 'contains', 'notContains', 'startsWith', 'endsWith', 'in', 'notIn'],
@@ -192,4 +238,29 @@ function readDate(of: 'date' | 'moment', op: string, { value, path, faults }: Gi
 
 function one(text: string | null): readonly string[] | null {
   return text === null ? null : [text];
+}
+
+/** The field that `condition.field` names; null after adding an error. */
+function readField(
+  condition: JsonObject,
+  path: string,
+  catalogue: Pick<RuleCatalogue, 'customFields'>,
+  faults: RuleFaults,
+  { stored }: { readonly stored: boolean },
+): NamedField | null {
+  const name = faults.string(member(condition, 'field'), `${path}.field`);
+  if (name === null) return null;
+  const column = COLUMNS.get(name);
+  if (column !== undefined) return column;
+  const custom = customKeyOf(name);
+  const known = custom === null ? undefined : catalogue.customFields.get(custom);
+  if (custom === null || known === undefined) return faults.add(`${path}.field`, 'is not a known field');
+  if (known.status === 'ARCHIVED' && !stored) return faults.add(`${path}.field`, 'is an archived field');
+  const options = known.options.map(({ value }) => value);
+  return { field: { custom }, kind: KINDS[known.type], options, closed: false };
+}
+
+/** The key of the custom field with this name, or null. */
+export function customKeyOf(name: string): string | null {
+  return name.startsWith(CUSTOM) ? name.slice(CUSTOM.length) : null;
 }

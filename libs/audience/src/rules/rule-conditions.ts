@@ -1,7 +1,5 @@
 import { CONSENT_STATUSES } from '../consents/consent.js';
-import type { RuleCatalogue } from './rule-catalogue.js';
-import { type JsonObject, member, type RuleFaults } from './rule-faults.js';
-import { readDuration, readMoment } from './rule-values.js';
+import { type JsonObject, member, readDuration, readMoment, type RuleFaults } from './rule-faults.js';
 import {
   type ConsentCondition,
   type EventCondition,
@@ -9,13 +7,14 @@ import {
   MAIL_ACTIVITIES,
   type MailActivity,
   MAX_NESTED_SEGMENTS,
+  type RuleCatalogue,
   type SegmentCondition,
-} from './segment-rules.js';
+} from './rule.js';
 
 export interface RuleReading {
   readonly catalogue: RuleCatalogue;
   readonly faults: RuleFaults;
-  /** Whether the rules were accepted before: what they name may be deleted since, and then matches nobody. */
+  /** The rules were accepted before: a thing that they name may be deleted since, and then matches nobody. */
   readonly stored: boolean;
 }
 

@@ -1,15 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { DeliveryActivityQuery } from '#messaging';
 import { newId, type ProjectScope } from '#kernel';
+import { DeliveryActivityQuery } from '#messaging';
 import * as fc from '#testing/properties';
-import { address, AudienceFixture } from '../audience.fixture.js';
-import { ActivityCatalogue } from './activity-catalogue.query.js';
-import { RuleCatalogueQuery } from './rule-catalogue.query.js';
-import { readRules, referencesIn } from './rule-reader.js';
-import { evaluate, type EventFact, type SubscriberFacts } from './segment-evaluator.fixture.js';
-import { SegmentPredicates } from './segment-predicates.service.js';
-import type { RuleNode } from './segment-rules.js';
 import {
   CONSENTS,
   days,
@@ -26,6 +19,12 @@ import {
   texts,
   URLS,
 } from '#testing/segment-rules';
+import { address, AudienceFixture } from '../audience.fixture.js';
+import { ActivityCatalogue, RuleCatalogueQuery } from './rule-catalogue.query.js';
+import { evaluate, type EventFact, type SubscriberFacts } from './rule-evaluator.fixture.js';
+import { readRules, referencesIn } from './rule-reader.js';
+import type { RuleNode } from './rule.js';
+import { SubscriberRulesService } from './subscriber-rules.service.js';
 
 const RULES = 300;
 const PEOPLE = 60;
@@ -58,7 +57,7 @@ describe('rules in SQL', () => {
 
   it('hold for the same people as the rules read plainly', async () => {
     const { scope, known, people, dynamicSegments } = world;
-    const predicates = audience.get(SegmentPredicates);
+    const predicates = audience.get(SubscriberRulesService);
     await fc.assert(
       fc.asyncProperty(ruleNodes(known), async (where) => {
         const rules = JSON.stringify({ version: 1, where });
@@ -82,7 +81,7 @@ describe('rules in SQL', () => {
 
   it('mostly tell people apart, without which they would show nothing', async () => {
     const { scope, known, people, dynamicSegments } = world;
-    const predicates = audience.get(SegmentPredicates);
+    const predicates = audience.get(SubscriberRulesService);
     let telling = 0;
     for (const node of fc.sample(ruleNodes(known), { numRuns: RULES, seed: 1 })) {
       const { where } = await predicates.read(scope, JSON.stringify({ version: 1, where: node }), null);

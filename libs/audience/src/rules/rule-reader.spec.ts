@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
-import type { KnownField, RuleCatalogue } from './rule-catalogue.js';
-import { namedInRules, parseRuleText, readRules, referencesIn } from './rule-reader.js';
 import { FIELDS, ruleNodes } from '#testing/segment-rules';
+import { namedInRules, parseRuleText, readRules, referencesIn } from './rule-reader.js';
+import type { KnownField, RuleCatalogue } from './rule.js';
 
 const segment = { leadsBack: false, conditions: 1, chain: 1 };
 const CATALOGUE: RuleCatalogue = {

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { anniversaryDays, daysOf, momentsOf, type Span } from './rule-dates.js';
-import type { DateTest, FieldCondition, FieldTest, NumberBound, RuleField } from './segment-rules.js';
+import type { DateTest, FieldCondition, FieldTest, NumberBound, RuleField } from './rule.js';
 
-/** With more options than this, the text of the value is searched instead of comparing one by one. */
+/** Most options that are compared one by one; for more, the text of the value is searched. */
 const MAX_CONTAINMENTS = 4;
 
 const COLUMNS = {
@@ -27,10 +27,9 @@ const STORED = {
 } as const;
 
 /**
- * A condition on a value of the subscriber `b`; one that is not negated may be null where it is not true. A custom field's value that is of another type than
- * the field, left from a former one, is missing. No form of it can fail on such a value, in whatever order
- * PostgreSQL tests: jsonb and texts are compared as they are, never cast. `frequent` holds the tests for options that
- * many people have, whose rows are read.
+ * A condition on a value of the subscriber `b`; unless negated it may be null where it is not true. A value of another type,
+ * left by a former custom field, counts as missing: jsonb and texts are compared without casts, so that none can fail.
+ * `frequent`: tests for options of many people, for which rows are read.
  */
 export function fieldPredicate(
   { field, test, negated }: FieldCondition,
@@ -44,10 +43,7 @@ export function fieldPredicate(
   return negated ? sql`((${holds}) is not true)` : sql`(${holds})`;
 }
 
-/**
- * What the custom fields must contain where the condition says just that; null where it says something else. Several
- * of them together are one look into the index.
- */
+/** The values that custom fields must contain by the condition, which the index finds together; null for other conditions. */
 export function containmentOf({
   field,
   test,
@@ -141,7 +137,7 @@ function textTest(
   }
 }
 
-/** In the order of jsonb numbers lie together: between two numbers there is nothing else. */
+/** In jsonb's order numbers lie together: a value between two numbers is a number. */
 function numberTest(
   key: string,
   json: RawBuilder<unknown>,
@@ -156,7 +152,7 @@ function numberTest(
   return from !== null && to !== null ? bounds : sql`${bounds} and jsonb_typeof(${json}) = 'number'`;
 }
 
-/** By containment, which the index on all custom fields answers. */
+/** Containment, for the index on all custom fields. */
 function contains(key: string, value: unknown): RawBuilder<unknown> {
   return sql`b.custom_fields @> ${JSON.stringify({ [key]: value })}::jsonb`;
 }
@@ -169,10 +165,10 @@ function choiceTest(key: string, values: readonly string[]): RawBuilder<unknown>
   );
 }
 
-/** Whether the custom field holds one of the options, from the person's row alone: no index answers this. */
+/** SQL condition: the custom field has one of the options. Reads the row; no index answers it. */
 export function hasOneOf(key: string, options: readonly string[]): RawBuilder<boolean> {
   const isOne = sql<boolean>`(b.custom_fields ->> ${key}::text) = any(${[...options]}::text[])`;
-  // A number's or a list's text is JSON, so that most options can be nothing but a string's: to look costs a quarter.
+  // An option that is no JSON can only be the text of a string, which saves the look at the type.
   if (!options.some(isJson)) return isOne;
   return sql`${isOne} and jsonb_typeof(b.custom_fields -> ${key}::text) = 'string'`;
 }

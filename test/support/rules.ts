@@ -1,6 +1,6 @@
-import type { CustomFieldType } from '../custom-fields/custom-field.js';
-import type { KnownField, RuleCatalogue } from './rule-catalogue.js';
-import { readRules } from './rule-reader.js';
+import type { CustomFieldType } from '../../libs/audience/src/custom-fields/custom-field.js';
+import { readRules } from '../../libs/audience/src/rules/rule-reader.js';
+import type { KnownField, RuleCatalogue } from '../../libs/audience/src/rules/rule.js';
 
 const options = (...values: readonly string[]) => values.map((value) => ({ value }));
 const known = (type: CustomFieldType, ...values: readonly string[]): KnownField => ({

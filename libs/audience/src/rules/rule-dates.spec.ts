@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { anniversaryDays, daysOf, momentsOf } from './rule-dates.js';
-import { after, before, parseDuration, type RuleDuration } from './rule-duration.js';
+import { after, anniversaryDays, before, daysOf, momentsOf, parseDuration } from './rule-dates.js';
+import type { RuleDuration } from './rule.js';
 
 const NOW = new Date('2026-11-21T06:00:00.000Z');
 

@@ -1,6 +1,5 @@
 import type { ConsentStatus } from '../consents/consent.js';
-import { anniversaryDays, dayOf, daysOf, momentsOf, type Span } from './rule-dates.js';
-import { before } from './rule-duration.js';
+import { anniversaryDays, before, dayOf, daysOf, momentsOf, type Span } from './rule-dates.js';
 import type {
   ConsentCondition,
   DateTest,
@@ -10,7 +9,7 @@ import type {
   MailActivity,
   RuleNode,
   ValueKind,
-} from './segment-rules.js';
+} from './rule.js';
 import { folded } from './text-folding.js';
 
 /** Everything about a subscriber that rules can use. */
@@ -53,7 +52,7 @@ export interface EvaluationContext {
   readonly dynamicSegments: ReadonlyMap<string, RuleNode>;
 }
 
-/** Whether the rules hold for one subscriber: the same as `segmentPredicate` says in SQL. */
+/** Whether the rules hold for one subscriber: the same as `rulePredicate` says in SQL. */
 export function evaluate(node: RuleNode, facts: SubscriberFacts, context: EvaluationContext): boolean {
   switch (node.kind) {
     case 'and':

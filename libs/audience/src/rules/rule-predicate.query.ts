@@ -1,18 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-
-import type { MailActivitySource } from './activity-catalogue.query.js';
-import { containmentOf, fieldPredicate } from './field-predicate.query.js';
-import type { FrequentOptions } from './frequent-options.query.js';
-import { allOf, anyOf, type Part, written } from './predicate-part.query.js';
-import { before } from './rule-duration.js';
-import type {
-  ConsentCondition,
-  EventCondition,
-  FieldCondition,
-  RuleNode,
-  SegmentCondition,
-} from './segment-rules.js';
+import { containmentOf, containsAll, fieldPredicate } from './field-predicate.query.js';
+import type { MailActivitySource } from './rule-catalogue.query.js';
+import { before } from './rule-dates.js';
+import type { ConsentCondition, EventCondition, FieldCondition, RuleNode, SegmentCondition } from './rule.js';
+import type { FrequentOptions } from './set-plans.query.js';
 
 /** A segment that rules name. */
 export type ResolvedSegment =
@@ -24,11 +16,22 @@ export interface PredicateContext {
   readonly scope: ProjectScope;
   /** The time from which durations count. */
   readonly now: Date;
-  /** By id: all segments that the rules name, directly or through others. */
+  /** All segments that the rules name, directly or through others, by id. */
   readonly segments: ReadonlyMap<string, ResolvedSegment>;
   readonly activity: Pick<MailActivitySource, 'rows'>;
   readonly frequent: FrequentOptions;
 }
+
+/** A part of a predicate before it is rendered as SQL. */
+type Part =
+  | { readonly part: 'constant'; readonly value: boolean }
+  /** A condition on the subscriber's own row. */
+  | { readonly part: 'value'; readonly sql: RawBuilder<boolean> }
+  /** The custom fields contain these values. */
+  | { readonly part: 'contains'; readonly values: Readonly<Record<string, unknown>> }
+  /** The subscriber is among the rows of a SELECT of `subscriber_id`. */
+  | { readonly part: 'among'; readonly rows: RawBuilder<unknown>; readonly negated: boolean }
+  | { readonly part: 'all' | 'any'; readonly parts: readonly Part[] };
 
 /**
  * Compiles rules to one condition on `b`, a row of audience.scoped_subscribers or audience.subscribers, for a count, a page
@@ -37,7 +40,7 @@ export interface PredicateContext {
  * Negations are moved to the conditions, and conditions on other tables become EXISTS: under an AND the planner joins
  * them; under an OR it hashes them once, or probes an index when the hash would be too large.
  */
-export function segmentPredicate(where: RuleNode, context: PredicateContext): RawBuilder<boolean> {
+export function rulePredicate(where: RuleNode, context: PredicateContext): RawBuilder<boolean> {
   return written(partOf(where, context, false));
 }
 
@@ -153,4 +156,79 @@ function eventRows(
   ];
   return sql`select e.subscriber_id from (${rows}) e
     ${window.length === 0 ? sql`` : sql`where ${sql.join(window, sql` and `)}`}`;
+}
+
+const NEVER: Part = { part: 'constant', value: false };
+
+/** A part that holds when all of these hold. */
+function allOf(parts: readonly Part[]): Part {
+  const open = parts
+    .flatMap((part) => (part.part === 'all' ? part.parts : [part]))
+    .filter((part) => !isConstant(part, true));
+  if (open.some((part) => isConstant(part, false))) return NEVER;
+  const all = joinedContainments(open);
+  return only(all) ?? (all.length === 0 ? { part: 'constant', value: true } : { part: 'all', parts: all });
+}
+
+/** Merges what the custom fields must contain; the second of two values for one field stays separate. */
+function joinedContainments(parts: readonly Part[]): readonly Part[] {
+  const joined: Record<string, unknown> = {};
+  const others = parts.filter((part) => {
+    if (part.part !== 'contains' || Object.keys(part.values).some((key) => Object.hasOwn(joined, key)))
+      return true;
+    Object.assign(joined, part.values);
+    return false;
+  });
+  return Object.keys(joined).length === 0 ? others : [{ part: 'contains', values: joined }, ...others];
+}
+
+/** Merges alternatives: a subscriber in one SELECT or another is in their union. */
+function anyOf(parts: readonly Part[]): Part {
+  const open = parts
+    .flatMap((part) => (part.part === 'any' ? part.parts : [part]))
+    .filter((part) => !isConstant(part, false));
+  if (open.some((part) => isConstant(part, true))) return { part: 'constant', value: true };
+  const among = open.flatMap((part) => (part.part === 'among' && !part.negated ? [part.rows] : []));
+  const others = open.filter((part) => part.part !== 'among' || part.negated);
+  const all: Part[] = [
+    ...others,
+    ...(among.length === 0
+      ? []
+      : [{ part: 'among', rows: sql.join(among, sql` union all `), negated: false } as const]),
+  ];
+  return only(all) ?? (all.length === 0 ? NEVER : { part: 'any', parts: all });
+}
+
+/** The condition in SQL, of a row called `b`. */
+function written(part: Part): RawBuilder<boolean> {
+  switch (part.part) {
+    case 'constant':
+      return part.value ? sql<boolean>`true` : sql<boolean>`false`;
+    case 'value':
+      return part.sql;
+    case 'contains':
+      return containsAll(part.values);
+    case 'among': {
+      const among = sql<boolean>`exists (select 1 from (${part.rows}) s where s.subscriber_id = b.id)`;
+      return part.negated ? sql`not ${among}` : among;
+    }
+    case 'all':
+    case 'any': {
+      // Conditions on the row itself come first.
+      const inOrder = [...part.parts].sort((one, other) => rank(one) - rank(other));
+      return sql`(${sql.join(inOrder.map(written), part.part === 'all' ? sql` and ` : sql` or `)})`;
+    }
+  }
+}
+
+function rank(part: Part): number {
+  return { constant: 0, contains: 0, value: 0, all: 1, any: 1, among: 2 }[part.part];
+}
+
+function only(parts: readonly Part[]): Part | undefined {
+  return parts.length === 1 ? parts[0] : undefined;
+}
+
+function isConstant(part: Part, value: boolean): boolean {
+  return part.part === 'constant' && part.value === value;
 }

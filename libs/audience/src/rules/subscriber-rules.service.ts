@@ -2,13 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { ActivityCatalogue } from './activity-catalogue.query.js';
-import { frequentOptions } from './frequent-options.query.js';
-import type { RuleCatalogue } from './rule-catalogue.js';
-import { RuleCatalogueQuery } from './rule-catalogue.query.js';
-import { parseRuleText, type ReadRules, readRules, referencesIn } from './rule-reader.js';
-import { segmentPredicate, type ResolvedSegment } from './segment-predicate.query.js';
-import type { RuleNode } from './segment-rules.js';
+import { ActivityCatalogue, RuleCatalogueQuery } from './rule-catalogue.query.js';
+import { type ResolvedSegment, rulePredicate } from './rule-predicate.query.js';
+import { parseRuleText, type ReadRules, readRules, referencesIn, type RuleErrors } from './rule-reader.js';
+import type { RuleCatalogue, RuleNode } from './rule.js';
+import { frequentOptions, makeRoomForSets } from './set-plans.query.js';
 
 interface StoredSegment {
   readonly id: string;
@@ -23,9 +21,19 @@ export interface SegmentFault {
   readonly fault: string;
 }
 
-/** Compiles rules and segments to SQL conditions. */
+/** The errors in rules, or the segments and topics that they name. */
+export type JudgedRules =
+  | { readonly errors: RuleErrors }
+  | { readonly segmentIds: readonly string[]; readonly topicIds: readonly string[] };
+
+/** Rules were accepted and can no longer be answered. */
+export class OutdatedRulesError extends Error {
+  override readonly name = 'OutdatedRulesError';
+}
+
+/** Checks rules, of segments or others in the same grammar, and compiles them to SQL conditions. */
 @Injectable()
-export class SegmentPredicates {
+export class SubscriberRulesService {
   constructor(
     private readonly database: Database,
     private readonly catalogue: RuleCatalogueQuery,
@@ -39,19 +47,9 @@ export class SegmentPredicates {
     return result.rules;
   }
 
-  /** The condition on `b` that the rules hold at `now`, for all subscribers: see `segmentPredicate`. */
+  /** The condition on `b` that the rules hold at `now`, for all subscribers: see `rulePredicate`. */
   ofRules(scope: ProjectScope, { where, segmentIds }: ReadRules, now: Date): Promise<RawBuilder<boolean>> {
     return this.#ofEverybody(scope, where, segmentIds, now);
-  }
-
-  /** The same condition for a statement about given people. */
-  async ofRulesForFew(
-    scope: ProjectScope,
-    { where, segmentIds }: ReadRules,
-    now: Date,
-  ): Promise<RawBuilder<boolean>> {
-    const segments = await this.#resolve(scope, segmentIds);
-    return segmentPredicate(where, { scope, now, segments, activity: this.activity, frequent: new Set() });
   }
 
   /**
@@ -81,6 +79,45 @@ export class SegmentPredicates {
     });
   }
 
+  /** Checks rules outside segments. Every error has its path, which begins with `root`. */
+  async judge(scope: ProjectScope, text: string, root: string): Promise<JudgedRules> {
+    const result = await this.catalogue.read(scope, text, { root });
+    if ('errors' in result) return result;
+    return { segmentIds: result.rules.segmentIds, topicIds: result.topicIds };
+  }
+
+  /**
+   * The subscribers among these who match rules that were checked before, at `now`. Throws `OutdatedRulesError` for rules that
+   * are no longer valid, or name an archived field, whose values nobody sees or changes any more.
+   */
+  async holdingFor(
+    scope: ProjectScope,
+    text: string,
+    subscriberIds: readonly string[],
+    now: Date,
+  ): Promise<ReadonlySet<string>> {
+    const result = await this.catalogue.read(scope, text, { stored: true });
+    if ('errors' in result) {
+      const [first] = Object.entries(result.errors);
+      throw new OutdatedRulesError(`The rules are no longer valid: ${first?.join(' ')}.`);
+    }
+    const [archived] = result.archivedFields;
+    if (archived !== undefined)
+      throw new OutdatedRulesError(`The rules name custom.${archived}, which is archived.`);
+    const { where, segmentIds } = result.rules;
+    const segments = await this.#resolve(scope, segmentIds);
+    const context = { scope, now, segments, activity: this.activity, frequent: new Set<never>() };
+    const predicate = rulePredicate(where, context);
+    return this.database.transaction(scope, async () => {
+      await makeRoomForSets(this.database);
+      const { rows } = await sql<{ id: string }>`
+        select b.id from audience.scoped_subscribers b
+        where b.environment_id = ${scope.environmentId} and b.id = any(${[...subscriberIds]}::uuid[]) and ${predicate}
+      `.execute(this.database.tables());
+      return new Set(rows.map(({ id }) => id));
+    });
+  }
+
   async #ofEverybody(
     scope: ProjectScope,
     where: RuleNode,
@@ -92,7 +129,7 @@ export class SegmentPredicates {
       each.type === 'DYNAMIC' && each.where !== null ? [each.where] : [],
     );
     const frequent = await frequentOptions(this.database, scope, [where, ...rules]);
-    return segmentPredicate(where, { scope, now, segments, activity: this.activity, frequent });
+    return rulePredicate(where, { scope, now, segments, activity: this.activity, frequent });
   }
 
   /** The segments with all segments that they name, directly or through others. */
@@ -113,7 +150,7 @@ export class SegmentPredicates {
     return new Map([...read.keys()].map((id) => [id, resolved(id, read)]));
   }
 
-  /** Of what the rules of stored segments name, which name no others than these. */
+  /** Catalogue of everything that the rules of stored segments name; they name no other segments. */
   async #catalogueOf(
     scope: ProjectScope,
     stored: readonly StoredSegment[],

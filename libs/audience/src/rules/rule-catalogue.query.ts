@@ -3,8 +3,6 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
-import { ActivityCatalogue } from './activity-catalogue.query.js';
-import type { KnownField, KnownSegment, RuleCatalogue } from './rule-catalogue.js';
 import {
   parseRuleText,
   type ReadRules,
@@ -14,7 +12,53 @@ import {
   type RuleReadingOptions,
   type RuleReferences,
 } from './rule-reader.js';
-import { knownSegments, type SegmentLinks } from './segment-graph.js';
+import type { KnownField, KnownSegment, MailActivity, MailFilter, RuleCatalogue } from './rule.js';
+
+/** A source of mail activity. */
+export interface MailActivitySource {
+  /**
+   * A complete SELECT of `subscriber_id uuid, occurred_at timestamptz` with a row for each matching event. The ids are
+   * not null.
+   */
+  rows(scope: ProjectScope, type: MailActivity, mails: MailFilter): RawBuilder<unknown>;
+  /** The ids of the campaigns with these keys. */
+  campaignIds(scope: ProjectScope, campaignKeys: readonly string[]): Promise<ReadonlyMap<string, string>>;
+}
+
+/** The source of mail events for rules. The sending context registers it, since the audience knows no other context. */
+export class ActivityCatalogue implements MailActivitySource {
+  #source: MailActivitySource | null = null;
+
+  register(source: MailActivitySource): void {
+    if (this.#source !== null) throw new Error('A source of mail activity is already registered.');
+    this.#source = source;
+  }
+
+  /** Selects no rows without a source. */
+  rows(scope: ProjectScope, type: MailActivity, mails: MailFilter): RawBuilder<unknown> {
+    return (
+      this.#source?.rows(scope, type, mails) ??
+      sql`select null::uuid as subscriber_id, null::timestamptz as occurred_at where false`
+    );
+  }
+
+  async campaignIds(
+    scope: ProjectScope,
+    campaignKeys: readonly string[],
+  ): Promise<ReadonlyMap<string, string>> {
+    if (this.#source === null || campaignKeys.length === 0) return new Map();
+    return this.#source.campaignIds(scope, campaignKeys);
+  }
+}
+
+/** A segment and the segments that its rules name. */
+export interface SegmentLinks {
+  readonly id: string;
+  readonly segmentKey: string;
+  /** Number of conditions in its own rules. */
+  readonly conditionCount: number;
+  readonly uses: readonly string[];
+}
 
 interface RulesInProject {
   readonly rules: ReadRules;
@@ -118,4 +162,30 @@ export class RuleCatalogueQuery {
 /** PostgreSQL text cannot contain NUL. */
 function anyOf(keys: readonly string[]): RawBuilder<string> {
   return sql`any(${keys.filter((key) => !key.includes('\u0000') && key.isWellFormed())}::text[])`;
+}
+
+/**
+ * The segments that rules can name, with their links. `self` is the segment with the rules, null for a new one. The links
+ * have no cycle, since cycles are refused.
+ */
+export function knownSegments(
+  segments: readonly SegmentLinks[],
+  self: string | null,
+): ReadonlyMap<string, KnownSegment> {
+  const byId = new Map(segments.map((segment) => [segment.id, segment]));
+  const known = new Map<string, KnownSegment>();
+  const describe = (segment: SegmentLinks): KnownSegment => {
+    const done = known.get(segment.id);
+    if (done !== undefined) return done;
+    const used = segment.uses.flatMap((id) => byId.get(id) ?? []).map(describe);
+    const description = {
+      id: segment.id,
+      leadsBack: segment.id === self || used.some(({ leadsBack }) => leadsBack),
+      conditions: used.reduce((sum, { conditions }) => sum + conditions, segment.conditionCount),
+      chain: used.reduce((longest, { chain }) => Math.max(longest, chain), 0) + 1,
+    };
+    known.set(segment.id, description);
+    return description;
+  };
+  return new Map(segments.map((segment) => [segment.segmentKey, describe(segment)]));
 }

@@ -1,5 +1,5 @@
 import type { ConsentStatus } from '../consents/consent.js';
-import type { RuleDuration } from './rule-duration.js';
+import type { CustomFieldOption, CustomFieldStatus, CustomFieldType } from '../custom-fields/custom-field.js';
 
 /** The grammar's limits. */
 export const MAX_RULE_DEPTH = 5;
@@ -78,7 +78,7 @@ export type DateTest =
 /** A time, or a day `YYYY-MM-DD`, which counts as a whole. */
 export type DayOrMoment = { readonly day: string } | { readonly moment: Date };
 
-/** The consent has one of the statuses, with `within` since that recently. Without a consent there is no status. */
+/** The consent has one of the statuses, since at most `within` if given. Without a consent there is no status. */
 export interface ConsentCondition {
   readonly kind: 'consent';
   /** Null: a deleted topic, which matches nobody. */
@@ -128,4 +128,36 @@ export interface EventCondition {
   /** Exclusive. */
   readonly after: Date | null;
   readonly before: Date | null;
+}
+
+/** An ISO 8601 duration in rules. Years and months are calendar years and months. */
+export interface RuleDuration {
+  readonly months: number;
+  readonly days: number;
+  readonly milliseconds: number;
+}
+
+/** The parts of a project that rules can name. */
+export interface RuleCatalogue {
+  /** Ids by key. */
+  readonly topics: ReadonlyMap<string, string>;
+  readonly campaigns: ReadonlyMap<string, string>;
+  readonly segments: ReadonlyMap<string, KnownSegment>;
+  readonly customFields: ReadonlyMap<string, KnownField>;
+}
+
+export interface KnownField {
+  readonly type: CustomFieldType;
+  readonly status: CustomFieldStatus;
+  readonly options: readonly Pick<CustomFieldOption, 'value'>[];
+}
+
+export interface KnownSegment {
+  readonly id: string;
+  /** It is the segment with these rules, or names that segment, directly or through others. */
+  readonly leadsBack: boolean;
+  /** The number of conditions in its rules and in those of the segments that it names. */
+  readonly conditions: number;
+  /** The length of the longest chain of segments from here; 1 when it names none. */
+  readonly chain: number;
 }

@@ -1,15 +1,14 @@
-import type { RuleCatalogue } from './rule-catalogue.js';
 import { readConsent, readEvent, readSegment, type RuleReading } from './rule-conditions.js';
 import { type JsonObject, member, RuleFaults } from './rule-faults.js';
-import { readFieldCondition } from './rule-field-condition.js';
-import { customKeyOf } from './rule-fields.js';
+import { customKeyOf, readFieldCondition } from './rule-field-condition.js';
 import {
   MAX_NESTED_CONDITIONS,
   MAX_RULE_CONDITIONS,
   MAX_RULE_DEPTH,
   MAX_RULE_OCTETS,
+  type RuleCatalogue,
   type RuleNode,
-} from './segment-rules.js';
+} from './rule.js';
 import { folded } from './text-folding.js';
 
 /** The path of the rules in a request, with which the paths of errors begin. */
@@ -83,8 +82,8 @@ function* objectsIn(json: unknown): Generator<object> {
 }
 
 /**
- * Of a topic, a custom field or some of its options that rules in JSON text may name, those that they do: by the key, or the
- * value of the option. An option is named in either case, as `readRules` finds it.
+ * The wanted things that rules in JSON text name: the key of a topic or a custom field, or values of its options, which are
+ * compared ignoring case as in `readRules`.
  */
 export function namedInRules(
   text: string,
@@ -119,7 +118,7 @@ function comparedWith(json: unknown, key: string): ReadonlySet<string> {
 }
 
 export interface RuleReadingOptions {
-  /** Whether the rules were accepted before: what they name may be deleted since. */
+  /** The rules were accepted before: a thing that they name may be deleted since. */
   readonly stored?: boolean;
   /** The beginning of the paths of errors. */
   readonly root?: string;
@@ -151,7 +150,7 @@ class NodeReader {
 
   constructor(private readonly reading: RuleReading) {}
 
-  /** `depth` is how many of `and`, `or` and `not` are around the node. */
+  /** `depth`: the number of `and`, `or` and `not` around the node. */
   node(value: unknown, path: string, depth: number): RuleNode | null {
     const { faults } = this.reading;
     const node = faults.object(value, path);

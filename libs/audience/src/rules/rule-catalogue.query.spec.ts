@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { knownSegments, type SegmentLinks } from './segment-graph.js';
+import { knownSegments, type SegmentLinks } from './rule-catalogue.query.js';
 
 const segment = (id: string, conditionCount: number, ...uses: readonly string[]): SegmentLinks => ({
   id,

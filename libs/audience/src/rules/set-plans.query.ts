@@ -1,0 +1,118 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import type { Database } from '#platform';
+import { subscriberCount } from '../counters.query.js';
+import { hasOneOf } from './field-predicate.query.js';
+import type { FieldTest, RuleNode } from './rule.js';
+
+/** Memory for hashed sets: without it a set of a million people would be searched once for each of a million. */
+const ROOM = '64MB';
+
+/** Gives memory to the sets of conditions that cannot be joins. Holds until the transaction ends. */
+export async function makeRoomForSets(database: Database): Promise<void> {
+  await sql`select set_config('work_mem', ${ROOM}, true)`.execute(database.tables());
+}
+
+/**
+ * Prepares a statement about all subscribers: sets are hashed or merged. With statistics older than most of the rows the
+ * planner would compare everybody with everybody in a nested loop. Holds until `endSets`.
+ */
+export async function prepareForSets(database: Database): Promise<void> {
+  await sql`select set_config('work_mem', ${ROOM}, true), set_config('enable_nestloop', 'off', true)`.execute(
+    database.tables(),
+  );
+}
+
+/** Size of a subscriber's row: few take less. */
+const ROW_BYTES = 400;
+/** A project with one in so many of all rows is read no slower by reading the whole table. */
+const LARGE_SHARE = 4;
+
+/**
+ * The same for rules: by an index that begins with the environment, so that a small project does not read the rows of a large
+ * one. A `predicate` on subscribers alone reads the whole table, in parallel, where the project has a good part of it. The sizes
+ * are counted and measured, since statistics may be old.
+ */
+export async function prepareForRules(
+  database: Database,
+  scope: ProjectScope,
+  predicate: RawBuilder<boolean>,
+): Promise<void> {
+  const readsOthers = /\bselect\b/i.test(predicate.compile(database.tables()).sql);
+  await sql`
+    select set_config('work_mem', ${ROOM}, true), set_config('enable_nestloop', 'off', true),
+      set_config('enable_seqscan', ${readsOthers ? sql`'off'` : sql`case when ${isLargeProject(scope)} then 'on' else 'off' end`}, true)
+  `.execute(database.tables());
+}
+
+/** SQL condition: the project has a good part of all subscribers. */
+export function isLargeProject(scope: ProjectScope): RawBuilder<boolean> {
+  return sql`(${subscriberCount(scope)} * ${ROW_BYTES * LARGE_SHARE}::bigint >= pg_relation_size('audience.subscribers'))`;
+}
+
+/** Ends the preparation: later statements of the transaction look up single rows. */
+export async function endSets(database: Database): Promise<void> {
+  await sql`set local enable_nestloop to default; set local enable_seqscan to default`.execute(
+    database.tables(),
+  );
+}
+
+/** The size of the random sample: some 2 000 people. */
+const PAGES = 100;
+const PAGE_BYTES = 8192;
+/** Reading rows is faster than the index when at least one in so many people matches. */
+const FREQUENT_SHARE = 8;
+
+/** The tests of rules for several options that many people have. */
+export type FrequentOptions = ReadonlySet<FieldTest>;
+
+interface OptionTest {
+  readonly custom: string;
+  readonly test: FieldTest & { readonly test: 'choice' };
+}
+
+/**
+ * Finds by a sample the conditions on several options that match many people of a large project: several processes can read
+ * rows, but only one builds the index's bitmap. None in a small project, which would read the rows of others, too.
+ */
+export async function frequentOptions(
+  database: Database,
+  scope: ProjectScope,
+  rules: readonly RuleNode[],
+): Promise<FrequentOptions> {
+  const asked = rules.flatMap(optionTests);
+  if (asked.length === 0) return new Set();
+  const sampled = sql<{ frequent: boolean[] }>`
+    select array[${sql.join(asked.map(isFrequent))}] as frequent
+    from audience.subscribers b tablesample system (
+      case when ${isLargeProject(scope)}
+        then least(100, 100.0 * ${PAGES * PAGE_BYTES}::bigint / greatest(1, pg_relation_size('audience.subscribers')))
+        else 0 end)
+    where b.environment_id = ${scope.environmentId}
+  `;
+  const { rows } = await database.transaction(scope, () => sampled.execute(database.tables()));
+  const frequent = rows[0]?.frequent ?? [];
+  return new Set(asked.flatMap(({ test }, index) => (frequent[index] === true ? [test] : [])));
+}
+
+function isFrequent({ custom, test }: OptionTest): RawBuilder<boolean> {
+  return sql<boolean>`count(*) filter (where ${hasOneOf(custom, test.values)}) * ${FREQUENT_SHARE}::bigint > count(*)`;
+}
+
+/** The tests for several options of a custom field. For one option the index needs one bitmap, which is quick. */
+function optionTests(node: RuleNode): readonly OptionTest[] {
+  switch (node.kind) {
+    case 'and':
+    case 'or':
+      return node.nodes.flatMap(optionTests);
+    case 'not':
+      return optionTests(node.node);
+    case 'field': {
+      const { field, test } = node;
+      if (!('custom' in field) || test.test !== 'choice' || test.values.length === 1) return [];
+      return [{ custom: field.custom, test }];
+    }
+    default:
+      return [];
+  }
+}
