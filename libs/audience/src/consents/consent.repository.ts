@@ -90,8 +90,8 @@ export class ConsentRepository {
   }
 
   /**
-   * Returns consents of a person to what they were `before` a revocation, if they did not change since; sends no mail for those that
-   * wait for their confirmation. Returns the outcomes of those that it restored.
+   * Returns consents of a person to what they were `before` a revocation, if they did not change since; sends no mail for those
+   * that wait for their confirmation. Returns the outcomes of those that it restored.
    */
   restore(
     scope: ProjectScope,
@@ -139,8 +139,8 @@ export class ConsentRepository {
   }
 
   /**
-   * Creates subscribers with the same first consents in one statement, in the open transaction. `making`: a WITH whose part `made` inserts
-   * them and returns `id`, `status` and `created_at`. Returns one row of `columns` of `made b`. Publishes no events.
+   * Creates subscribers with the same first consents in one statement, in the open transaction; publishes no events. `making`: a
+   * WITH whose `made` inserts them and returns `id`, `status` and `created_at`. Returns one row of `columns` of `made b`.
    */
   async createSubscribers<Row extends object>(
     scope: ProjectScope,
@@ -160,8 +160,8 @@ export class ConsentRepository {
   }
 
   /**
-   * Inserts revoked consents that subscribers had before, in the open transaction. `revoked` selects `subscriber_id`, `topic_id` and
-   * `revoked_at` from the parts of the WITH `finding`.
+   * Inserts revoked consents that subscribers had before, in the open transaction. `revoked` selects `subscriber_id`, `topic_id`
+   * and `revoked_at` from the parts of the WITH `finding`.
    */
   async insertRevoked(
     scope: ProjectScope,
@@ -181,8 +181,8 @@ export class ConsentRepository {
   }
 
   /**
-   * Derives the statuses of these subscribers again, in the open transaction, and writes those that change. The condition is repeated instead of joined: while a
-   * project grows faster than its statistics, the planner would join by reading all subscribers.
+   * Derives and writes the statuses of these subscribers again, in the open transaction. The condition is repeated instead of
+   * joined: while a project grows faster than its statistics, the planner would join by reading all subscribers.
    */
   async refreshStatuses(scope: Environment, subscriberIds: readonly string[], at: Date): Promise<void> {
     const environment = environmentOf(scope);
@@ -335,42 +335,11 @@ function eventOf({ isDone, from, consent }: ConsentOutcome): PublishedEventType 
   }
 }
 
-type Column = readonly [field: keyof WrittenConsent, column: string, type: string];
-
-const OF_SUBSCRIBER: readonly Column[] = [
-  ['subscriberId', 'subscriber_id', 'uuid'],
-  ['subscriberStatus', 'subscriber_status', 'text'],
-  ['subscriberCreatedAt', 'subscriber_created_at', 'timestamptz'],
-];
-const OF_CONSENT: readonly Column[] = [
-  ['topicId', 'topic_id', 'uuid'],
-  ['status', 'status', 'text'],
-  ['grantedAt', 'granted_at', 'timestamptz'],
-  ['confirmedAt', 'confirmed_at', 'timestamptz'],
-  ['revokedAt', 'revoked_at', 'timestamptz'],
-  ['tokenExpiresAt', 'token_expires_at', 'timestamptz'],
-  ['subscribedAt', 'subscribed_at', 'timestamptz'],
-];
-const BEFORE: readonly Column[] = [
-  ['from', 'from_status', 'text'],
-  ['hasExpired', 'has_expired', 'boolean'],
-];
-
-const stored = names([...OF_SUBSCRIBER, ...OF_CONSENT]);
-
-const INTO = {
-  /** First consents, such as those of new subscribers. */
-  new: (environment: RawBuilder<unknown>) =>
-    sql`insert into audience.consents (environment_id, ${stored}) select ${environment}, ${stored} from changed returning topic_id`,
-  changed: (environment: RawBuilder<unknown>) => sql`
-    insert into audience.consents (environment_id, ${stored}) select ${environment}, ${stored} from changed
-    on conflict (subscriber_id, topic_id, environment_id) do update set status = excluded.status, granted_at = excluded.granted_at,
-      confirmed_at = excluded.confirmed_at, revoked_at = excluded.revoked_at,
-      token_expires_at = excluded.token_expires_at, subscribed_at = excluded.subscribed_at`,
-  removed: (environment: RawBuilder<unknown>) => sql`
-    delete from audience.consents c using changed d
-    where c.environment_id = ${environment} and c.subscriber_id = d.subscriber_id and c.topic_id = d.topic_id`,
-};
+const CONSENT_COLUMNS = sql.raw(
+  'topic_id, status, granted_at, confirmed_at, revoked_at, token_expires_at, subscribed_at',
+);
+/** The columns of audience.consents, but for the environment. */
+const COLUMNS = sql`subscriber_id, subscriber_status, subscriber_created_at, ${CONSENT_COLUMNS}`;
 
 /** The confirmation requests that pending consents cause: first mails, repeats or none. */
 type Asked = 'first' | 'again' | 'nobody';
@@ -382,17 +351,27 @@ type Asked = 'first' | 'again' | 'nobody';
 function written(
   { environmentId }: Environment,
   changed: RawBuilder<unknown>,
-  into: keyof typeof INTO,
+  into: 'new' | 'changed' | 'removed',
   { at, proof }: ChangeContext,
   asks: Asked = 'first',
 ): RawBuilder<unknown> {
   const environment = sql`${environmentId}::bigint`;
+  const inserted = sql`insert into audience.consents (environment_id, ${COLUMNS}) select ${environment}, ${COLUMNS} from changed`;
+  const writing = {
+    new: sql`${inserted} returning topic_id`,
+    changed: sql`${inserted}
+      on conflict (subscriber_id, topic_id, environment_id) do update set status = excluded.status, granted_at = excluded.granted_at,
+        confirmed_at = excluded.confirmed_at, revoked_at = excluded.revoked_at,
+        token_expires_at = excluded.token_expires_at, subscribed_at = excluded.subscribed_at`,
+    removed: sql`delete from audience.consents c using changed d
+      where c.environment_id = ${environment} and c.subscriber_id = d.subscriber_id and c.topic_id = d.topic_id`,
+  };
   // An expiry before the action is not the actor's doing.
   const expiries = sql`
     select ${environment}, ${entry(sql`'PENDING_CONFIRMATION'`, sql`'EXPIRED'`, at, consentProof('EXPIRY', null))} where has_expired union all`;
   return sql`
     changed as materialized (${changed}),
-    written as (${INTO[into](environment)}),
+    written as (${writing[into]}),
     recorded as (
       insert into audience.consent_ledger (environment_id, id, subscriber_id, topic_id, from_status, to_status, occurred_at,
         actor, actor_id, source, source_url, ip_address, user_agent, consent_text, form_version, message_id,
@@ -425,7 +404,11 @@ function entry(
 
 /** These consents as the `changed` of `written`. */
 function selected(consents: readonly WrittenConsent[]): RawBuilder<unknown> {
-  return sql`select * from ${table(consents, [...OF_SUBSCRIBER, ...OF_CONSENT, ...BEFORE])}`;
+  return sql`
+    select * from unnest(${consents.map((one) => one.subscriberId)}::uuid[], ${consents.map((one) => one.subscriberStatus)}::text[],
+      ${consents.map((one) => one.subscriberCreatedAt)}::timestamptz[], ${arraysOf(consents)},
+      ${consents.map((one) => one.from)}::text[], ${consents.map((one) => one.hasExpired)}::boolean[]
+    ) as c(${COLUMNS}, from_status, has_expired)`;
 }
 
 /** The same first consents for each subscriber in `made`. */
@@ -433,19 +416,16 @@ function selectedForMade({ consents }: FirstConsents): RawBuilder<unknown> {
   return sql`
     select m.id as subscriber_id, m.status as subscriber_status, m.created_at as subscriber_created_at, c.*,
       null::text as from_status, false as has_expired
-    from made m cross join ${table(consents, OF_CONSENT)}
+    from made m cross join unnest(${arraysOf(consents)}) as c(${CONSENT_COLUMNS})
   `;
 }
 
-function table<Row>(rows: readonly Row[], columns: readonly Column[]): RawBuilder<unknown> {
-  const arrays = columns.map(
-    ([field, , type]) => sql`${rows.map((row) => row[field as keyof Row])}::${sql.raw(type)}[]`,
-  );
-  return sql`unnest(${sql.join(arrays)}) as c(${names(columns)})`;
-}
-
-function names(columns: readonly Column[]): RawBuilder<unknown> {
-  return sql.raw(columns.map(([, column]) => column).join(', '));
+/** The values of `CONSENT_COLUMNS`, an array each. */
+function arraysOf(consents: readonly Consent[]): RawBuilder<unknown> {
+  return sql`${consents.map((one) => one.topicId)}::uuid[], ${consents.map((one) => one.status)}::text[],
+    ${consents.map((one) => one.grantedAt)}::timestamptz[], ${consents.map((one) => one.confirmedAt)}::timestamptz[],
+    ${consents.map((one) => one.revokedAt)}::timestamptz[], ${consents.map((one) => one.tokenExpiresAt)}::timestamptz[],
+    ${consents.map((one) => one.subscribedAt)}::timestamptz[]`;
 }
 
 /** `subscriberStatus` as SQL, from a suppression's reason; null without a suppression. */
