@@ -72,7 +72,7 @@ class EvaluateSegment extends TransactionalJob<{ segmentId: string }> {
   }
 }
 
-/** With the backoff these take some hours; an import that fails until then needs the client. */
+/** The tries of an import, some hours with the backoff; one that still fails needs the client. */
 const IMPORT_TRIES = 20;
 
 /** Applies the rows of a queued import. */

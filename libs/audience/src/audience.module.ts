@@ -15,7 +15,7 @@ import { PersonalDataQuery } from './personal-data.query.js';
 import { SubscriberEventsService } from './subscribers/subscriber-events.service.js';
 import { PreferencesService } from './sign-up/preferences.service.js';
 import { UnsubscribeService } from './sign-up/unsubscribe.service.js';
-import { RemoveOldUnsubscriptions, Unsubscriptions } from './consents/unsubscriptions.repository.js';
+import { RemoveOldUnsubscriptions, UnsubscriptionRepository } from './consents/unsubscription.repository.js';
 import { ImportRepository } from './imports/import.repository.js';
 import { ImportRunsService } from './imports/import-runs.service.js';
 import { ImportedSubscribersRepository } from './imports/imported-subscribers.repository.js';
@@ -104,7 +104,7 @@ const exported = [
     SubscriberRepository,
     SuppressionRepository,
     TopicRepository,
-    Unsubscriptions,
+    UnsubscriptionRepository,
   ],
   exports: exported,
 })

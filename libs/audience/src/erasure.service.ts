@@ -10,8 +10,8 @@ import { ErasedAddresses } from './suppressions/erased-addresses.repository.js';
 import { SuppressionRepository } from './suppressions/suppression.repository.js';
 
 /**
- * A subscriber was erased: every context erases its data about that person. `addressDigest` is the hex of the address's
- * keyed digest (`AddressDigests`), for rows with an address but no subscriber; `erasedAt` is ISO 8601.
+ * A subscriber was erased: every context erases its data about that person. `addressDigest` is the hex of the address's keyed
+ * digest (`AddressDigests`), for rows with an address but no subscriber; `erasedAt` is ISO 8601.
  */
 export const SubscriberErased = defineEvent<{
   subscriberId: string;
@@ -34,9 +34,8 @@ export class ErasureService {
   ) {}
 
   /**
-   * Erases the subscriber with this address: here at once, in other contexts within seconds (`SubscriberErased`). A suppressed address
-   * stays suppressed, and one that left a topic stays off it, by its keyed digest. The consent record stays, without anything that
-   * identifies the person. Throws NotFoundError.
+   * Erases the subscriber here at once, in other contexts within seconds (`SubscriberErased`). By the keyed digest the address
+   * stays suppressed and off the topics that it left; the consent record stays, without the person. Throws NotFoundError.
    */
   erase(scope: ProjectScope, { key }: Pick<EmailAddress, 'key'>, by: ConsentProof): Promise<void> {
     return this.subscribers.whileAddressLocked(scope, key, async (subscriberId) => {
@@ -59,8 +58,8 @@ export class ErasureService {
   }
 
   /**
-   * Removes the errors that imports found in rows with the address, and empties rows that wait for the worker, which would bring the
-   * person back. A row that the worker has in hand at this moment is not waited for.
+   * Removes the errors that imports found in rows with the address, and empties rows that wait for the worker, which would bring
+   * the person back. A row that the worker has in hand at this moment is not waited for.
    */
   async #removeFromImports(scope: ProjectScope, emailKey: string): Promise<void> {
     const tables = this.database.tables();

@@ -67,7 +67,7 @@ export {
   type TopicPreference,
 } from './sign-up/preferences.service.js';
 export { UnsubscribeService } from './sign-up/unsubscribe.service.js';
-export { RemoveOldUnsubscriptions } from './consents/unsubscriptions.repository.js';
+export { RemoveOldUnsubscriptions } from './consents/unsubscription.repository.js';
 export {
   IMPORT_CONFLICTS,
   IMPORT_STATUSES,

@@ -12,8 +12,8 @@ export abstract class SubscriberLimit {
 const UNLIMITED = -1;
 
 /**
- * At this distance from the limit new subscribers do not wait for each other: it exceeds the number of concurrent
- * transactions, which a count does not see.
+ * At this distance from the limit new subscribers do not wait for each other: it exceeds the number of concurrent transactions,
+ * which a count does not see.
  */
 const ROOM_FOR_ALL = 1_000;
 
@@ -21,8 +21,8 @@ const ROOM_FOR_ALL = 1_000;
 const ROOM_FOR_IMPORTS = 50_000;
 
 /**
- * Enforces the plan's limit of subscribers exactly, under any concurrency. Far from the limit, transactions run in
- * parallel; near it, they count and add one at a time. The test environment has no limit.
+ * Enforces the plan's limit of subscribers exactly, under any concurrency. Far from the limit, transactions run in parallel; near
+ * it, they count and add one at a time. The test environment has no limit.
  */
 @Injectable()
 export class SubscriberLimitService {
@@ -38,10 +38,7 @@ export class SubscriberLimitService {
       throw new DomainValidationError({ email: `the plan's limit of ${max} subscribers is reached` });
   }
 
-  /**
-   * Returns how many of `wanted` the caller's transaction may create; near the limit others wait until it ends. Lock
-   * addresses first.
-   */
+  /** The part of `wanted` that the caller's transaction may create; near the limit others wait for it. Lock addresses first. */
   async reserve(scope: ProjectScope, wanted: number): Promise<number> {
     return (await this.#reserve(scope, wanted)).granted;
   }

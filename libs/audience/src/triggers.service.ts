@@ -8,8 +8,8 @@ import type { AudienceTables, AwaitedTrigger } from './audience-tables.js';
 export const TRIGGERS_CHANNEL = 'mailwright_automation_triggers';
 
 /**
- * Records triggers for waiters, such as automations: a row for each waiter and occurrence, written by database triggers in
- * the statement that causes it, so that none is missed or recorded twice. A waiter has its own id.
+ * Records triggers for waiters, such as automations: a row for each waiter and occurrence, written by database triggers in the
+ * statement that causes it, so that none is missed or recorded twice. A waiter has its own id.
  */
 @Injectable()
 export class Triggers {
@@ -69,8 +69,8 @@ export class Triggers {
   }
 
   /**
-   * A DELETE that returns the oldest recorded triggers, each once, as `id bigint, subscriber_id uuid, data jsonb`. In a WITH
-   * it takes them in the caller's transaction.
+   * A DELETE that returns the oldest recorded triggers, each once, as `id bigint, subscriber_id uuid, data jsonb`. In a WITH it
+   * takes them in the caller's transaction.
    */
   taking(scope: ProjectScope, watcherId: string, limit: number): RawBuilder<unknown> {
     return sql`

@@ -4,8 +4,8 @@ import { InUseError, type ProjectScope, type ResourceUser, type UserKind } from 
 import { Database } from '#platform';
 
 /**
- * Users that keep a thing from being taken away, and the state in which they do. A thing that a draft names may go: `schedule`, `send`
- * and `activate` then refuse it. Automations also count while PAUSED with people inside, whom they take on later.
+ * Users that keep a thing from being taken away, and the state in which they do. A thing that a draft names may go: `schedule`,
+ * `send` and `activate` then refuse it. Automations also count while PAUSED with people inside, whom they take on later.
  */
 const USES = {
   topic: {
@@ -57,10 +57,7 @@ export interface UserSource {
   usesOf(scope: ProjectScope, things: UsedThings): Promise<readonly Use[]>;
 }
 
-/**
- * Finds the users of a thing before it is taken away. Contexts register at start, since the audience knows no other
- * context.
- */
+/** Finds the users of a thing before it is taken away. Contexts register at start, since the audience knows no other context. */
 @Injectable()
 export class UsageCatalogue {
   readonly #sources: UserSource[] = [];
@@ -72,8 +69,8 @@ export class UsageCatalogue {
   }
 
   /**
-   * Lets nothing that others name be taken away until the transaction ends. For whoever begins to use: it names, checks and
-   * commits as if alone, and then it counts as a user. Before any topic or segment is locked.
+   * Lets nothing that others name be taken away until the transaction ends. A new user takes it before any topic or segment is
+   * locked; it names, checks and commits as if alone.
    */
   async hold(scope: ProjectScope): Promise<void> {
     await sql`select pg_advisory_xact_lock_shared(${lockOf(scope)})`.execute(this.database.tables());

@@ -38,8 +38,8 @@ const USER_AGENT = {
 export const ipAddress = z.string().transform(firstIpAddress).nullish().meta(IP_ADDRESS);
 
 /**
- * Proof of a consent, as the client reports it for the consent record. Values from browsers and proxies are cut to
- * fit instead of refused, so that they never cost a sign-up.
+ * Proof of a consent, as the client reports it for the consent record. Values from browsers and proxies are cut to fit instead of
+ * refused, so that they never cost a sign-up.
  */
 export const proofFields = {
   source: requiredLine(100).meta({ description: 'Where the consent was given.', example: 'signup-form' }),

@@ -114,12 +114,12 @@ export function toCustomFieldView(field: CustomFieldView): z.output<typeof custo
   };
 }
 
-/** Whether the options are absent or empty. The value may be any JSON; another check refuses what is not a list. */
+/** True where the options are absent or empty. The value may be any JSON; another check refuses what is not a list. */
 function isWithout(given: unknown): boolean {
   return given === undefined || given === null || (Array.isArray(given) && given.length === 0);
 }
 
-/** Whether the body has a type that does, or does not, take options. The body may be any JSON, since other checks may have failed. */
+/** True where the body has a type that does, or does not, take options. The body may be any JSON, since other checks may have failed. */
 function typeIs(value: unknown, withOptions: boolean): boolean {
   if (typeof value !== 'object' || value === null || !('type' in value)) return false;
   const { type } = value;

@@ -57,9 +57,9 @@ export class SuppressionsController {
   ): Promise<z.output<typeof suppressionView>> {
     const { email: address, reason, ipAddress } = body;
     const proof = consentProof('API_KEY', keyId, { source: reason, ipAddress });
-    const standing = await this.suppressions.suppress(scope, address, reason, proof);
-    reply.header('location', `${API_PREFIX}/suppressions/${encodeURIComponent(standing.email)}`);
-    return toSuppressionView({ ...standing, suppressed: true });
+    const suppression = await this.suppressions.suppress(scope, address, reason, proof);
+    reply.header('location', `${API_PREFIX}/suppressions/${encodeURIComponent(suppression.email)}`);
+    return toSuppressionView({ ...suppression, suppressed: true });
   }
 
   @Get(':email')

@@ -117,8 +117,8 @@ export function act(
 }
 
 /**
- * Undoes a revocation: the consent is as it was `before`. Null where it is not the same any more, because it was granted or revoked
- * again since, or its topic is gone.
+ * Undoes a revocation: the consent is as it was `before`. Null where it is not the same any more, because it was granted or
+ * revoked again since, or its topic is gone.
  */
 export function restored(
   current: Consent | undefined,

@@ -21,8 +21,8 @@ export function coveredBy(confirmation: Confirmation, consents: readonly Consent
 }
 
 /**
- * The state of the link, given the `consents` that it covers. It works once: when none is pending any more, it is confirmed
- * while one of them is subscribed, else gone.
+ * The state of the link, given the `consents` that it covers. It works once: when none is pending any more, it is confirmed while
+ * one of them is subscribed, else gone.
  */
 export function confirmationState(
   { expiresAt }: Confirmation,

@@ -20,7 +20,7 @@ import {
 } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
-import { SuppressionsService } from '../suppressions/suppressions.service.js';
+import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 import type { TopicTexts } from '../topics/topic.js';
 import { TopicsQuery } from '../topics/topics.query.js';
@@ -89,7 +89,7 @@ export class ConfirmationsService {
   constructor(
     private readonly database: Database,
     private readonly subscribers: SubscriberRepository,
-    private readonly suppressions: SuppressionsService,
+    private readonly suppressions: SuppressionRepository,
     private readonly topics: TopicRepository,
     private readonly topicTexts: TopicsQuery,
     private readonly consents: ConsentRepository,
@@ -125,7 +125,7 @@ export class ConfirmationsService {
     confirmationId: string,
     by: ConfirmingPerson,
   ): Promise<'confirmed' | 'already-confirmed' | 'expired' | 'gone'> {
-    return this.#whileHeld(scope, confirmationId, async (status) => {
+    return this.#whileLocked(scope, confirmationId, async (status) => {
       if (status === null || status.state === 'gone') return 'gone';
       if (status.state === 'expired') return 'expired';
       const subscriberIds = [status.confirmation.subscriberId];
@@ -140,16 +140,13 @@ export class ConfirmationsService {
     });
   }
 
-  /**
-   * Replaces an expired mail by a new one for the topics that were neither confirmed nor revoked since, within the limits of
-   * a resend.
-   */
+  /** Replaces an expired mail by a new one for the topics neither confirmed nor revoked since, within the limits of a resend. */
   async requestAnother(
     scope: ProjectScope,
     confirmationId: string,
   ): Promise<'sent' | 'too-soon' | 'not-needed'> {
     try {
-      return await this.#whileHeld(scope, confirmationId, async (status) => {
+      return await this.#whileLocked(scope, confirmationId, async (status) => {
         if (status?.state !== 'open' && status?.state !== 'expired') return 'not-needed';
         const proof = consentProof('SUBSCRIBER_PAGE', confirmationId);
         const topicIds = status.consents.filter(isUnconfirmed).map(({ topicId }) => topicId);
@@ -226,14 +223,14 @@ export class ConfirmationsService {
   }
 
   /** Runs `work` with the current state of a request, with its subscriber locked. */
-  async #whileHeld<T>(
+  async #whileLocked<T>(
     scope: ProjectScope,
     confirmationId: string,
     work: (status: ConfirmationStatus | null) => Promise<T>,
   ): Promise<T> {
     const status = await this.#status(scope, confirmationId);
     if (status === null) return work(null);
-    return this.subscribers.whileHeld(scope, status.confirmation.subscriberId, async () =>
+    return this.subscribers.whileLockedById(scope, status.confirmation.subscriberId, async () =>
       work(await this.#status(scope, confirmationId)),
     );
   }

@@ -7,7 +7,6 @@ import { type Consent, ConsentExistsError, consentProof, type ConsentProof } fro
 import { ConsentRepository, type SubscriberOutcome } from '../consents/consent.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
-import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 
@@ -57,8 +56,7 @@ export class ConsentsService {
   constructor(
     private readonly database: Database,
     private readonly subscribers: SubscriberRepository,
-    private readonly suppressions: SuppressionsService,
-    private readonly suppressionList: SuppressionRepository,
+    private readonly suppressions: SuppressionRepository,
     private readonly topics: TopicRepository,
     private readonly consents: ConsentRepository,
   ) {}
@@ -103,8 +101,8 @@ export class ConsentsService {
   }
 
   /**
-   * Grants consent by the rules of the topic: on double opt-in the person has to confirm it. A revoked consent stays
-   * revoked (`refused`): only the person can grant it again.
+   * Grants consent by the rules of the topic: on double opt-in the person has to confirm it. A revoked consent stays revoked
+   * (`refused`): only the person can grant it again.
    */
   grantForAutomation(
     scope: ProjectScope,
@@ -210,7 +208,7 @@ export class ConsentsService {
       where b.environment_id = ${scope.environmentId} and b.id = any(${[...ids]}::uuid[]) order by b.id for update
     `.execute(tables);
     const { rows } = await sql<LockedPerson>`
-      select b.id, ${this.suppressionList.isSuppressed(scope, sql`b.email_key`)} as suppressed from audience.subscribers b
+      select b.id, ${this.suppressions.isSuppressed(scope, sql`b.email_key`)} as suppressed from audience.subscribers b
       where b.environment_id = ${scope.environmentId} and b.id = any(${[...ids]}::uuid[])
     `.execute(tables);
     return rows;

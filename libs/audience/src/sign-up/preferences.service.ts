@@ -5,7 +5,7 @@ import type { AudienceTables } from '../audience-tables.js';
 import type { ConsentProof, ConsentStatus } from '../consents/consent.js';
 import { ConsentRepository, type SubscriberOutcome } from '../consents/consent.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
-import { SuppressionsService } from '../suppressions/suppressions.service.js';
+import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { grantFault, type TopicTexts } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 
@@ -47,7 +47,7 @@ export class PreferencesService {
   constructor(
     private readonly database: Database,
     private readonly subscribers: SubscriberRepository,
-    private readonly suppressions: SuppressionsService,
+    private readonly suppressions: SuppressionRepository,
     private readonly topics: TopicRepository,
     private readonly consents: ConsentRepository,
     private readonly clock: Clock,
@@ -94,8 +94,8 @@ export class PreferencesService {
   }
 
   /**
-   * Grants consent to an active topic, confirmed by the link itself. Does nothing for a suppressed address. Throws
-   * NotFoundError for an unknown topic, and for a private one without a pending consent.
+   * Grants consent to an active topic, confirmed by the link itself. Does nothing for a suppressed address. Throws NotFoundError
+   * for an unknown topic, and for a private one without a pending consent.
    */
   async join(
     scope: ProjectScope,
@@ -103,11 +103,11 @@ export class PreferencesService {
     topicKey: string,
     proof: ConsentProof,
   ): Promise<void> {
-    await this.subscribers.whileHeld(scope, subscriberId, async () => {
+    await this.subscribers.whileLockedById(scope, subscriberId, async () => {
       const topic = await this.topics.find(scope, topicKey);
       if (topic === undefined || grantFault(topic) !== null) throw new NotFoundError();
       const address = await this.subscribers.addressOf(scope, subscriberId);
-      if (address === null || (await this.suppressions.isSuppressed(scope, address.key))) return;
+      if (address === null || (await this.suppressions.find(scope, address.key)) !== null) return;
       const order = { subscriberIds: [subscriberId], action: 'join', topics: [topic] } as const;
       const [outcome] = await this.consents.change(scope, order, proof);
       // The consent just written goes with the transaction.

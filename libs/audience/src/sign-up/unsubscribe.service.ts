@@ -2,15 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import type { ConsentProof } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
-import { type Unsubscription, Unsubscriptions } from '../consents/unsubscriptions.repository.js';
+import { type Unsubscription, UnsubscriptionRepository } from '../consents/unsubscription.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 
 /**
- * Unsubscribes the reader of a mail, by a link of which the proof's actor id, or else the subscriber's, is the id, and undoes it.
- * Does nothing for an erased subscriber. Each unsubscription returns the id by which it can be undone: that of the latest by this
- * link when there was nothing left to take; null when there is none.
+ * Unsubscribes the reader of a mail by a link, and undoes it; does nothing for an erased subscriber. Each unsubscription returns
+ * the id by which it, or the latest by this link if nothing was left to take, can be undone; null when there is none.
  */
 @Injectable()
 export class UnsubscribeService {
@@ -19,7 +18,7 @@ export class UnsubscribeService {
     private readonly suppressions: SuppressionsService,
     private readonly topics: TopicRepository,
     private readonly consents: ConsentRepository,
-    private readonly unsubscriptions: Unsubscriptions,
+    private readonly unsubscriptions: UnsubscriptionRepository,
   ) {}
 
   /** Revokes the consent to a topic. Throws NotFoundError for an unknown topic. */
@@ -40,7 +39,7 @@ export class UnsubscribeService {
     topicIds: readonly string[],
     proof: ConsentProof,
   ): Promise<string | null> {
-    return this.subscribers.whileHeld(scope, subscriberId, async () => {
+    return this.subscribers.whileLockedById(scope, subscriberId, async () => {
       const taken = await this.#revoke(scope, subscriberId, topicIds, proof);
       return this.#undoable(scope, { ...taken, subscriberId, suppressedAt: null }, proof);
     });
@@ -111,6 +110,7 @@ export class UnsubscribeService {
   }
 }
 
+/** The delivery that the link is about, or for preferences the subscriber. */
 function linkOf({ actorId }: ConsentProof, subscriberId: string): string {
   return actorId ?? subscriberId;
 }

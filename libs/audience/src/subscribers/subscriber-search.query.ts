@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { hostName, offsetOf, type PageRequest, type ProjectScope } from '#kernel';
 import { environmentOf, limitOf, neverJoined, NEWEST_FIRST } from '#platform';
 
-/** With more matches than this, the first page is soon found by reading the list instead of sorting the matches. */
+/** The number of matches above which reading the list finds the first page sooner than sorting the matches. */
 const MANY = 20_000;
 /** The most rows of the list to read. */
 const WALK = 5_000;
@@ -14,9 +14,8 @@ interface Place {
 }
 
 /**
- * The rest of a WITH: `n`, one row with the `total` of subscribers whose address or name begins with `q`, and `p`, the `id`s
- * on the page in no order. Each column is counted in its index. Subscribers found in two columns would count twice: they
- * are among the matches of the two columns with fewer matches, and only these rows are read.
+ * The rest of a WITH: `n`, one row with the `total` of subscribers whose address or name begins with `q`, and `p`, the `id`s on
+ * the page in no order. Each column is counted in its index; rows of the two with fewer matches say who was counted twice.
  */
 export function searched(scope: ProjectScope, q: string, request: PageRequest): RawBuilder<unknown> {
   const places = placesOf(q);
@@ -63,7 +62,7 @@ export function everyoneFound(scope: ProjectScope, q: string, request: PageReque
   return foundIn(scope, placesOf(q), request);
 }
 
-/** With many matches: those among the newest subscribers. */
+/** The first of many matches, found among the newest subscribers. */
 function walked(scope: ProjectScope, places: readonly Place[], request: PageRequest): RawBuilder<unknown> {
   return sql`w as materialized (
     select b.id from (

@@ -25,8 +25,8 @@ const COLUMNS = [
 ] as const;
 
 /**
- * The subscribers of a project, for changes. The lock of a subscriber's row also protects its consents and confirmations:
- * changes of those take it first.
+ * The subscribers of a project, for changes. The lock of a subscriber's row also protects its consents and confirmations: changes
+ * of those take it first.
  */
 @Injectable()
 export class SubscriberRepository {
@@ -80,9 +80,8 @@ export class SubscriberRepository {
   }
 
   /**
-   * Runs `work` in a transaction with the address locked, which may have no row yet, and then its subscriber, if any.
-   * Otherwise a subscriber could be created while the address is being suppressed. Callers that need both locks take them
-   * in this order.
+   * Runs `work` in a transaction with the address locked, which may have no row yet, and then its subscriber, if any. Otherwise a
+   * subscriber could be created while the address is being suppressed. Callers that need both locks take them in this order.
    */
   whileAddressLocked<T>(
     scope: ProjectScope,
@@ -111,7 +110,7 @@ export class SubscriberRepository {
   }
 
   /** Runs `work` in a transaction with the subscriber locked, if there is one. */
-  whileHeld<T>(scope: ProjectScope, subscriberId: string, work: () => Promise<T>): Promise<T> {
+  whileLockedById<T>(scope: ProjectScope, subscriberId: string, work: () => Promise<T>): Promise<T> {
     return this.database.transaction(scope, async () => {
       await this.database
         .tables<AudienceTables>()

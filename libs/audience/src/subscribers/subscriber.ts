@@ -14,7 +14,7 @@ const FIELDS = ['firstName', 'lastName', 'phone', 'locale', 'timeZone', 'customF
 /** The fields that a client may change. */
 export type SubscriberFields = Pick<SubscriberView, (typeof FIELDS)[number]>;
 
-/** What a new subscriber has of the fields that every subscriber has. */
+/** The fields of a new subscriber of whom nothing else is known. */
 export const NO_FIELDS: Omit<SubscriberFields, 'customFields'> = {
   firstName: null,
   lastName: null,
@@ -75,10 +75,7 @@ const PAIRS: ReadonlySet<string> = new Set(['""', '“”', '„“', '„”', 
 /** Most names: ASCII, and neither a space nor a quote at the ends. An import asks for each of its rows. */
 const NORMAL = /^[!#-~](?:[ -~]*[!#-~])?$/;
 
-/**
- * A first or last name as it is stored, searched and compared: Unicode NFC, without spaces and pairs of quotes around it. So
- * ` "José" ` is the same name as José.
- */
+/** A first or last name as it is stored, searched and compared: Unicode NFC, without spaces and pairs of quotes around it. */
 export function normalizedName(text: string): string {
   if (NORMAL.test(text)) return text;
   let from = 0;

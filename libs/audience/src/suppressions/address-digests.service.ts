@@ -9,8 +9,8 @@ const BLOCK_BYTES = 64;
 const KEY_BYTES = 32;
 
 /**
- * Digests of addresses for one environment: HMAC-SHA-256 with a key derived from the master key and the environment.
- * Without the master key nobody can find the address of a digest, not even by guessing.
+ * Digests of addresses for one environment: HMAC-SHA-256 with a key derived from the master key and the environment. Without the
+ * master key nobody can find the address of a digest, not even by guessing.
  */
 export class AddressDigest {
   readonly #key: Buffer;

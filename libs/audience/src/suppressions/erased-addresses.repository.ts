@@ -16,8 +16,8 @@ export const ERASED_MAILS_KEPT_DAYS = 60;
 const LEFT_BEFORE = 'unsubscribed-before-erasure';
 
 /**
- * Addresses of erased subscribers, by their keyed digest: an unsubscription stays one, and links in older mails go on
- * working. Callers that write hold the lock of the address.
+ * Addresses of erased subscribers, by their keyed digest: an unsubscription stays one, and links in older mails go on working.
+ * Callers that write hold the lock of the address.
  */
 @Injectable()
 export class ErasedAddresses {
@@ -63,8 +63,8 @@ export class ErasedAddresses {
   }
 
   /**
-   * The erased ones of these addresses, by key, each with the topics that it left: these are not granted unless the person
-   * asks for them. In the open transaction.
+   * The erased ones of these addresses, by key, each with the topics that it left: these are not granted unless the person asks
+   * for them. In the open transaction.
    */
   async among(
     scope: ProjectScope,

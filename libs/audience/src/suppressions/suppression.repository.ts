@@ -5,7 +5,12 @@ import { Database, environmentOf, prepared } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { AddressDigests } from './address-digests.service.js';
 import type { SuppressionReason } from '../consents/consent.js';
-import { type StoredSuppression, Suppression, type SuppressionDetails } from './suppression.js';
+import {
+  type StoredSuppression,
+  SuppressedError,
+  Suppression,
+  type SuppressionDetails,
+} from './suppression.js';
 
 /** The suppression list of a project. It has erased addresses by their keyed digest. */
 @Injectable()
@@ -27,6 +32,11 @@ export class SuppressionRepository {
       `.execute(this.database.tables());
       return rows[0] ?? null;
     });
+  }
+
+  /** Throws SuppressedError. */
+  async refuseSuppressed(scope: ProjectScope, emailKey: string): Promise<void> {
+    if ((await this.find(scope, emailKey)) !== null) throw new SuppressedError();
   }
 
   /** SQL: one address is suppressed, erased or not. */
@@ -59,8 +69,8 @@ export class SuppressionRepository {
   }
 
   /**
-   * Adds the address unless it is suppressed already. Returns the suppression that holds, and if it is new. Callers hold
-   * the lock of the address.
+   * Adds the address unless it is suppressed already. Returns the suppression that holds, and if it is new. Callers hold the lock
+   * of the address.
    */
   async add(
     scope: ProjectScope,

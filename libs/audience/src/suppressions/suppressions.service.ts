@@ -4,11 +4,11 @@ import { Clock, type EmailAddress, type Page, type PageRequest, type ProjectScop
 import { Database, limitOf, ListOrder, Publisher, totalOf } from '#platform';
 import type { ConsentProof, SuppressionReason } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
-import { Unsubscriptions } from '../consents/unsubscriptions.repository.js';
+import { UnsubscriptionRepository } from '../consents/unsubscription.repository.js';
 import { type Counted, countedPage } from '../counted-page.js';
 import { suppressionCount } from '../counters.query.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
-import { SuppressedError, type SuppressionDetails } from './suppression.js';
+import type { SuppressionDetails } from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';
 
 export interface SuppressionView {
@@ -35,7 +35,7 @@ export class SuppressionsService {
     private readonly suppressions: SuppressionRepository,
     private readonly subscribers: SubscriberRepository,
     private readonly consents: ConsentRepository,
-    private readonly unsubscriptions: Unsubscriptions,
+    private readonly unsubscriptions: UnsubscriptionRepository,
     private readonly publisher: Publisher,
     private readonly clock: Clock,
   ) {}
@@ -96,11 +96,6 @@ export class SuppressionsService {
 
   async isSuppressed(scope: ProjectScope, emailKey: string): Promise<boolean> {
     return (await this.suppressions.find(scope, emailKey)) !== null;
-  }
-
-  /** Throws SuppressedError. */
-  async refuseSuppressed(scope: ProjectScope, emailKey: string): Promise<void> {
-    if (await this.isSuppressed(scope, emailKey)) throw new SuppressedError();
   }
 
   /** The suppression of an address, erased or not. */

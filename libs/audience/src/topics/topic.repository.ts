@@ -34,8 +34,8 @@ export class TopicRepository {
   }
 
   /**
-   * Finds a topic by key and locks it against changes by others until the transaction ends; null when there is none. For
-   * deletion the lock also waits for transactions that grant consent; the unit of work has only that lock.
+   * Finds a topic by key and locks it against changes by others until the transaction ends; null when there is none. For deletion
+   * the lock also waits for transactions that grant consent; the unit of work has only that lock.
    */
   async lock(
     { environmentId }: ProjectScope,

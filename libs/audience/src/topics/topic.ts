@@ -7,7 +7,7 @@ export type TopicStatus = (typeof TOPIC_STATUSES)[number];
 export const TOPIC_PRIORITIES = ['URGENT', 'HIGH', 'MEDIUM', 'LOW'] as const;
 export type TopicPriority = (typeof TOPIC_PRIORITIES)[number];
 
-/** Whether the preference centre shows it to everybody, or to its subscribers only. */
+/** The preference centre shows a PUBLIC topic to everybody, a PRIVATE one to its subscribers only. */
 export const TOPIC_VISIBILITIES = ['PUBLIC', 'PRIVATE'] as const;
 export type TopicVisibility = (typeof TOPIC_VISIBILITIES)[number];
 
@@ -22,7 +22,7 @@ const FIELDS = [
   'translations',
 ] as const;
 
-/** By locale, as `parseLocale` writes it. */
+/** Texts in other languages: the keys are locales as `parseLocale` writes them. */
 export type TopicTranslations = Readonly<
   Record<string, { readonly name: string; readonly description: string | null }>
 >;
@@ -36,7 +36,7 @@ export type NewTopic = Pick<TopicFields, 'name'> & TopicPatch;
 /** Changes; absent fields stay. */
 export type TopicPatch = { readonly [Field in keyof TopicFields]?: TopicFields[Field] | undefined };
 
-/** What people subscribe to. */
+/** A subject of mail that people consent to. */
 export class Topic {
   readonly id: string;
   readonly environmentId: number;
@@ -47,7 +47,7 @@ export class Topic {
   visibility: TopicVisibility = 'PUBLIC';
   priority: TopicPriority | null = null;
   icon: string | null = null;
-  /** Whether the owner of the address has to confirm a new consent. */
+  /** The owner of the address has to confirm a new consent. */
   doubleOptInEnabled = true;
   /** For readers of another language than the topic's own texts. */
   translations: TopicTranslations = {};
@@ -85,12 +85,12 @@ export type GrantableTopic = Pick<Topic, 'id' | 'topicKey' | 'status' | 'visibil
 
 const TOPIC_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
 
-/** Whether the text can be the key of a topic; other text is not looked up. */
+/** True for text that can be the key of a topic; other text is not looked up. */
 export function isTopicKey(text: string): boolean {
   return TOPIC_KEY.test(text);
 }
 
-/** Why consent to the topic found under a key cannot be granted, or null when it can. */
+/** The reason why consent to the topic found under a key cannot be granted; null when it can. */
 export function grantFault(topic: Pick<Topic, 'status'> | undefined): string | null {
   if (topic === undefined) return 'is not a known topic';
   if (topic.status === 'ACTIVE') return null;

@@ -53,8 +53,8 @@ export class TopicsService {
   }
 
   /**
-   * Deletes a topic. It is gone at once; its consents are removed in chunks, one transaction each: the first by the request, the others
-   * by the job for `TopicDeleted`. The consent record stays and includes each revocation. Throws NotFoundError, InUseError.
+   * Deletes a topic at once, and its consents in chunks, one transaction each: the first here, the others by the job for
+   * `TopicDeleted`. The consent record stays and includes each revocation. Throws NotFoundError, InUseError.
    */
   async delete(scope: ProjectScope, topicKey: string, apiKeyId: string | null): Promise<void> {
     const topicId = await this.database.transaction(scope, async () => {

@@ -20,9 +20,9 @@ export interface Unsubscription {
   readonly revokedAt: Date | null;
 }
 
-/** Unsubscriptions that can still be undone. Callers that write hold the lock of the subscriber's row. */
+/** UnsubscriptionRepository that can still be undone. Callers that write hold the lock of the subscriber's row. */
 @Injectable()
-export class Unsubscriptions {
+export class UnsubscriptionRepository {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
