@@ -3,7 +3,7 @@ import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { hostName } from '#kernel';
 
-/** Whose X-Forwarded-For is believed: nobody's, that of whoever connects, or that of these addresses and networks (CIDR). */
+/** Proxies whose X-Forwarded-For is believed: none, any that connects, or these addresses and networks (CIDR). */
 export type TrustedProxies = boolean | readonly string[];
 
 /** `false`, `true`, or addresses and networks with commas between them. */
@@ -44,8 +44,8 @@ function isServer(server: string): boolean {
 }
 
 /**
- * Every environment variable that Mailwright reads, and nothing reads the environment elsewhere.
- * `meta.description` is the text of `.env.example` and docs/configuration.md; a test keeps the three alike.
+ * Every environment variable that Mailwright reads; nothing reads the environment elsewhere. `description` is the text of
+ * `.env.example` and docs/configuration.md, too: a test compares them.
  */
 export const environmentVariables = z.object({
   NODE_ENV: z
@@ -297,7 +297,7 @@ export interface Config extends EnvironmentVariables {
   readonly ERASED_ADDRESS_KEY: string;
 }
 
-/** All that is wrong with the environment, one line each. */
+/** All faults of the environment, one line each. */
 export class ConfigurationError extends Error {
   constructor(readonly problems: readonly string[]) {
     super(`The configuration is not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
@@ -307,7 +307,7 @@ export class ConfigurationError extends Error {
 /** Hosts that customers publish in their DNS: with the defaults mail could neither be proved nor come back (RFC 6761 §6.2). */
 const PUBLISHED_HOSTS = ['BOUNCE_HOST', 'SPF_INCLUDE'] as const;
 
-/** Older ones start, and fail where they lack something: what `npm ci` brings is new enough. */
+/** Older ones start and fail later; `npm ci` brings one that is new enough. */
 const OLDEST_NODE = 24;
 
 /** Reads the configuration, or throws a `ConfigurationError` that lists every problem. */

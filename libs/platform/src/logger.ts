@@ -13,13 +13,13 @@ export function redact(text: string): string {
   return text.replace(ADDRESS, '[address]').replace(API_KEY, 'mw_$1_[key]');
 }
 
-/** What went wrong, in one line without personal data. */
+/** An error in one line without personal data. */
 export function describeError(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return redact(text).slice(0, 500);
 }
 
-/** What every log line of a piece of work carries, such as `requestId`. */
+/** Fields of every log line of a piece of work, such as `requestId`. */
 export type LogContext = Readonly<Record<string, string | number>>;
 
 /** The context of the work that runs at the moment. */
@@ -27,10 +27,7 @@ export const logContext = new AsyncLocalStorage<LogContext>();
 
 const MAX_DEPTH = 4;
 
-/**
- * The logger of a process: lines of JSON, or readable ones for a person (`LOG_FORMAT`). Addresses and API
- * keys are blotted out of every message and value, and each line carries the context of its request.
- */
+/** The logger of a process (`LOG_FORMAT`): no addresses and API keys in any message and value, and on each line its context. */
 export function createLogger(
   config: Pick<Config, 'LOG_LEVEL' | 'LOG_FORMAT'>,
   processName: string,
@@ -93,7 +90,7 @@ function redactFields(value: unknown, depth: number): unknown {
   );
 }
 
-/** Of an error only what is no data: a driver's error carries the row that it failed on. */
+/** The parts of an error that are no data: a driver's error carries the row that it failed on. */
 function describe(error: Error): Record<string, unknown> {
   return {
     type: error.name,
@@ -104,7 +101,7 @@ function describe(error: Error): Record<string, unknown> {
   };
 }
 
-/** Nest's own lines through pino: what it says about its start is for debugging. */
+/** Nest's own lines through pino, those about its start at debug. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 

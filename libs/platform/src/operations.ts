@@ -3,18 +3,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { withTimeout } from '#kernel';
 import { databaseFailure } from './database/database-failure.js';
 import type { Database } from './database/database.js';
 import { refuseOlderSchema } from './database/fit-database.js';
 import { outageLines, type OutageListener } from './lifecycle/outage.js';
 
-/** One thing that the process needs. */
+/** Check of one thing that the process needs. */
 export interface HealthCheck {
   /** As it appears in the answer: `database`. */
   readonly name: string;
   /** Rejects, or does not answer, when it is not there. */
   check(): Promise<void>;
-  /** Why `check` was rejected, in words that may be seen by anybody. Null, or left out, when nobody knows. */
+  /** Reason of a rejected `check`, in words for anybody; null, or left out, when it is unknown. */
   reasonOf?(error: unknown): string | null;
   /** The process does its work without it. */
   readonly isOptional?: boolean;
@@ -26,7 +27,7 @@ export interface Readiness {
   /** Degraded: ready, and only something optional is missing. */
   readonly status: 'ok' | 'degraded' | 'unavailable';
   readonly checks: Readonly<Record<string, HealthState>>;
-  /** Why checks have failed, where that is known. */
+  /** Reasons of failed checks, where they are known. */
   readonly reasons?: Readonly<Record<string, string>>;
 }
 
@@ -37,7 +38,7 @@ interface Outcome {
 
 const DEADLINE_MS = 2_000;
 
-/** Whether the process can do its work now, and if not, what it lacks. */
+/** Readiness of the process for its work, and what it lacks. */
 export class HealthChecks {
   constructor(private readonly checks: readonly HealthCheck[]) {}
 
@@ -62,29 +63,23 @@ function reasonsOf(checks: readonly HealthCheck[], outcomes: readonly Outcome[])
   return known.length === 0 ? {} : { reasons: Object.fromEntries(known) };
 }
 
-async function outcomeOf(check: HealthCheck): Promise<Outcome> {
-  const late = Promise.withResolvers<Outcome>();
-  const timer = setTimeout(() => late.resolve({ state: 'timed out' }), DEADLINE_MS);
+function outcomeOf(check: HealthCheck): Promise<Outcome> {
   const asked = check.check().then(
     (): Outcome => ({ state: 'ok' }),
     (error: unknown): Outcome => ({ state: 'failed', reason: check.reasonOf?.(error) ?? null }),
   );
-  try {
-    return await Promise.race([asked, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return withTimeout(asked, DEADLINE_MS, () => ({ state: 'timed out' }));
 }
 
-/** What a program says of an outage of PostgreSQL. */
+/** Log lines of an outage of PostgreSQL. */
 export function databaseOutageLines(logger: Logger): OutageListener {
   const lines = { begins: 'PostgreSQL cannot be used', ends: 'PostgreSQL can be used again' };
   return outageLines(logger, lines, (error) => databaseFailure(error)?.message ?? null);
 }
 
 /**
- * Whether PostgreSQL answers, row-level security holds, and the schema is not older than this version. A program that runs
- * while a newer version migrates goes on until it is replaced.
+ * Checks that PostgreSQL answers, row-level security holds, and the schema is not older than this version. A program that runs while
+ * a newer version migrates goes on until it is replaced.
  */
 export function databaseChecks(database: Database): HealthCheck[] {
   const { replica } = database;
@@ -107,7 +102,7 @@ export const OPERATIONS_PATHS = ['/health/live', '/health/ready', '/metrics'] as
 
 export type OperationsPath = (typeof OPERATIONS_PATHS)[number];
 
-/** What a process says about itself, on whichever port. */
+/** Answers about the process, on whichever port. */
 export class Operations {
   constructor(
     private readonly health: HealthChecks,
@@ -178,10 +173,7 @@ export class OperationsServer {
   }
 }
 
-/**
- * Why a program could not listen on `host` at one of `ports` (variable and value, those that are not set left out), in
- * words for the operator; null when `error` is of another kind.
- */
+/** Reason why a program cannot listen on `host` at one of `ports` (by variable), for the operator; null for another error. */
 export function listenFailure(
   error: unknown,
   host: string,

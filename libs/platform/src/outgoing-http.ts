@@ -25,7 +25,7 @@ export class OutgoingHttpError extends Error {
   }
 }
 
-/** Where IPv6 is globally routed (RFC 4291 §2.4): what lies outside may wrap an IPv4 address. */
+/** Globally routed IPv6 (RFC 4291 §2.4): addresses outside may wrap an IPv4 address. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 /** RFC 6052 §2.1: the last 32 bits are an IPv4 address, which a translator of the network speaks to. */
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
@@ -71,10 +71,7 @@ export class GuardedLookup {
 
   readonly #resolved = callbackify((host: string) => this.resolve(host));
 
-  /**
-   * Where `host` leads. What has no address and what has one that is not allowed is refused in the same words: nobody
-   * learns here which names an inner network knows.
-   */
+  /** Addresses of `host`. Unknown names and forbidden addresses are refused alike, so that nobody learns names of an inner network. */
   async resolve(host: string): Promise<readonly string[]> {
     const refusal = `${host} leads to no public address.`;
     let addresses: readonly string[];
@@ -97,7 +94,7 @@ const MAX_BODY = 1_048_576;
 const TIMEOUT_MS = 5_000;
 const KEPT_METHOD = [307, 308];
 const AS_GET = [301, 302, 303];
-/** What must not follow a redirect to another host. */
+/** Headers that must not follow a redirect to another host. */
 const CREDENTIALS = ['authorization', 'cookie', 'proxy-authorization'];
 const NOT_PUBLIC =
   'must lead to a public address; the operator can allow private ones: OUTGOING_PRIVATE_ADDRESSES';
@@ -109,7 +106,7 @@ export interface OutgoingRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** How many are followed at most. Default: 3. None where only this host may answer. */
+  /** Most redirects that are followed, 0 where only this host may answer. Default: 3. */
   readonly redirects?: number;
 }
 
@@ -126,16 +123,15 @@ export interface Download extends Omit<OutgoingAnswer, 'body'> {
 
 export interface OutgoingHttpOptions {
   readonly addressesOf: AddressesOf;
-  /** Which addresses may be spoken to. Default: all. */
+  /** True for addresses that may be spoken to. Default: all. */
   readonly allows?: (address: string) => boolean;
   /** For the whole request, redirects and body included. Default: 5 s. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Requests to URLs that customers name. A name is resolved once and the connection goes to that very address, which
- * must be allowed, so a name that changes its answer gains nothing (DNS rebinding). At most 3 redirects, each checked
- * as the first URL was; 5 s; 1 MB.
+ * Requests to URLs of customers. A name is resolved once and the connection goes to that very address, which must be allowed (DNS
+ * rebinding). At most 3 redirects, each checked as the first URL was; 5 s; 1 MB.
  */
 export class OutgoingHttp {
   readonly #allows: (address: string) => boolean;
@@ -157,7 +153,7 @@ export class OutgoingHttp {
     return { ...answer, body: new TextDecoder().decode(bytes) };
   }
 
-  /** The same, of what is no text. */
+  /** The same in bytes. */
   async download(request: OutgoingRequest): Promise<Download> {
     const signal = AbortSignal.timeout(this.#timeoutMs);
     try {
@@ -168,9 +164,8 @@ export class OutgoingHttp {
   }
 
   /**
-   * Fault of the host of a URL that is to be called later, or null. Of a name that cannot be resolved at the moment, or not before
-   * `signal` is aborted, nothing is said: the call looks again. `isForOperator`: tells a name without an address from one that
-   * leads inside, which customers must not learn of an inner network.
+   * Fault of the host of a URL that is called later; null without one, or where the name cannot be resolved now. `isForOperator`: a
+   * name without an address is told apart from one that leads inside, which customers must not learn.
    */
   async hostFault(
     url: string,
@@ -188,7 +183,7 @@ export class OutgoingHttp {
     }
   }
 
-  /** An address of a host that may be spoken to, for a connection that is no request; null when there is none. */
+  /** An allowed address of a host, for a connection that is no request; null when there is none. */
   async addressOf(host: string): Promise<string | null> {
     if (isIP(host) !== 0) return this.#allows(host) ? host : null;
     const addresses = await this.#guard.resolve(host).catch(() => []);
@@ -199,7 +194,7 @@ export class OutgoingHttp {
     await (await this.#agent)?.destroy();
   }
 
-  /** Made for the first request: undici is much to load for a process that never asks anybody. */
+  /** Loads undici for the first request: it is much for a process that makes none. */
   async #makeAgent(): Promise<Agent> {
     const undici = await import('undici');
     return new undici.Agent({
@@ -241,7 +236,7 @@ export class OutgoingHttp {
     });
   }
 
-  /** An address that stands in the URL itself is never resolved, so it is looked at here. */
+  /** Checks the URL, and an address in it, which is never resolved. */
   #checked(url: string): URL {
     const target = URL.parse(url);
     if (target === null || !['http:', 'https:'].includes(target.protocol))
@@ -266,7 +261,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Whether names cannot be resolved at the moment, in the words of getaddrinfo and c-ares. */
+/** True if names cannot be resolved at the moment, in the words of getaddrinfo and c-ares. */
 function isOutage(error: unknown): boolean {
   return error instanceof Error && 'code' in error && OUTAGES.has(String(error.code));
 }
@@ -312,19 +307,16 @@ async function asOutgoingError(error: unknown, signal: AbortSignal): Promise<Out
 /** The receiver does not want it any more (Standard Webhooks, "Disabling endpoints"). */
 const GONE = 410;
 
-/** What a post came to. `retry` may go another way next time, `final` goes the same way again. */
+/** Result of a post. `retry` may go another way next time, `final` goes the same way again. */
 export interface PostOutcome {
   readonly verdict: 'taken' | 'retry' | 'final';
   /** Null when there was no answer. */
   readonly answer: Pick<OutgoingAnswer, 'status' | 'body'> | null;
-  /** Why there was none. */
+  /** Reason of a missing answer. */
   readonly fault: { readonly kind: OutgoingHttpFault; readonly message: string } | null;
 }
 
-/**
- * Whether the receiver took what it was posted: any 2xx. Gone is final, and so is where we never post to. Throws what
- * is no fault of the request.
- */
+/** Result of a post: any 2xx is taken; gone, and an address or URL that is never posted to, is final. Throws other errors. */
 export async function postOutcome(request: Promise<OutgoingAnswer>): Promise<PostOutcome> {
   try {
     const answer = await request;
@@ -342,7 +334,7 @@ function verdictOn(status: number): PostOutcome['verdict'] {
   return status === GONE ? 'final' : 'retry';
 }
 
-/** What identifies and proves a webhook (Standard Webhooks 1.0). Several secrets: one signature each, for rotation. */
+/** Headers of a webhook (Standard Webhooks 1.0). Several secrets: one signature each, for rotation. */
 export function webhookHeaders(
   secrets: readonly string[],
   { id, at, body }: { id: string; at: Date; body: string },

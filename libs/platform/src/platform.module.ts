@@ -31,15 +31,15 @@ export interface PlatformOptions {
   readonly logger: Logger;
   readonly entities: readonly EntitySchema[];
   readonly applicationName: string;
-  /** Of every SQL statement; the api answers a person and must not wait for ever. */
+  /** Time-out of every SQL statement; the api must not wait for ever. */
   readonly statementTimeoutMs?: number;
-  /** Who tells the world outside; without one, nobody is told. */
+  /** Publishes to the world outside. Default: nothing. */
   readonly publisher?: Type<Publisher>;
   /** Default: the database's time. A test's clock tells the time to the database. */
   readonly clock?: Clock;
 }
 
-/** What every process needs, whichever edge it is: configuration, clock, database, tokens, metrics. */
+/** Needs of every process: configuration, clock, database, tokens, metrics. */
 @Global()
 @Module({})
 export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
@@ -59,6 +59,10 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
     clock = new DatabaseClock(),
     statementTimeoutMs,
   }: PlatformOptions): DynamicModule {
+    const addresses = {
+      addressesOf: systemAddresses,
+      ...(config.OUTGOING_PRIVATE_ADDRESSES ? {} : { allows: isPublicAddress }),
+    };
     const providers = [
       { provide: CONFIG, useValue: config },
       { provide: LOGGER, useValue: logger },
@@ -66,12 +70,11 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
       { provide: LinkTokens, useFactory: () => new LinkTokens(config.TOKEN_SECRET) },
       { provide: MailSeals, useFactory: () => new MailSeals(config.TOKEN_SECRET) },
       { provide: TrackingTokens, useFactory: () => new TrackingTokens(config.TOKEN_SECRET) },
-      {
-        provide: SecretBox,
-        useFactory: () => new SecretBox(config.MASTER_KEY, config.MASTER_KEY_PREVIOUS),
-      },
+      { provide: SecretBox, useFactory: () => new SecretBox(config.MASTER_KEY, config.MASTER_KEY_PREVIOUS) },
       { provide: Publisher, useClass: publisher },
       { provide: Registry, useFactory: () => new Registry() },
+      { provide: OutgoingHttp, useFactory: () => new OutgoingHttp(addresses) },
+      { provide: Notifications, useFactory: () => notificationsOf(config) },
       {
         provide: Database,
         useFactory: async () =>
@@ -86,18 +89,6 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
             notificationTransport: await transportOf(config),
           }),
       },
-      {
-        provide: OutgoingHttp,
-        useFactory: () =>
-          new OutgoingHttp({
-            addressesOf: systemAddresses,
-            ...(config.OUTGOING_PRIVATE_ADDRESSES ? {} : { allows: isPublicAddress }),
-          }),
-      },
-      {
-        provide: Notifications,
-        useFactory: () => notificationsOf(config),
-      },
     ];
     return { module: PlatformModule, providers, exports: providers.map(({ provide }) => provide) };
   }
@@ -106,7 +97,7 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
     if (this.clock instanceof DatabaseClock) await this.clock.follow(this.database);
   }
 
-  /** Last of all, when nothing asks the database any more. */
+  /** Runs last of all, when nothing asks the database any more. */
   async onApplicationShutdown(): Promise<void> {
     if (this.clock instanceof DatabaseClock) await this.clock.stop();
     await this.outgoingHttp.close();
@@ -115,7 +106,7 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-// Who has no Redis does not load its client.
+// Redis's client is only loaded where there is a Redis.
 
 async function transportOf({ REDIS_URL }: Config): Promise<NotificationTransport | undefined> {
   if (REDIS_URL === undefined) return undefined;

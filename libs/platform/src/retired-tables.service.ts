@@ -16,14 +16,14 @@ import { SQL_STATE, sqlStateOf } from './database/database-failure.js';
 import { Database } from './database/database.js';
 import { CONFIG, LOGGER } from './platform.module.js';
 
-/** What is let go by the same day: mails, the steps of automations, events. */
+/** Rows with a cutoff of their own: mails, steps of automations, events. */
 export type RetentionKind = 'DELIVERIES' | 'STEPS' | 'EVENTS';
 
 /** The day, `YYYY-MM-DD`, from which on rows of an environment are kept; `-infinity` when nothing was let go. */
 export const keptFrom = (kind: RetentionKind, environmentId: unknown): RawBuilder<string> =>
   sql<string>`platform.kept_from(${kind}, ${environmentId})`;
 
-/** The same, asked in the open transaction before it is compared with rows: the node of the rows does not know the day. */
+/** The same, asked in the open transaction, since on a cluster the node of the rows does not know it. */
 export async function keptDay(
   database: Database,
   { environmentId }: Pick<ProjectScope, 'environmentId'>,
@@ -40,13 +40,13 @@ export type ArchivedRows = Readable & { readonly rows: number };
 
 interface Archive {
   readonly directory: string;
-  /** Of the files, without their ends. */
+  /** Name of the files, without extension. */
   readonly name: string;
-  /** What the manifest tells beside counts and digest. */
+  /** Content of the manifest beside counts and digest. */
   readonly about: object;
 }
 
-/** For whoever runs the worker alone: there may be personal data in it. */
+/** Readable by the worker's user alone: there may be personal data in it. */
 const MODE = 0o600;
 const PART = '.part';
 
@@ -81,11 +81,11 @@ export async function writeArchive(
   await flushDirectory(directory);
 }
 
-/** One's own, so that a worker who lost its connection while it wrote cannot spoil the file of the next. */
+/** A name of its own, so that a worker that lost its connection cannot spoil the file of the next. */
 const partOf = (directory: string, name: string) =>
   join(directory, `${name}.${process.pid}-${Date.now()}${PART}`);
 
-/** What a worker left that was killed. */
+/** Removes parts that a killed worker left. */
 async function removeParts(directory: string, name: string): Promise<void> {
   const left = (await readdir(directory)).filter((file) => file.startsWith(name) && file.endsWith(PART));
   for (const file of left) await rm(join(directory, file), { force: true });
@@ -101,7 +101,7 @@ async function flushDirectory(directory: string): Promise<void> {
   }
 }
 
-/** The tables of which old months are let go. */
+/** Tables whose old months are removed. */
 const TABLES = [
   'messaging.delivery_engagement',
   'messaging.deliveries',
@@ -109,19 +109,19 @@ const TABLES = [
   'messaging.delivery_events',
   'audience.subscriber_events',
 ];
-/** What an erasure could not reach in a file: whose mail it was, and what their server said. */
+/** Columns that an erasure could not reach in a file: the recipient, and the words of their server. */
 const NOT_ARCHIVED = ['address', 'address_key', 'last_error'];
 /** Keeps two workers from archiving one table. */
 const ARCHIVE_LOCK = 7_240_613;
 
 interface RetiredTable {
   readonly name: string;
-  /** Which months of which table: platform.retire_oldest. */
+  /** Its months and former table: platform.retire_oldest. */
   readonly about: string;
   readonly columns: readonly string[];
 }
 
-/** Takes months that are let go out of their tables, one after the other, archives and drops them. */
+/** Takes months past their retention out of their tables, one after the other, archives and drops them. */
 @Injectable()
 export class RetiredTablesService {
   constructor(
@@ -131,8 +131,8 @@ export class RetiredTablesService {
   ) {}
 
   /**
-   * Until nothing is left to do, or `signal` says stop. It can be killed anywhere: what is detached waits in the schema `retired`
-   * until its file is complete. A table that somebody has locked is left for the next time.
+   * Works until nothing is left, or `signal` is aborted. It can be killed anywhere: detached months wait in the schema `retired` until
+   * their file is complete. A table with a foreign lock is left for the next time.
    */
   async clear(signal: AbortSignal): Promise<void> {
     await this.#refuseWithoutDirectory();
@@ -141,7 +141,7 @@ export class RetiredTablesService {
       while (!signal.aborted && (await this.#retireOldest(table))) await this.#archiveAll(signal);
   }
 
-  /** Rather than detach what cannot be archived: an erasure does not look there. */
+  /** Throws before a month is detached that cannot be archived: an erasure does not look there. */
   async #refuseWithoutDirectory(): Promise<void> {
     const { ARCHIVE_DIRECTORY } = this.config;
     if (ARCHIVE_DIRECTORY !== undefined) await access(ARCHIVE_DIRECTORY, constants.W_OK);
@@ -172,7 +172,8 @@ export class RetiredTablesService {
       const { rows } = await sql<RetiredTable>`
         select c.relname as name, obj_description(c.oid, 'pg_class') as about,
           array(select a.attname::text from pg_attribute a
-            where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '' and a.attname <> all (${NOT_ARCHIVED}::text[])
+            where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+              and a.attname <> all (${NOT_ARCHIVED}::text[])
             order by a.attnum) as columns
         from pg_class c where c.relnamespace = 'retired'::regnamespace and c.relkind = 'r' order by c.oid
       `.execute(this.database.tables());
@@ -180,7 +181,7 @@ export class RetiredTablesService {
     });
   }
 
-  /** The table is dropped when the file is on the disk, and not before. Nobody writes to it. */
+  /** Drops the table when the file is on the disk. Nobody writes to it. */
   #archive(table: RetiredTable, signal: AbortSignal): Promise<void> {
     return this.database.onOwnConnection(async (client) => {
       if (!(await isMine(client, table))) return;
@@ -190,7 +191,7 @@ export class RetiredTablesService {
     });
   }
 
-  /** How many rows; null without an archive. */
+  /** Number of archived rows; null without an archive. */
   async #write(
     client: ClientBase,
     { name, about, columns }: RetiredTable,
@@ -216,7 +217,7 @@ export class RetiredTablesService {
   }
 }
 
-/** Until the connection is closed. False when another worker has it, or had. */
+/** Locks the table until the connection is closed. False when another worker has it, or had. */
 async function isMine(client: ClientBase, { name }: RetiredTable): Promise<boolean> {
   const lock = await client.query<{ mine: boolean }>(
     'select pg_try_advisory_lock($1, hashtext($2)) as mine',

@@ -14,10 +14,7 @@ const EPOCH_MS = Date.UTC(2000, 0, 1);
 const MICROSECONDS = 1_000;
 const WORD = 2 ** 32;
 
-/**
- * An array as PostgreSQL takes it in binary form (`array_recv`): as a parameter it is read without being parsed, and is
- * made without a string or an object for each of its elements.
- */
+/** An array in PostgreSQL's binary form (`array_recv`), made and read without a string or an object for each element. */
 export class ArrayColumn {
   readonly #bytes: Buffer;
   readonly #width: number;
@@ -60,7 +57,7 @@ export class ArrayColumn {
     return HEADER_BYTES + this.#length * (ELEMENT_LENGTH_BYTES + this.#width);
   }
 
-  /** Where the bytes of one more element begin. */
+  /** Makes room for one more element; its beginning. */
   #add(): number {
     const at = this.#next();
     this.#bytes.writeInt32BE(this.#width, at);

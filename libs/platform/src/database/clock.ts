@@ -3,24 +3,24 @@ import { Clock } from '#kernel';
 import { Loop } from '../lifecycle/loop.js';
 import type { Database } from './database.js';
 
-/** When the statement came to PostgreSQL, by its clock: what processes share in time is compared and written with it. */
+/** Arrival of the statement at PostgreSQL, by its clock: times that processes share are compared and written with it. */
 export const present: RawBuilder<Date> = sql`platform.now()`;
 
-/** So many milliseconds after it; before it, where they are negative. */
+/** So many milliseconds after `present`; before it, where they are negative. */
 export function presentAnd(milliseconds: number): RawBuilder<Date> {
   return sql`platform.now() + ${milliseconds}::float8 * interval '1 millisecond'`;
 }
 
 const READ_EVERY_MS = 10_000;
-/** What the server tells is cut to milliseconds. */
+/** Resolution of the server's answers. */
 const RESOLUTION_MS = 1;
 
 /**
- * PostgreSQL's time, as reckoned from its last answer: several machines agree, whatever their own clocks say. What they must
- * agree on to the millisecond, as leases, is written with `present` instead.
+ * PostgreSQL's time, as reckoned from its last answer: machines agree, whatever their own clocks say. Times that must agree to the
+ * millisecond, such as leases, are written with `present` instead.
  */
 export class DatabaseClock extends Clock {
-  /** When this process's `performance.now()` was 0. The machine's own clock is all there is before the first answer. */
+  /** Time of `performance.now()` 0; by the machine's own clock before the first answer. */
   #origin = performance.timeOrigin;
   #loop: Loop | undefined;
 
@@ -28,10 +28,9 @@ export class DatabaseClock extends Clock {
     return new Date(Math.floor(this.#origin + performance.now()));
   }
 
-  /** Asks the database now and again. Resolves with the first answer, or when there is none: then the next is waited for. */
+  /** Asks the database now and again. Resolves with the first answer, or when there is none. */
   async follow(database: Database): Promise<void> {
     const read = () => this.#read(database);
-    // A database that does not answer is told of by all who need it.
     this.#loop = new Loop(READ_EVERY_MS, read, () => undefined);
     await read().catch(() => undefined);
     this.#loop.start();

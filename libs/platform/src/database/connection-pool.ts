@@ -9,7 +9,7 @@ export interface PoolOptions {
   readonly poolSize: number;
   /** Shows in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** A statement that takes longer is cancelled; without it, none is. */
+  /** A statement that takes longer is cancelled. Default: none. */
   readonly statementTimeoutMs?: number | undefined;
   /** Notices when the server cannot be reached or refuses to work. */
   readonly outage?: Outage | undefined;
@@ -18,22 +18,19 @@ export interface PoolOptions {
 /** To get a connection, waiting for a free one included. */
 const CONNECTION_TIMEOUT_MS = 15_000;
 
-/**
- * Pages are in memory or on an SSD, and cost the same wherever they lie. At PostgreSQL's 4, what has no statistics yet is read as a whole
- * and sorted rather than walked in the order of an index.
- */
+/** On an SSD all pages cost the same. At PostgreSQL's 4, a table without statistics is read and sorted rather than its index walked. */
 const RANDOM_PAGES = 'random_page_cost = 1';
 
 /**
- * For connections that run nothing but single statements and pages of lists: plans are made for any values, so that no environment is
- * taken for an empty one. What is planned while a table has one page must not read all of it again and again when it has thousands.
+ * Settings for single statements and pages of lists: plans for any values, so that no environment is taken for an empty one. A plan
+ * made while a table has one page must not read all of it when it has thousands.
  */
 export const GENERIC_PLANS = ['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'jit = off'];
 
 const INT8_OID = 20;
 const DATE_OID = 1082;
 
-/** Connections with times and dates as ISO 8601; `settings` are PostgreSQL’s, as `name = value`. */
+/** Pool of connections with times and dates as ISO 8601; `settings` are PostgreSQL’s, as `name = value`. */
 export function poolOf(
   options: PoolOptions,
   size: number,
@@ -79,9 +76,8 @@ function typeParser(oid: number, format?: 'text' | 'binary'): (value: string) =>
 }
 
 /**
- * Runs `work` of the system on a connection of its own that has its role from the beginning. Nodes of a cluster are told
- * the role of a transaction, so that in one no function changes their tables as its owner. When this resolves, the
- * connection is closed and holds no lock.
+ * Runs `work` of the system on a connection of its own, outside of a transaction, whose role would keep functions from changing
+ * tables on the nodes of a cluster as their owner. When this resolves, the connection is closed and holds no lock.
  */
 export async function onOwnConnection<T>(
   options: PoolOptions,
@@ -89,9 +85,7 @@ export async function onOwnConnection<T>(
 ): Promise<T> {
   const pool = poolOf(options, 1, [], 'mailwright_system');
   const client = await pool.connect();
-  const closed = new Promise<void>((resolve) => {
-    client.once('end', resolve);
-  });
+  const closed = new Promise<void>((resolve) => void client.once('end', resolve));
   try {
     return await work(client);
   } finally {

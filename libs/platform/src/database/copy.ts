@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
 import type pg from 'pg';
 
-/** What pg's connection can do beside queries; its types leave it out. */
+/** Methods of pg's connection that its types leave out. */
 interface CopyConnection {
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
 }
 
 /**
- * One `COPY … FROM STDIN` in PostgreSQL's protocol (its manual, §54.2.6 "COPY Operations"), with all of its data
- * at hand. pg calls these methods as the server's messages arrive.
+ * One `COPY … FROM STDIN` (PostgreSQL's manual, §54.2.6 "COPY Operations") with all of its data at hand. pg calls these methods as
+ * the server's messages arrive.
  */
 class CopyIn implements pg.Submittable {
   readonly #ended = Promise.withResolvers<void>();
@@ -51,10 +51,7 @@ export function copyIn(client: pg.ClientBase, statement: string, data: Buffer): 
   return client.query(new CopyIn(statement, data)).ended;
 }
 
-/**
- * The data of one `COPY … TO STDOUT` in PostgreSQL's protocol (its manual, §54.2.6 "COPY Operations"), as fast as it is read.
- * pg calls these methods as the server's messages arrive. Who does not read it to its end closes the connection.
- */
+/** Data of one `COPY … TO STDOUT`, as fast as it is read. A reader that stops before its end closes the connection. */
 class CopyOut extends Readable implements pg.Submittable {
   #connection: pg.Connection | undefined;
   /** Known once it has ended. */
@@ -73,7 +70,7 @@ class CopyOut extends Readable implements pg.Submittable {
     this.#connection?.stream.resume();
   }
 
-  /** pg writes later messages over what it gives here. */
+  /** Copies the chunk, which pg overwrites with later messages. */
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
     if (!this.push(Buffer.from(chunk))) this.#connection?.stream.pause();
   }
@@ -86,7 +83,7 @@ class CopyOut extends Readable implements pg.Submittable {
     this.destroy(error);
   }
 
-  /** Nobody asks for more after the end: the connection goes on by itself. */
+  /** Resumes the connection, since nobody asks for more after the end. */
   handleReadyForQuery(): void {
     this.#connection?.stream.resume();
     this.push(null);

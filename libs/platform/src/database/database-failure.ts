@@ -1,19 +1,19 @@
-/** What DATABASE_URL leads to is nothing that this version can work with; the message says what to do. */
+/** DATABASE_URL leads to something that this version cannot work with; the message says what to do. */
 export class UnfitDatabaseError extends Error {}
 
-/** Conditions that something is made of, by their names in PostgreSQL, appendix A. */
+/** Conditions by their names in PostgreSQL, appendix A. */
 export const SQL_STATE = {
   foreignKeyViolation: '23503',
   lockNotAvailable: '55P03',
   uniqueViolation: '23505',
 } as const;
 
-/** SQLSTATE of what the server refused; of an error of another kind its own code, or null without any. */
+/** SQLSTATE of a refusal by the server, or the code of another error; null without any. */
 export function sqlStateOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }
 
-/** Why the database cannot be worked with, in words for the operator. */
+/** Reason why the database cannot be used, in words for the operator. */
 export interface DatabaseFailure {
   readonly code: 'unavailable' | 'not-migrated' | 'forbidden';
   readonly message: string;
@@ -26,7 +26,8 @@ const UNKNOWN_HOST = unavailable('The host of DATABASE_URL is not known.');
 const REFUSED = unavailable('PostgreSQL refuses the user and password of DATABASE_URL.');
 const NOT_NOW = unavailable('PostgreSQL is starting or stopping. Try again in a moment; its log says more.');
 const CUT = unavailable(
-  'The connection to PostgreSQL ended. Either it has stopped, and its log says why, or what answers at DATABASE_URL is no PostgreSQL.',
+  'The connection to PostgreSQL ended. Either it has stopped, and its log says why, ' +
+    'or what answers at DATABASE_URL is no PostgreSQL.',
 );
 
 const POOLED = unavailable(
@@ -38,7 +39,7 @@ const READ_ONLY = unavailable(
 
 const DISK_FAILS = unavailable('PostgreSQL cannot read or write its disk: its log says more.');
 
-/** By SQLSTATE and by the code of the system. */
+/** Failures by SQLSTATE and by the system's code. */
 const BY_CODE: Readonly<Record<string, DatabaseFailure>> = {
   ECONNREFUSED: SILENT,
   EHOSTUNREACH: SILENT,
@@ -68,26 +69,26 @@ const BY_CODE: Readonly<Record<string, DatabaseFailure>> = {
   '57P03': NOT_NOW,
 };
 
-/** Connection lost, resources, shutdown, a server that can only be read, and one whose disk fails (PostgreSQL, appendix A). */
+/** Connection lost, resources, shutdown, read-only server, failing disk (PostgreSQL, appendix A). */
 const OUTAGES = /^(08...|25006|53[0-2]00|57P0[1-4]|58000|58030)$/;
 
 /**
- * PostgreSQL cannot get at files of its own, such as on a disk that was mounted again to be read only: with the SQLSTATE of a user
- * who has too few rights (`errcode_for_file_access`), so that the words alone tell, where lc_messages are English.
+ * PostgreSQL cannot get at its own files, such as on a read-only disk. It has the SQLSTATE of a user with too few rights
+ * (`errcode_for_file_access`), so that only the words tell, where lc_messages are English.
  */
 const OWN_FILES = /\bcould not [\w ]+ (?:file|directory) "|: Read-only file system\b/;
 const isDiskFault = (code: unknown, words: string): boolean => code === '42501' && OWN_FILES.test(words);
 
-/** The words of the driver on a connection that is lost. */
+/** The driver's words for a lost connection. */
 const LOST = /^(Connection terminated|Client has encountered a connection error)/;
 
-/** The words of the pool when it has waited for a connection in vain. */
+/** The pool's words after waiting for a connection in vain. */
 export const NO_CONNECTION = /^timeout exceeded when trying to connect/;
 const WAITED = unavailable(
   'No connection to PostgreSQL was made or became free in time: does it answer, and is DATABASE_POOL_SIZE enough?',
 );
 
-/** What was asked is not to blame: the server is away, or refuses to work for anybody. */
+/** True if the server is away, or refuses to work for anybody. */
 export function isServerOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, syscall } = error as { readonly code?: unknown; readonly syscall?: unknown };
@@ -95,7 +96,7 @@ export function isServerOutage(error: unknown): boolean {
   return OUTAGES.test(String(code)) || LOST.test(error.message);
 }
 
-/** What an operator can do about a database that fails at the start; null when `error` is of another kind. */
+/** Advice to the operator about a database that fails at the start; null for an error of another kind. */
 export function databaseFailure(error: unknown): DatabaseFailure | null {
   if (typeof error !== 'object' || error === null) return null;
   const code = 'code' in error ? String(error.code) : '';

@@ -21,9 +21,8 @@ import { clockPreamble, preambleOf, ScopedPostgresDialect, transactionPreamble }
 import { checkPool, cutSessions, UnsafeSessionError } from './session.js';
 
 /**
- * The tables of entities, for typed SQL: `Tables<'billing', typeof PlanSchema | typeof InvoiceSchema>` has
- * `billing.invoices` and so on, with columns by the names of the entities' properties. A context adds those of its tables
- * that have no class, and exports them all as one type.
+ * The tables of entities for typed SQL, with columns by the names of their properties: `Tables<'billing', typeof PlanSchema>` has
+ * `billing.plans`. A context adds its tables without a class, and exports them all as one type.
  */
 export type Tables<Schema extends string, Entities extends EntitySchemaWithMeta> = {
   [Entity in Entities as `${Schema}.${Entity['tableName']}`]: InferKyselyTable<
@@ -40,11 +39,11 @@ type Sql = Kysely<unknown>;
 
 export interface DatabaseOptions extends PoolOptions {
   readonly entities: readonly EntitySchema[];
-  /** A test's, which tells the time to PostgreSQL too: `platform.now()`. Default: the server's own. */
+  /** A test's clock, which `platform.now()` then tells, too. Default: the server's own. */
   readonly clock?: Clock | undefined;
   /** Default: NOTIFY. */
   readonly notificationTransport?: NotificationTransport | undefined;
-  /** Of a standby, for `replicaRead`. */
+  /** URL of a standby, for `replicaRead`. */
   readonly readUrl?: string | undefined;
 }
 
@@ -60,16 +59,13 @@ interface OpenTransaction {
 }
 
 export interface ReadOptions {
-  /** On connections apart: a page far down a list may take as long as hundreds of look-ups. */
+  /** Uses connections apart: a page far down a list may take as long as hundreds of look-ups. */
   readonly isList?: boolean;
 }
 
-/** How a `Database.statement` is run. */
+/** Options of `Database.statement`. */
 export interface StatementOptions extends ReadOptions {
-  /**
-   * False: it resolves when everybody sees what was written; that it outlasts a crash of the server is certain with the next
-   * transaction that is waited for, or within a second.
-   */
+  /** False: resolves before the write outlasts a crash of the server, which is certain with the next flushed transaction. */
   readonly flushed?: boolean;
 }
 
@@ -77,13 +73,11 @@ const LOOK_UP_CONNECTIONS = 2;
 const LIST_CONNECTIONS = 4;
 
 /**
- * The way to PostgreSQL. Every statement of a request or job runs in a transaction that belongs to one
- * project environment (`transaction`), where row-level security shows only its rows, or, for workers'
- * and operators' work across projects, to the system (`system`).
+ * The way to PostgreSQL. Every statement of a request or job runs in a transaction of one project environment (`transaction`), where
+ * row-level security shows only its rows, or, for work across projects, of the system (`system`).
  *
- * A call inside an open transaction of the same scope joins it; of another scope it throws. Inside, `em` is its unit of work
- * and `tables` its SQL, both on its connection: whoever is called finds them there. SQL does not see what the unit of work
- * has not written yet: flush before it reads.
+ * A call inside an open transaction of the same scope joins it; of another scope it throws. Inside, `em` is its unit of work and
+ * `tables` its SQL. SQL does not see what the unit of work has not written yet: flush before it reads.
  */
 export class Database {
   readonly #orm: MikroORM;
@@ -100,7 +94,6 @@ export class Database {
     private readonly lookUps: SingleStatements,
     private readonly lists: { readonly single: SingleStatements; readonly sql: Sql },
     private readonly options: DatabaseOptions,
-    /** Whoever is told of it decides when that begins. */
     readonly outage: Outage,
   ) {
     const { clock, notificationTransport, readUrl } = options;
@@ -150,8 +143,8 @@ export class Database {
   }
 
   /**
-   * Runs `work`, which only reads, by `tables`, and may be run twice: on the read replica when that has all that any process had
-   * committed when this was called, else on the primary. Within an open transaction it may see what that one has written, or not.
+   * Runs `work`, which only reads, by `tables`, and may be run twice: on the read replica when that has all that was committed before,
+   * else on the primary. Within an open transaction it may see what that one has written, or not.
    */
   async replicaRead<T>(
     scope: ProjectScope,
@@ -174,10 +167,7 @@ export class Database {
     return readOnlyWithin(open.sql, read);
   }
 
-  /**
-   * Runs `work`, which reads a page of a list by `tables`, on the connections of lists: planned for any values, and not waited for by those who
-   * look up one row.
-   */
+  /** Runs `work`, which reads a page of a list by `tables`, on the connections of lists, planned for any values. */
   async list<T>(scope: ProjectScope, work: () => Promise<T>): Promise<T> {
     if (this.#openOf(scope) !== undefined) return work();
     this.#refuseForeignSessions();
@@ -188,7 +178,7 @@ export class Database {
     );
   }
 
-  /** What answers `replicaRead`, where it is set. */
+  /** The replica that answers `replicaRead`, where there is one. */
   get replica(): Pick<ReadReplica, 'answered' | 'check'> | undefined {
     return this.#replica;
   }
@@ -219,9 +209,8 @@ export class Database {
   }
 
   /**
-   * Runs one `COPY … FROM STDIN` with `data` in a transaction of its own, also inside of another one. It cannot
-   * write to a table with row-level security. Where a later commit says that the data is there, this one need not be
-   * durable: what is committed later never survives a crash without it.
+   * Runs one `COPY … FROM STDIN` with `data` in a transaction of its own, into a table without row-level security. It need not be
+   * durable where a later commit says that the data is there.
    */
   async copy(
     scope: ProjectScope,
@@ -244,9 +233,8 @@ export class Database {
   }
 
   /**
-   * Runs one statement as a transaction of its own, in one round trip and prepared: for what is asked again and again, for
-   * a project environment or for the system, which sees all projects' rows. Its values are parameters, so that statements of
-   * one kind have one text. It never joins an open transaction.
+   * Runs one statement as a transaction of its own, in one round trip and prepared: for statements that are asked again and again
+   * with other parameters. It never joins an open transaction.
    */
   async statement<Row>(
     scope: ProjectScope | 'system',
@@ -264,7 +252,7 @@ export class Database {
     return onOwnConnection(this.options, work);
   }
 
-  /** Whether a condition holds in all projects' rows: conditions that are asked for at the same moment are one statement. */
+  /** True if a condition holds in all projects' rows: conditions of the same moment are one statement. */
   holds(condition: RawBuilder<unknown>): Promise<boolean> {
     return this.#asked.holds({ text: this.#compiled(condition).sql, condition });
   }
@@ -299,7 +287,7 @@ export class Database {
     return this.#orm.em.fork().getKysely<unknown>();
   }
 
-  /** Behind a pooler that gives sessions away nothing is asked until it does so no more. */
+  /** Throws while a pooler gives sessions away. */
   #refuseForeignSessions(): void {
     const { error } = this.outage;
     if (error instanceof UnsafeSessionError) throw error;

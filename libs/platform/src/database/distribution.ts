@@ -3,9 +3,8 @@ import { UnfitDatabaseError } from './database-failure.js';
 import { MIGRATIONS_LOCK } from './migrations.js';
 
 /**
- * How many subscribers a tenant has, counted in one live environment after the other. A function by its definer's rights counts them
- * in one statement, and on Citus those of its own environment alone: nodes are told role and environment of the transaction. On one
- * PostgreSQL this form takes 0.2 ms instead of 0.01, with one environment.
+ * Count of a tenant's subscribers, in one live environment after the other: on Citus, where nodes see the environment of the
+ * transaction, the one statement of a single PostgreSQL would count its own environment alone.
  */
 export const COUNTING_EACH_ENVIRONMENT = `
   create or replace function access.live_environments_of_tenant() returns setof bigint
@@ -15,7 +14,8 @@ export const COUNTING_EACH_ENVIRONMENT = `
     where p.tenant_id = platform.tenant_id()
   $$;
   comment on function access.live_environments_of_tenant is
-    'The live environments of all projects of the scope''s tenant. By definer''s rights: a scope sees only its own project''s row.';
+    'The live environments of all projects of the scope''s tenant. By definer''s rights: '
+    'a scope sees only its own project''s row.';
   revoke all on function access.live_environments_of_tenant from public;
   grant execute on function access.live_environments_of_tenant to mailwright_app;
 
@@ -37,7 +37,7 @@ export const COUNTING_EACH_ENVIRONMENT = `
   end $$`;
 
 /**
- * Runs `work` as the owner of the coordinator of a Citus cluster, while nobody else changes the schema or moves rows between nodes.
+ * Runs `work` as the owner of a Citus cluster's coordinator, while nobody else changes the schema or moves rows between nodes.
  * Throws an `UnfitDatabaseError` without Citus.
  */
 export async function onCoordinator<T>(
@@ -60,11 +60,11 @@ export async function onCoordinator<T>(
   }
 }
 
-/** What `distribute` made of an installation's tables. */
+/** Result of `distribute` for the tables of an installation. */
 export interface Distribution {
-  /** Tables whose rows are spread by their environment, which were not before. */
+  /** Tables whose rows are spread by their environment from now on. */
   readonly distributed: readonly string[];
-  /** Those that were already. */
+  /** Tables that were spread before. */
   readonly unchanged: readonly string[];
   /** Tables of the whole installation, which stay on the coordinator. */
   readonly local: readonly string[];
@@ -81,20 +81,17 @@ interface Table {
   readonly refersTo: readonly string[];
 }
 
-/** Few rows that say whose an environment is: each node has all of them. */
+/** Tables of few rows, the owners of environments, which each node has as a whole. */
 const COPIED_TABLES = ['access.tenants', 'access.projects', 'access.project_environments'];
 const COPYING = `select create_reference_table($1)
   where not exists (select 1 from pg_dist_partition where logicalrelid = $1::regclass and repmodel = 't')`;
-/** Citus locks a copied table only for whoever may write to all of its columns. No policy lets the app delete a row of these. */
+/** Citus locks a copied table only for a role that may write to it. No policy lets the app delete a row of these. */
 const LOCKING = 'grant delete on access.tenants, access.projects to mailwright_app';
-/**
- * Lets Citus know a table that stays on the coordinator: only then a transaction that writes to it and on a node is committed on both
- * or on neither, whichever of them crashes.
- */
+/** Makes Citus know a table of the coordinator: a transaction that writes to it and on a node is then committed on both or neither. */
 const TELLING = `select citus_add_local_table_to_metadata($1, true)
   where not exists (select 1 from pg_dist_partition where logicalrelid = $1::regclass and not autoconverted)`;
 
-/** The numbers that were given out last; none of a table where nothing was. */
+/** Last values of identity columns. */
 const IDENTITIES = `
   select t.name, a.attname as column, s.last
   from unnest($1::text[]) t(name) join pg_attribute a on a.attrelid = t.name::regclass and a.attidentity <> ''
@@ -103,7 +100,8 @@ const IDENTITIES = `
 
 /** Tables with billing and access are few and small, and jobs and events are taken across environments. */
 const TABLES = `
-  select c.oid::regclass::text as name, coalesce(d.partmethod = 'h', false) as "isDistributed", c.relpersistence = 'u' as "isUnlogged",
+  select c.oid::regclass::text as name, coalesce(d.partmethod = 'h', false) as "isDistributed",
+    c.relpersistence = 'u' as "isUnlogged",
     n.nspname not in ('access', 'billing') and exists (
       select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'environment_id' and a.attnotnull
     ) as "isOfEnvironments",
@@ -116,10 +114,7 @@ const TABLES = `
     and c.relkind in ('r', 'p') and not c.relispartition
   order by 1`;
 
-/**
- * Citus takes neither a subquery nor `is true` in a policy. On one PostgreSQL both stay: this form reads the setting for each
- * row, which makes scans of many rows two to four times as dear.
- */
+/** Policies without subquery and `is true`, which Citus does not take; one PostgreSQL keeps them, for speed in scans. */
 const COMPARING_POLICIES = `
   do $$
   declare
@@ -130,7 +125,8 @@ const COMPARING_POLICIES = `
       select polrelid, polcmd from pg_policy
       where polname = 'app_rows' and pg_get_expr(polqual, polrelid) like '%SELECT platform.environment_id()%'
     loop
-      execute format('alter policy app_rows on %s using (environment_id is not distinct from platform.environment_id())', target);
+      execute format(
+        'alter policy app_rows on %s using (environment_id is not distinct from platform.environment_id())', target);
       if command = '*' then
         execute format('alter policy app_rows on %s with check (environment_id = platform.environment_id())', target);
       end if;
@@ -169,7 +165,7 @@ export function distribute(ownerUrl: string): Promise<Distribution> {
   });
 }
 
-/** Citus makes another table of each, and of those that it refers to, whose identities would begin at 1 again. */
+/** Registers local tables; Citus makes new ones of them and of those they refer to, whose identities would begin at 1 again. */
 async function tell(client: pg.Client, tables: readonly string[]): Promise<void> {
   await client.query('begin');
   const { rows: identities } = await client.query(IDENTITIES, [tables]);
@@ -182,20 +178,20 @@ async function tell(client: pg.Client, tables: readonly string[]): Promise<void>
 const names = (tables: readonly Table[]): readonly string[] => tables.map(({ name }) => name);
 
 /**
- * Nodes connect to each other as the role of the statement, and row-level security on a shard reads the settings of the
- * transaction. Triggers of ours only touch rows of the environment of theirs, which are on the same node.
+ * Lets nodes connect to each other as the role of the statement and pass on the transaction's settings, for row-level security.
+ * Triggers only touch rows of their own environment, which are on the same node.
  */
 async function prepareNodes(client: pg.Client): Promise<void> {
   for (const role of ['mailwright_app', 'mailwright_system', 'mailwright_owner'])
     await client.query(`alter role ${role} login`);
   const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name');
   await client.query(`alter database ${rows[0]!.name} set citus.propagate_set_commands = 'local'`);
-  // Set on the nodes, too: a plan that a trigger keeps there grows by 17 KB each time that it reads a distributed table.
+  // On the nodes, too: a plan that a trigger keeps there would grow each time that it reads a distributed table.
   await client.query(`alter database ${rows[0]!.name} set plan_cache_mode = force_custom_plan`);
   await client.query(`set citus.enable_unsafe_triggers = on`);
 }
 
-/** Each behind those that it refers to. */
+/** The tables, each behind those that it refers to. */
 export function inOrder<Row extends Pick<Table, 'name' | 'refersTo'>>(tables: readonly Row[]): Row[] {
   const ordered: Row[] = [];
   let waiting = [...tables];
@@ -209,13 +205,13 @@ export function inOrder<Row extends Pick<Table, 'name' | 'refersTo'>>(tables: re
   return ordered;
 }
 
-/** Where the rows of an environment are. */
+/** Place of the rows of an environment. */
 export interface Isolation {
   /** `host:port` of the node. */
   readonly node: string;
-  /** Whether they had a shard to themselves before. */
+  /** They had a shard to themselves before. */
   readonly wasAlone: boolean;
-  /** Whether they were moved to another node. */
+  /** They were moved to another node. */
   readonly isMoved: boolean;
 }
 
@@ -239,10 +235,8 @@ const ISOLATE = `select isolate_tenant_to_new_shard('${TABLE}', $1::bigint, 'CAS
 const MOVE = `select citus_move_shard_placement($1, $2, $3, $4, $5, 'block_writes')`;
 
 /**
- * Gives an environment a shard of its own, and moves it to `node` (`host:port`) where that is named. Whoever writes to the shard
- * that it shared, or to its own, waits meanwhile: Citus copies without waiting only what has a primary key, which the ledger of
- * consents has not. `ownerUrl` is that of the coordinator; safe to repeat. Throws an `UnfitDatabaseError` without Citus, where the
- * tables are not distributed, and for a node that is not of the cluster.
+ * Gives an environment a shard of its own and moves it to `node` (`host:port`), if any, while writers to its shard wait; safe to
+ * repeat. Throws an `UnfitDatabaseError` without Citus or distributed tables, and for a node that is not of the cluster.
  */
 export function isolate(
   ownerUrl: string,
@@ -272,7 +266,8 @@ type Node = Pick<Shard, 'host' | 'port'>;
 
 async function nodeNamed(client: pg.Client, name: string): Promise<Node> {
   const { rows } = await client.query<Node>(
-    `select nodename as host, nodeport as port from pg_dist_node where isactive and shouldhaveshards order by nodeid`,
+    `select nodename as host, nodeport as port from pg_dist_node
+     where isactive and shouldhaveshards order by nodeid`,
   );
   const found = rows.find(({ host, port }) => `${host}:${port}` === name);
   const known = rows.map(({ host, port }) => `${host}:${port}`).join(', ');

@@ -1,18 +1,17 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.js';
 
-/** Work that waits in the rows of any project. */
+/** Work that waits in rows of any project. */
 export interface WorkOfEnvironments {
-  /** What it waits in: a FROM with its WHERE. */
+  /** FROM and WHERE of the waiting rows. */
   readonly rows: RawBuilder<unknown>;
   /** The most rows of one transaction. */
   readonly batch: number;
 }
 
 /**
- * Does work of the system by finding the environments that have some, and then inside one of them after the other, which is
- * how a cluster of Citus can lock and choose rows. `take` runs in a transaction of the system and answers how many rows it
- * took; an environment of which it took fewer than the most has none left.
+ * Does work of the system inside one environment after the other, since a cluster of Citus can lock and choose rows only so. `take`
+ * runs in a transaction of the system and gives the number of rows that it took: fewer than the most, and none are left.
  */
 export async function drainEnvironments(
   database: Database,

@@ -34,7 +34,7 @@ export async function migrationFiles(): Promise<MigrationFile[]> {
   );
 }
 
-/** Where the database keeps the names of what was applied. */
+/** Table of the names of applied migrations. */
 export const MIGRATIONS_TABLE = 'schema_migrations';
 
 const NAMED = 3;
@@ -56,7 +56,7 @@ export class NewerSchemaError extends UnfitDatabaseError {
   }
 }
 
-/** A migration that was applied is another one now. */
+/** A migration was changed after it was applied. */
 export class ChangedMigrationsError extends UnfitDatabaseError {
   constructor(readonly changed: readonly string[]) {
     super(
@@ -66,7 +66,7 @@ export class ChangedMigrationsError extends UnfitDatabaseError {
   }
 }
 
-/** What this version has and the database has not, and the other way round. */
+/** Migrations that only this version has, and those that only the database has. */
 export interface SchemaDifference {
   readonly pending: readonly string[];
   readonly unknown: readonly string[];
@@ -108,7 +108,7 @@ export async function refuseOtherHistory(client: pg.Client, files: readonly Migr
   if (changed.length > 0) throw new ChangedMigrationsError(changed.map(({ name }) => name));
 }
 
-/** Notes what the files were like that are applied now. */
+/** Records the digests of the files that were applied now. */
 export async function recordDigests(client: pg.Client, files: readonly MigrationFile[]): Promise<void> {
   await client.query(
     `update public.${MIGRATIONS_TABLE} m set digest = f.digest
@@ -169,12 +169,12 @@ export class TransactionPoolingError extends UnfitDatabaseError {
   }
 }
 
-/** More than one, since other clients of the pooler may take the connection that is looked for. */
+/** Several, since other clients of the pooler may take the connection that is looked for. */
 const ATTEMPTS = 20;
 
 /**
- * Throws a `TransactionPoolingError` when a connection is given away while its client is still there: to a second client,
- * which holds it in a transaction, or in exchange for another. Asks nothing more of PostgreSQL itself.
+ * Throws a `TransactionPoolingError` when a connection is given away while its client is still there: to a second client, which
+ * holds it in a transaction, or in exchange for another.
  */
 export async function refuseTransactionPooling(pool: pg.Pool): Promise<void> {
   const first = await pool.connect();
@@ -213,7 +213,7 @@ async function processOf(client: pg.ClientBase): Promise<number | undefined> {
   return (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
 }
 
-/** Throws an `UnfitDatabaseError` unless this version can work with what `pool` leads to. Asked before any work begins. */
+/** Throws an `UnfitDatabaseError` unless this version can work with the database of `pool`. Called before any work begins. */
 export async function refuseUnfitDatabase(pool: pg.Pool): Promise<void> {
   await refuseTransactionPooling(pool);
   await refuseOldServer(pool);
@@ -226,8 +226,8 @@ interface Login {
 }
 
 /**
- * What the login of `pool` may do by itself, in words for the operator; null when it may only become one of our roles.
- * Row-level security holds in either case; but a statement that got out of its role would have those rights.
+ * Rights of the login of `pool` beyond those of our roles, in words for the operator; null without any. Row-level security holds in
+ * either case; but a statement that got out of its role would have those rights.
  */
 export async function excessiveRights(pool: pg.Pool): Promise<string | null> {
   const { rows } = await pool.query<Login>(`
@@ -248,14 +248,11 @@ export async function excessiveRights(pool: pg.Pool): Promise<string | null> {
   );
 }
 
-/** Small enough for the rows below to leave it for the disk. */
+/** Too small for the rows below, which therefore go to the disk. */
 const WORK_MEM = '64kB';
 const ROWS = 20_000;
 
-/**
- * Rejects when the server takes no writes, or has no room for them. A temporary file is a write that costs no transaction and
- * leaves nothing behind; a row that is rolled back would leave itself.
- */
+/** Rejects when the server takes no writes, or has no room for them: a temporary file is a write that leaves nothing behind. */
 export async function refuseReadOnly(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {

@@ -3,10 +3,7 @@ import { offsetOf, type Page, pageOfRows, type PageRequest, type Place } from '#
 
 type ColumnType = 'bigint' | 'text' | 'timestamptz' | 'uuid';
 
-/**
- * The order of a list, by columns whose values together are of one row alone: an index that has them behind what the list is
- * filtered by finds a page behind any row at once.
- */
+/** Order of a list by columns that are unique together: an index of its filters and these finds a page behind any row at once. */
 export class ListOrder {
   constructor(
     private readonly columns: readonly (readonly [column: string, type: ColumnType])[],
@@ -23,7 +20,7 @@ export class ListOrder {
     return sql<Place>`json_build_array(${sql.join(this.#names)})`;
   }
 
-  /** Whether a row is behind the cursor; all are without one. */
+  /** Condition: the row is behind the cursor; all are without one. */
   isBehind({ after }: PageRequest): RawBuilder<boolean> {
     if (!after) return sql<boolean>`true`;
     const values = this.columns.map(([, type], index) => sql`${after.place[index]}::${sql.raw(type)}`);
@@ -41,7 +38,7 @@ export class ListOrder {
     return pageOfRows<Row>(found, request, request.after?.totalElements ?? (await countOf(all)));
   }
 
-  /** Those of a page, and one more when there are more. */
+  /** Rows of a page, and one more when there are more. */
   rows<DB, TB extends keyof DB, Row>(rows: SelectQueryBuilder<DB, TB, Row>, request: PageRequest) {
     const page = rows
       .select(this.place.as('place'))
@@ -57,7 +54,7 @@ export class ListOrder {
   }
 }
 
-/** How many rows there are. */
+/** Number of rows. */
 export async function countOf<DB, TB extends keyof DB>(
   rows: SelectQueryBuilder<DB, TB, object>,
 ): Promise<number> {
@@ -70,12 +67,12 @@ export function limitOf(request: PageRequest): RawBuilder<unknown> {
   return sql`limit ${request.size + 1} offset ${offsetOf(request)}`;
 }
 
-/** How long a list is: counted where a walk begins, and known behind that. */
+/** Length of a list: counted where a walk begins, and known behind that. */
 export function totalOf({ after }: PageRequest, count: RawBuilder<number>): RawBuilder<number> {
   return after ? sql<number>`${after.totalElements}::bigint` : count;
 }
 
-/** Of most lists. */
+/** Order of most lists. */
 export const NEWEST_FIRST = new ListOrder([
   ['created_at', 'timestamptz'],
   ['id', 'uuid'],

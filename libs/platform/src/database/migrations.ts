@@ -24,10 +24,7 @@ interface Found {
   readonly version: number;
 }
 
-/**
- * Lets the login of `url` become our roles, and nothing else; makes it where it is not there, with the password of
- * `url`. A login that is there keeps its password. Needs CREATEROLE.
- */
+/** Lets the login of `url` become our roles, and nothing else; makes it where it is missing. Needs CREATEROLE. */
 export async function ensureRuntimeLogin(owner: pg.Client, url: string): Promise<void> {
   const { username, password } = new URL(url);
   const [name, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
@@ -53,7 +50,7 @@ export const QUEUE_SCHEMA = 'bullmq';
 /** The advisory lock of whoever changes the schema. */
 export const MIGRATIONS_LOCK = `hashtext('mailwright.migrations')`;
 
-/** Lets the owner see rows, which row-level security keeps from it otherwise: `platform.is_owner_at_work`. */
+/** Lets the owner see rows in spite of row-level security: `platform.is_owner_at_work`. */
 const OWNER_WORKS = `set mailwright.owner = 'on'`;
 const FORCE_POLICIES = `do $$ begin
   if to_regproc('platform.force_policies') is not null then call platform.force_policies(); end if;
@@ -74,16 +71,14 @@ export class MigrationFailedError extends Error {
 const SEED_FILE = /^([a-z_]+)\.([a-z_]+)\.json$/;
 
 /**
- * Brings the database to this version's schema: our SQL files in the order of their names, then the
- * queue's tables and the seeds. Run by the deploy step; safe to run again and in parallel. `ownerUrl` is that of a
- * superuser, or of a login with CREATEROLE and CREATE on the database, which owns what is made; `databaseUrl` that of the
- * login that the programs work with, which is made unless it is there.
- * Resolves to the names of what was applied. Throws an `UnfitDatabaseError` where the history in the database is another
- * one, and a `MigrationFailedError`.
+ * Brings the database to this version's schema: SQL files in the order of their names, seeds, the queue's tables and the login of
+ * `databaseUrl`. Run by the deploy step; safe to run again and in parallel. `ownerUrl` is a superuser's, or of a login with
+ * CREATEROLE and CREATE on the database. Resolves to the names of what was applied. Throws an `UnfitDatabaseError` where the
+ * database has another history, and a `MigrationFailedError`.
  */
 export async function migrate(ownerUrl: string, databaseUrl = ownerUrl): Promise<string[]> {
   const lock = new pg.Client({ connectionString: ownerUrl, application_name: 'mailwright-migrate' });
-  // The query that was under way tells of a lost connection.
+  // A lost connection shows in the query under way.
   lock.on('error', () => undefined);
   await lock.connect();
   try {
@@ -164,10 +159,7 @@ function migrationOf({ name, statements }: MigrationFile, onBegin: () => void): 
   return { name, class: SqlMigration };
 }
 
-/**
- * Gives every data file to the function of its name: `seeds/billing.plans.json` to `billing.seed_plans(jsonb)`, which
- * changes only what differs.
- */
+/** Gives each data file to the function of its name, which changes only what differs: `billing.plans.json` to `billing.seed_plans`. */
 async function seed(client: pg.Client): Promise<void> {
   const directory = join(projectRoot(), 'migrations/seeds');
   for (const file of (await readdir(directory)).sort()) {
@@ -180,10 +172,9 @@ async function seed(client: pg.Client): Promise<void> {
 }
 
 async function migrateQueue(databaseUrl: string): Promise<void> {
-  // Loaded here alone: a process that only asks what is pending does without BullMQ.
+  // Loaded here alone, since a process may do without BullMQ.
   const { runMigrations: runQueueMigrations } = await import('bullmq');
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
-  // As above: the query under way tells.
   pool.on('error', () => undefined);
   try {
     await runQueueMigrations(pool, QUEUE_SCHEMA);

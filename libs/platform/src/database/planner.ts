@@ -12,7 +12,7 @@ export function environmentOf({ environmentId }: Pick<ProjectScope, 'environment
   return sql<number>`(select ${environmentId}::bigint)`;
 }
 
-/** Whether a row is of the environment, as a condition that no index answers: another one must find the row. */
+/** Condition: the row is of the environment; no index answers it, so that another one must find the row. */
 export function isOf(
   scope: Pick<ProjectScope, 'environmentId'>,
   column: RawBuilder<unknown>,

@@ -6,27 +6,21 @@ import { isDistributed } from './session.js';
 export const PREPARED_MARK = '/* prepared */';
 /** In front of a template, or behind the first word of what a builder makes (`modifyFront`). */
 const MARKED = /^(?:[a-z]+ )?\/\* prepared \*\//;
-/** Of a pool. More texts than that are no few hot ones: those that come later are not prepared. */
+/** Most names of a pool: later texts are not prepared. */
 const MAX_STATEMENTS = 100;
-/** What a table has grown by in that time costs little to read once more. */
+/** A table grows little in that time. */
 const MAX_PLAN_USES = 500;
 const MAX_PLAN_AGE_MS = 10_000;
 
 /**
- * Begins a statement, or follows its first word (`.modifyFront(prepared)`), that is asked again and again by the same text:
- * each connection parses it once, and plans it once for a while. The plan is made for any values, so each value must lead
- * to the same index. For statements that share a transaction with others; one that stands alone is a
- * `Database.statement`, which needs no transaction around it.
+ * Begins a statement, or follows its first word (`.modifyFront(prepared)`), that each connection parses once and plans once for a
+ * while, for any values. For statements inside of a transaction; one that stands alone is a `Database.statement`.
  */
 export const prepared: RawBuilder<unknown> = sql.raw(PREPARED_MARK);
 
 /**
- * Lets a connection prepare the statements that are marked. `names` is its pool's: a name stands for the same text on
- * each of its connections.
- *
- * A plan that was made while a table had one page, where every way of reading it costs the same, would read all of it
- * again and again when it has thousands; until the table is analysed nothing else makes PostgreSQL think again. So plans are
- * discarded from time to time.
+ * Has a connection prepare marked statements, by the names that its pool has for their texts. Plans are discarded from time to
+ * time: one made while a table had one page would read all of it when it has thousands, until the table is analysed.
  */
 export function keepPrepared(client: pg.ClientBase, names: Map<string, string>): void {
   const query = client.query.bind(client) as (...parameters: unknown[]) => unknown;
@@ -35,7 +29,7 @@ export function keepPrepared(client: pg.ClientBase, names: Map<string, string>):
     uses += 1;
     if (uses <= MAX_PLAN_USES && performance.now() - since < MAX_PLAN_AGE_MS) return;
     [uses, since] = [1, performance.now()];
-    // Where it fails, what follows on the same connection does, and that is waited for.
+    // A failure shows in the next query on the connection, which is awaited.
     void client.query('discard plans').catch(() => undefined);
   };
   Object.assign(client, {
@@ -54,9 +48,8 @@ function nameOf(text: string, names: Map<string, string>): string | undefined {
 }
 
 /**
- * A typed query that is `prepared`, for what is asked very often: a builder needs up to a millisecond to make the text of a
- * query with joins, more than PostgreSQL to answer it. `build` is called once, with stand-ins for the values: it hands
- * them on as they are.
+ * A typed, `prepared` query whose text is built once: a builder takes longer to make it than PostgreSQL to answer it. `build` gets
+ * stand-ins for the values and hands them on as they are.
  */
 export class PreparedQuery<DB, Values extends readonly unknown[], Row> {
   #compiled: CompiledQuery<Row> | undefined;
@@ -82,16 +75,15 @@ export class PreparedQuery<DB, Values extends readonly unknown[], Row> {
 }
 
 /**
- * Connections for nothing but single statements, each prepared and a transaction of its own. On one server settings stay from one
- * statement to the next, so that a statement for the same scope as the one before is one round trip; the nodes of Citus are told
- * those of a transaction alone.
+ * Connections for single statements, each prepared and a transaction of its own. Settings stay for the next one, so that a statement
+ * of the same scope is one round trip; on Citus, whose nodes only know those of a transaction, they are set each time.
  */
 export class SingleStatements {
   readonly #settings = new WeakMap<pg.PoolClient, string>();
 
   constructor(private readonly pool: pg.Pool) {}
 
-  /** Runs it where `settings` of a transaction (`set local`), which set all that any other sets, are in force. */
+  /** Runs a statement under `settings` of a transaction (`set local`), which set all that any other sets. */
   async run<Row>(settings: string, text: string, values: readonly unknown[]): Promise<Row[]> {
     const client = await this.pool.connect();
     try {
@@ -105,7 +97,7 @@ export class SingleStatements {
       client.release();
       return rows as Row[];
     } catch (error) {
-      // It may be lost, or half set: it is not used again.
+      // Lost, or half set.
       client.release(true);
       throw error;
     }
@@ -116,7 +108,7 @@ export class SingleStatements {
   }
 }
 
-/** Each set of questions is a statement to prepare: what would make more than these is asked one by one. */
+/** Most sets of questions, each a statement to prepare: others are asked one by one. */
 const MAX_SETS = 50;
 
 export interface Question {
@@ -132,7 +124,7 @@ interface WaitingQuestion extends Question {
 type Ask = (statement: RawBuilder<Answers>) => Promise<readonly Answers[]>;
 type Answers = Readonly<Record<string, boolean | null>>;
 
-/** Puts what is asked at the same moment into one statement. */
+/** Asks conditions of the same moment in one statement. */
 export class AskedTogether {
   #questions = new Map<string, WaitingQuestion>();
   readonly #sets = new Set<string>();

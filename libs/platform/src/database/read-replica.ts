@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, type ControlledTransaction, Kysely, type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
+import { withTimeout } from '#kernel';
 import { poolOf, type PoolOptions } from './connection-pool.js';
 import { databaseFailure, sqlStateOf } from './database-failure.js';
 import { preambleOf, ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
@@ -30,14 +31,14 @@ async function execute(open: Kysely<unknown>, statements: string): Promise<void>
 
 type Transaction = ControlledTransaction<unknown>;
 
-/** How far the primary's log is, and which server it is. */
+/** The end of the primary's log, and the identity of the server. */
 interface LogPosition {
   readonly lsn: string;
   readonly cluster: string;
   readonly startedAt: string;
 }
 
-/** Asked of the primary: behind it is nothing that was committed and answered for. */
+/** Asked of the primary: all that was committed lies before it. */
 const LOG_POSITION = sql<LogPosition>`
   select pg_current_wal_flush_lsn()::text as lsn, pg_postmaster_start_time()::text as "startedAt",
     (select system_identifier::text from pg_control_system()) as cluster`;
@@ -50,18 +51,18 @@ const hasReached = ({ lsn, cluster, startedAt }: LogPosition) => sql<{ readonly 
     end as "isThere"
   from pg_control_system()`;
 
-/** How long a read waits for the replica, to answer and to catch up. */
+/** Time for the replica to answer and to catch up. */
 const PATIENCE_MS = 200;
-/** How long a replica is left alone that could not be reached or was behind. */
+/** Rest of a replica that could not be reached or was behind. */
 const REST_MS = 1_000;
 const LOOK_AGAIN_MS = 5;
 
-/** What a standby cancels when it replays the removal of what is being read (PostgreSQL, “Handling Query Conflicts”): a query, or the session. */
+/** A standby cancels a query or session that reads what it replays the removal of (PostgreSQL, “Handling Query Conflicts”). */
 const CONFLICTS: readonly (string | null)[] = ['40001', '40P01', '57P04'];
 
 /** A standby of the primary, for reads of what it has replayed. */
 export class ReadReplica {
-  /** How many reads each server has answered. */
+  /** Reads by the server that answered them. */
   readonly answered = { replica: 0, primary: 0 };
   readonly #pool: pg.Pool;
   readonly #sql: Kysely<unknown>;
@@ -75,10 +76,7 @@ export class ReadReplica {
     this.#sql = new Kysely({ dialect: new ScopedPostgresDialect(this.#pool) });
   }
 
-  /**
-   * What `work` reads in a transaction with these settings, when the replica has all that the primary had when this was called.
-   * Null when it has not, is away, or was lost meanwhile: then the primary is to be read.
-   */
+  /** The result of `work` in a transaction with these settings; null where the primary must be read: the replica is away or behind. */
   async read<T>(
     settings: string,
     work: (transaction: Transaction) => Promise<T>,
@@ -102,23 +100,17 @@ export class ReadReplica {
 
   async #begun(settings: string): Promise<Transaction | null> {
     if (performance.now() < this.#restsUntil) return null;
-    const late = Promise.withResolvers<null>();
     const patience = new AbortController();
-    const timer = setTimeout(() => {
+    const begun = this.#caughtUp(settings, patience.signal).catch(() => null);
+    const transaction = await withTimeout(begun, PATIENCE_MS, () => {
       patience.abort();
-      late.resolve(null);
-    }, PATIENCE_MS);
-    try {
-      const begun = this.#caughtUp(settings, patience.signal).catch(() => null);
-      const transaction = await Promise.race([begun, late.promise]);
-      if (transaction === null) this.#rest();
-      return transaction;
-    } finally {
-      clearTimeout(timer);
-    }
+      return null;
+    });
+    if (transaction === null) this.#rest();
+    return transaction;
   }
 
-  /** Position and replay are looked at where it is read: what the URL leads to may be several replicas. */
+  /** Asks in the transaction of the read, since the URL may lead to several replicas. */
   async #caughtUp(settings: string, signal: AbortSignal): Promise<Transaction | null> {
     const [position] = await this.askPrimary(LOG_POSITION);
     if (position === undefined) return null;
@@ -126,7 +118,6 @@ export class ReadReplica {
     try {
       while (!signal.aborted) {
         const { rows } = await hasReached(position).execute(transaction);
-        // Nobody waits for it any more when it was aborted meanwhile.
         if (rows[0]?.isThere === true && !signal.aborted) return transaction;
         await delay(LOOK_AGAIN_MS);
       }

@@ -17,9 +17,8 @@ import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
 
 /**
- * Statements that let the rest of a transaction see the rows of `scope` alone, or of all projects. The role is among them, though each
- * connection has it from its beginning: this is what nothing that happened to the connection since can undo. Throws
- * for what is no scope.
+ * Statements that let the rest of a transaction see the rows of `scope` alone, or of all projects. They set the role, too, whatever
+ * happened to the connection since it began. Throws for an invalid scope.
  */
 export function preambleOf(scope: ProjectScope | 'system'): string {
   if (scope === 'system') return 'set local role mailwright_system';
@@ -33,23 +32,22 @@ export function preambleOf(scope: ProjectScope | 'system'): string {
   );
 }
 
-/** Lets `platform.now()` tell the time of a test's clock; of the server's own without one. */
+/** Has `platform.now()` tell the time of a test's clock; the server's own without one. */
 export function clockPreamble(clock: Clock | undefined): string {
   return clock === undefined ? '' : `; set local mailwright.now = '${clock.now().toISOString()}'`;
 }
 
-/** Settings of a transaction, for all that follow: what a connection is set to must set all that it was set to before. */
+/** Settings of a transaction, made for all that follow on the connection. */
 export function lasting(settings: string): string {
   return settings.replaceAll('set local', 'set');
 }
 
-/** What a transaction sets before its first statement, sent together with BEGIN. */
+/** Settings of a transaction, sent together with BEGIN. */
 export const transactionPreamble = new AsyncLocalStorage<string>();
 
 /**
- * Where a connection is lost, Kysely may not give it back: a transaction that is begun apart gives it back behind a BEGIN that
- * began, one that runs a function always does. And once it ends the pool, it forgets whom it is just getting a connection for.
- * Here each is given back once, and the pool makes another one in its place.
+ * Gives each connection back once, also a lost one, which Kysely keeps where the BEGIN of a controlled transaction failed; and ends
+ * the pool only after all are back.
  */
 class ScopedDriver extends PostgresDriver {
   readonly #held = new WeakSet<DatabaseConnection>();
@@ -112,9 +110,8 @@ const LIMIT = /\blimit $/i;
 const OFFSET = /\boffset $/i;
 
 /**
- * Writes limits, and offsets of nothing, as literals. A plan for any values takes an unknown limit, or one behind an unknown offset, for a
- * tenth of all rows, and reads all of them for what it joins with them. What has a limit that is seldom the same twice, and is prepared, computes it:
- * `limit least(…)`.
+ * Writes limits and offsets of 0 as literals: a plan for any values takes an unknown limit for a tenth of all rows, and reads them
+ * all. A prepared statement with ever other limits computes it: `limit least(…)`.
  */
 class LiteralLimits extends PostgresQueryCompiler {
   protected override visitRaw({ sqlFragments, parameters }: RawNode): void {

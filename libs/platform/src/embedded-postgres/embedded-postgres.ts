@@ -15,7 +15,7 @@ export interface PostgresOptions {
   readonly directory: string;
   /** On 127.0.0.1. */
   readonly port?: number;
-  /** Where `port` is absent: the first of these that is free, else any. */
+  /** Without `port`: the first of these that is free, else any. */
   readonly preferredPorts?: readonly number[];
   /** For tests: quick, and lost with the power. */
   readonly ephemeral?: boolean;
@@ -28,7 +28,7 @@ export interface PostgresOptions {
 export interface PostgresServer {
   readonly port: number;
   readonly pid: number;
-  /** How it ended; never rejects. */
+  /** Resolves to the way it ended; never rejects. */
   readonly exited: Promise<string>;
   /** The superuser's connection string for a database of this server. */
   url(database: string): string;
@@ -50,9 +50,8 @@ const EPHEMERAL_FLAGS = [
 ].flatMap((setting) => ['-c', setting]);
 
 /**
- * Starts PostgreSQL 18 on a data directory and resolves when it takes connections. A server that a killed
- * launcher left on the directory is stopped first. When this process ends, the server ends too. Rejects
- * with `PostgresStartError`.
+ * Starts PostgreSQL 18 on a data directory and resolves when it takes connections; stops one that a killed launcher left there first.
+ * When this process ends, the server ends too. Rejects with `PostgresStartError`.
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   await mkdir(dirname(resolve(options.directory)), { recursive: true, mode: 0o711 });
@@ -89,7 +88,7 @@ async function startOnPort(
       '-D',
       directory,
       '-p',
-      String(port),
+      `${port}`,
       ...SHARED_FLAGS,
       ...(options.ephemeral ? EPHEMERAL_FLAGS : []),
     ];

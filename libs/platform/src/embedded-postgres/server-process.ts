@@ -8,9 +8,8 @@ import { promisify } from 'node:util';
 import { type Command, errorCode, PostgresStartError } from './server-user.js';
 
 /**
- * Waits for the end of its input, which comes when its parent is gone, however it ended. Then the server
- * gets a smart shutdown, so that the api and the worker can finish, and after 4 s a fast one, if its process
- * file still names the same process.
+ * Waits for the end of its input, which comes when its parent is gone. Then the server gets a smart shutdown, so that the api and
+ * the worker can finish, and after 4 s a fast one, if its process file still names the same process.
  */
 const SCRIPT = `
 read -r _
@@ -27,7 +26,7 @@ export interface OrphanGuard {
   dismiss(): void;
 }
 
-/** Sees to it that the server ends when this process is killed. Where there is no `sh`, nobody watches. */
+/** Ends the server when this process is killed, where there is an `sh`. */
 export function watchForOrphan(pid: number, directory: string): OrphanGuard {
   if (process.platform === 'win32') return { dismiss: () => undefined };
   const guard = spawn('sh', ['-c', SCRIPT, 'mailwright-guard', String(pid), directory], {
@@ -44,7 +43,7 @@ export function watchForOrphan(pid: number, directory: string): OrphanGuard {
 const FAST_SHUTDOWN_MS = 10_000;
 const IMMEDIATE_SHUTDOWN_MS = 5_000;
 
-/** What a running server writes into its data directory. */
+/** Process file of a running server. */
 export interface PostmasterFile {
   readonly pid: number;
   readonly ready: boolean;
@@ -59,9 +58,8 @@ export async function readPostmasterFile(directory: string): Promise<PostmasterF
 }
 
 /**
- * Clears the way for a new server on `directory`: one that still runs there (its launcher was killed) is
- * stopped; a process file that names a stranger (the number was given to another program since) is removed.
- * A dead process's file is left to PostgreSQL, which recovers from it. Resolves to whether one was stopped.
+ * Stops a server that still runs on `directory`, since its launcher was killed, or removes a process file that names another program
+ * by now. A dead process's file is left to PostgreSQL, which recovers from it. Resolves to true if one was stopped.
  */
 export async function stopLeftover(directory: string): Promise<boolean> {
   const file = await readPostmasterFile(directory);
@@ -111,7 +109,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether process `pid` is a server of this directory, told by its command line. A zombie has none. */
+/** True for a process with the command line of this directory's server. A zombie has none. */
 async function serves(pid: number, directory: string): Promise<boolean> {
   const command = await commandLine(pid);
   return /postgres/.test(command) && command.includes(` ${directory} `);
@@ -141,7 +139,7 @@ export class ServerEndedError extends Error {
   }
 }
 
-/** A running server. `exited` tells how it ended, and never rejects. */
+/** A running server. `exited` resolves to the way it ended, and never rejects. */
 export interface ServerProcess {
   readonly pid: number;
   readonly exited: Promise<string>;
@@ -155,8 +153,8 @@ export function environmentOfServer(): NodeJS.ProcessEnv {
 }
 
 /**
- * Starts the server and resolves when it takes connections. It gets a session of its own, so that Ctrl-C in
- * the terminal doesn't stop it before those who use it. Rejects with `ServerEndedError`.
+ * Starts the server and resolves when it takes connections. A session of its own keeps Ctrl-C in the terminal from stopping it before
+ * its users. Rejects with `ServerEndedError`.
  */
 export async function startServer(
   command: Command,

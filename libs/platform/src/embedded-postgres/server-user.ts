@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
-/** Why the embedded PostgreSQL cannot run, in words for the person at the terminal. */
+/** The embedded PostgreSQL cannot run; in words for the person at the terminal. */
 export class PostgresStartError extends Error {
   override readonly name = 'PostgresStartError';
 }
@@ -15,7 +15,7 @@ export function errorCode(error: unknown): unknown {
 
 const run = promisify(execFile);
 
-/** Whom the server runs as when root starts it: PostgreSQL refuses to run as root. */
+/** User of a server that root starts: PostgreSQL refuses to run as root. */
 export interface ServerUser {
   readonly name: string;
   readonly uid: number;
@@ -31,9 +31,8 @@ export interface Command {
 }
 
 /**
- * The user for the server of `directory`, or null when we are not root and it runs as ourselves: who owns
- * the directory already, else who owns a directory above it (`sudo npm start` in a home directory), else
- * the system's `postgres` or `nobody`. No user is ever created.
+ * User for the server of `directory`; null when we are not root. The owner of the directory, else of one above it (`sudo npm start`
+ * in a home directory), else the system's `postgres` or `nobody`. No user is ever created.
  */
 export async function serverUser(directory: string): Promise<ServerUser | null> {
   if (process.getuid?.() !== 0) return null;
@@ -51,9 +50,8 @@ export async function serverUser(directory: string): Promise<ServerUser | null> 
 }
 
 /**
- * How to start `file` as `user`. Where a directory on the way to one of `paths` is closed to that user (a
- * project below /root), the server gets the one capability of root's that lets it pass; that needs Linux
- * and `setpriv` (util-linux).
+ * Command that starts `file` as `user`. Where a directory above one of `paths` is closed to that user (a project below /root), it
+ * gets the one capability of root's that lets it pass, by `setpriv` on Linux.
  */
 export async function commandAs(
   user: ServerUser | null,

@@ -13,8 +13,8 @@ declare module 'fastify' {
 }
 
 /**
- * Which bodies are read: JSON everywhere, what an operation takes as a stream, and plain text where a route wants octets.
- * Everything else is a 415, unless there is nothing to read.
+ * Reads JSON everywhere, the streams that an operation takes, and plain text where a route wants octets. All else is a 415, unless
+ * there is nothing to read.
  */
 export function registerBodyParsers(fastify: FastifyInstance): void {
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
@@ -55,7 +55,7 @@ function keepingFault(request: FastifyRequest, done: (error: null, body?: unknow
   };
 }
 
-/** What the parser refuses is no JSON, or names a prototype, which no body of ours has as a field. */
+/** Refusal of a text that the parser refused: it is no JSON, or names a prototype, which is no field of ours. */
 function refusal(text: string): ProblemError {
   const foreign = prototypeMembers(parsed(text));
   if (foreign.length === 0) return malformed();
@@ -99,7 +99,7 @@ function isEncoded({ headers }: FastifyRequest): boolean {
   return (headers['content-encoding'] ?? 'identity').trim().toLowerCase() !== 'identity';
 }
 
-/** Where JSON has a member that stands for an object's prototype in JavaScript, as dotted paths; empty: nowhere. */
+/** Dotted paths of the members that stand for an object's prototype in JavaScript. */
 export function prototypeMembers(json: unknown): string[] {
   const found: string[] = [];
   const open: { readonly value: unknown; readonly path: string }[] = [{ value: json, path: '' }];

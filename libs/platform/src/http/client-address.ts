@@ -7,7 +7,7 @@ export function keepConnectingAddress(socket: Socket): void {
   void socket.remoteAddress;
 }
 
-/** Of a connection that was reset before anybody could ask, and that nobody reads an answer from. */
+/** Address of a connection that was reset before it could be asked. */
 const UNKNOWN = '0.0.0.0';
 
 export function connectingAddress({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string {
@@ -18,9 +18,8 @@ export function connectingAddress({ remoteAddress }: Pick<Socket, 'remoteAddress
 export type ClientAddressReader = (connecting: string, forwardedFor: string | undefined) => string;
 
 /**
- * Walks X-Forwarded-For from its end, where the proxy that connects to us has written: past each trusted proxy, to the
- * first address that is none. What stands left of that is the client's own words. So is what is no address: then the
- * last proxy is all that is known.
+ * Walks X-Forwarded-For from its end, where the connecting proxy has written, past each trusted proxy to the first address that is
+ * none: what stands left of it is the client's own words, as is what is no address.
  */
 export function clientAddressReader(proxies: TrustedProxies): ClientAddressReader {
   const isTrusted = trustIn(proxies);

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { newId } from '#kernel';
+import { newId, withTimeout } from '#kernel';
 import type { Database } from '../database/database.js';
 import { logFailure } from '../lifecycle/outage.js';
 import { describeError } from '../logger.js';
@@ -67,10 +67,7 @@ export class JobRunner {
   async stop(timeoutMs: number): Promise<void> {
     for (const { abort } of this.#active.values()) abort.abort();
     const closed = Promise.all(this.#consumers.map((consumer) => consumer.close(false)));
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMs)));
-    await Promise.race([closed, timeout]);
-    clearTimeout(timer);
+    await withTimeout(closed, timeoutMs, () => undefined);
     const left = [...this.#active.values()].map(({ job }) => job);
     await Promise.all(left.map((job) => handBack(this.database, job)));
     await Promise.all(this.#consumers.map((consumer) => consumer.close(true)));

@@ -1,9 +1,8 @@
 import { registerHooks } from 'node:module';
 
 /**
- * Imported by an entry file, which then imports the program dynamically. When an ES module imports `node:http`, Node reads all
- * that it exports, and these three load its WebSocket client, for names that nobody here uses. Without it an api at rest
- * takes 146 to 147 MB instead of 147 to 151.
+ * Imported by an entry file, which then imports the program dynamically. When an ES module imports `node:http`, Node reads all of its
+ * exports, and these three load its WebSocket client, which nobody here uses.
  */
 const http = process.getBuiltinModule('node:http');
 for (const name of ['WebSocket', 'CloseEvent', 'MessageEvent'])

@@ -59,7 +59,7 @@ export class Loop {
   }
 }
 
-/** All loops of a process take their turns at the same moments, so that one at rest is woken seldom. Never longer than the interval. */
+/** Time to the next turn, which all loops of a process take at the same moments, so that one at rest is woken seldom. */
 function untilNextTurn(intervalMs: number): number {
   return intervalMs - (performance.now() % intervalMs);
 }

@@ -3,6 +3,9 @@ import type { Logger } from 'pino';
 import { describeError } from '../logger.js';
 import { isReply } from './redis-failure.js';
 
+/** Causes of an error that are looked through. */
+const MAX_CAUSES = 5;
+
 /** Errors of the network below a driver. */
 const NETWORK_CODES = new Set([
   'ECONNREFUSED',
@@ -16,27 +19,31 @@ const NETWORK_CODES = new Set([
   'ETIMEDOUT',
 ]);
 
-/**
- * SQLSTATE, PostgreSQL appendix A: connections, access, resources, shutdown, cancelled and deadlocked statements, a server
- * that was demoted and may only be read, and one whose disk fails.
- */
+/** SQLSTATEs (PostgreSQL, appendix A) of connections, access, resources, shutdown, cancelling, deadlock, read-only, failing disk. */
 const SQL_STATES =
   /^(08...|28(000|P01)|3D000|53[0-3]00|57P0[1-5]|57014|58000|58030|55P03|40001|40P01|25006|25P03)$/;
 
-/** Words of drivers that give no code, and of a month that a worker has yet to make (CreatePartitions). */
-const MESSAGES =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Connection is closed|Command timed out|Reached the max retries per request|no partition of relation|The session was given to another server process)/;
+/** Words of drivers without a code, and for a month that a worker has yet to make (CreatePartitions). */
+const MESSAGES = [
+  'Connection terminated',
+  'timeout exceeded when trying to connect',
+  'Client has encountered a connection error',
+  'Cannot use a pool after calling end',
+  'Connection is closed',
+  'Command timed out',
+  'Reached the max retries per request',
+  'no partition of relation',
+  'The session was given to another server process',
+];
 
-const MAX_DEPTH = 5;
-
-/** Whether `error` says that the database or Redis did not answer, so that the same request may work later. */
+/** True for an error of a database or Redis that did not answer: the same request may work later. */
 export function isUnavailability(error: unknown, causes = 0): boolean {
-  if (typeof error !== 'object' || error === null || causes > MAX_DEPTH) return false;
+  if (typeof error !== 'object' || error === null || causes > MAX_CAUSES) return false;
   const { code, message, cause, errors } = error as Readonly<Record<string, unknown>>;
-  // Whatever it is: what is asked of Redis is always right.
+  // Whatever it is: our commands are right.
   if (isReply(error)) return true;
   if (typeof code === 'string' && (NETWORK_CODES.has(code) || SQL_STATES.test(code))) return true;
-  if (typeof message === 'string' && MESSAGES.test(message)) return true;
+  if (typeof message === 'string' && MESSAGES.some((words) => message.startsWith(words))) return true;
   // Node's AggregateError: one error for each address that was tried.
   const inner: readonly unknown[] = Array.isArray(errors) ? [...errors, cause] : [cause];
   return inner.some((one) => isUnavailability(one, causes + 1));
@@ -50,12 +57,12 @@ export interface OutageListener {
 
 const LOOK_EVERY_MS = 1_000;
 
-/** A property with a name, since the ORM copies those of a driver's error to one of its own. */
+/** Property of marked errors, which the ORM copies to its own. */
 const MARK = 'isOfOutage';
 
 /**
- * Something that the process cannot do without, such as the database: tells once that it is away and once that it is back,
- * however many notice it and however often each of them tries again. While it is away, `probe` looks for its return.
+ * Outage of something that the process needs, such as the database: told of once at its beginning and at its end, however many
+ * notice it. While it is on, `probe` looks for its end.
  */
 export class Outage {
   #begun: { readonly error: unknown } | undefined;
@@ -66,7 +73,7 @@ export class Outage {
     private readonly lookEveryMs = LOOK_EVERY_MS,
   ) {}
 
-  /** From now on. Before that nothing counts as an outage: a program that cannot start says so itself. */
+  /** Tells `listener` from now on. Before, nothing counts as an outage: a program that cannot start says so itself. */
   tell(listener: OutageListener): void {
     this.#listener = listener;
   }
@@ -75,12 +82,12 @@ export class Outage {
     return this.#begun !== undefined;
   }
 
-  /** The one that it began with, while it is on. */
+  /** The error that it began with, while it is on. */
   get error(): unknown {
     return this.#begun?.error;
   }
 
-  /** Work failed with `error` because of the outage. `logFailure` says no more of that. */
+  /** Marks an error of the outage, which `logFailure` then says no more of. */
   noticed(error: unknown): void {
     if (this.#listener === undefined) return;
     if (typeof error === 'object' && error !== null && Object.isExtensible(error))
@@ -110,15 +117,13 @@ export class Outage {
   }
 }
 
-const MAX_CAUSES = 5;
-
-/** An outage has been told of, and `error` is of it. */
+/** True for an error of an outage that was told of. */
 export function isOfOutage(error: unknown, causes = 0): boolean {
   if (typeof error !== 'object' || error === null || causes > MAX_CAUSES) return false;
   return MARK in error || ('cause' in error && isOfOutage(error.cause, causes + 1));
 }
 
-/** Logs why work failed that is tried again; of an outage its beginning and its end are said, and that is enough. */
+/** Logs a failure of work that is tried again; of an outage only at debug, since its beginning and end are logged. */
 export function logFailure(logger: Logger, error: unknown, message: string, fields: object = {}): void {
   const level = isOfOutage(error) ? 'debug' : 'error';
   logger[level]({ ...fields, error: describeError(error) }, message);

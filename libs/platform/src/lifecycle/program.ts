@@ -3,17 +3,14 @@ import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { createLogger } from '../logger.js';
 
-/** What a program says beside its logger: that it runs, and why it does not start or ends. */
+/** Lines of a program beside its logger: that it runs, or why it does not start or ends. */
 export interface ProgramLog {
   readonly says: (message: string) => void;
-  /** Says why, and ends the process. */
+  /** Says the reason, and ends the process. */
   readonly fails: (why: string) => never;
 }
 
-/**
- * In the format that the environment asks for, which may be wrong in all else. With `LOG_FORMAT=json` every line of the
- * process is JSON, those of Node and of libraries included.
- */
+/** Writes in the format of the environment, whatever else is wrong there: by `LOG_FORMAT=json` also lines of Node and libraries. */
 export function openProgramLog(
   program: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -42,7 +39,7 @@ const plainLog: ProgramLog = {
   },
 };
 
-/** Libraries write to it. */
+/** Takes over the console, which libraries write to. */
 function takeOverConsole(logger: Logger): void {
   const writer =
     (level: 'info' | 'warn' | 'error') =>
@@ -56,23 +53,19 @@ function takeOverConsole(logger: Logger): void {
   });
 }
 
-/**
- * Calls `onParentGone` once when the program that started this one over an IPC channel is gone, however it
- * ended, so that a killed launcher leaves no orphans. Does nothing without such a channel.
- */
+/** Calls `onParentGone` once when the program that started this one over an IPC channel is gone, so that it leaves no orphans. */
 export function watchParent(onParentGone: () => void): void {
   if (process.send === undefined) return;
   if (process.connected) process.once('disconnect', onParentGone);
   else onParentGone();
 }
 
-/** Per cent of what lives by which old objects may grow until they are collected; V8 would let a small heap grow fourfold. */
+/** Growth of old objects until they are collected, in per cent of the live ones; V8 would let a small heap grow fourfold. */
 const GROWING_PER_CENT = 50;
 
 /**
- * Gives back what only the start needed, a tenth of the process, and has it grow in small steps from there: a worker in a
- * campaign takes 240 MB instead of 290, for a few per cent of its CPU. Called before the process says that it is ready,
- * since it takes some 100 ms. It gives nothing back unless Node runs with `--expose-gc`.
+ * Gives back memory that only the start needed, with `--expose-gc`, and has the process grow in small steps from there. Called before
+ * the process says that it is ready, since it takes some 100 ms.
  */
 export function settleMemory(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWING_PER_CENT}`);

@@ -1,6 +1,6 @@
 import type { Redis, RedisOptions } from 'ioredis';
 
-/** Codes with which Redis answers instead of doing what it is asked, in words for the operator. */
+/** Codes of Redis's refusals, in words for the operator. */
 const WORDS: Readonly<Record<string, string>> = {
   OOM: 'Redis has reached its maxmemory and evicts nothing (noeviction): give it more memory, or look for what fills it.',
   READONLY:
@@ -17,10 +17,10 @@ const WORDS: Readonly<Record<string, string>> = {
   NOPERM: 'The user of REDIS_URL may not run the commands that are needed (ACL).',
 };
 
-/** Redis before version 7 tells of it behind words of its own when a script meets it. */
+/** A code, which Redis before version 7 gives behind other words when a script meets it. */
 const CODE = new RegExp(`(?:^|[-: ])(${Object.keys(WORDS).join('|')})\\b`);
 
-/** Why Redis cannot be used, in words for the operator. */
+/** Reason why Redis cannot be used, in words for the operator. */
 export function redisFailure(error: unknown): string {
   if (!isReply(error)) return 'Redis does not answer at the host and port of REDIS_URL.';
   const [, code = ''] = CODE.exec(error.message) ?? [];

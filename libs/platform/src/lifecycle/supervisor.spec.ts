@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '#testing/eventually';
-import { BackOff, type Run, Supervisor, type Timing } from './supervisor.js';
+import { type Run, Supervisor, type Timing } from './supervisor.js';
 
 /** A run that becomes ready and ends when the test says so. */
 class ScriptedRun implements Run {
@@ -55,13 +55,18 @@ function supervise(timing: Timing) {
   };
 }
 
+async function startSupervised(timing: Timing) {
+  const supervised = supervise(timing);
+  const starting = supervised.supervisor.start();
+  (await supervised.run(1)).becomeReady();
+  await starting;
+  return supervised;
+}
+
 describe('supervisor', () => {
   it('starts a crashed program again, later with each crash, and says so', async () => {
     const timing = new SteppedTiming();
-    const { supervisor, run, lines } = supervise(timing);
-    const starting = supervisor.start();
-    (await run(1)).becomeReady();
-    await starting;
+    const { supervisor, run, lines } = await startSupervised(timing);
 
     (await run(1)).end('exit code 3');
     (await run(2)).end('exit code 3');
@@ -77,20 +82,25 @@ describe('supervisor', () => {
     await supervisor.stop(0);
   });
 
+  it('waits half a second after a crash, and twice as long after each next, up to 30 s', async () => {
+    const timing = new SteppedTiming();
+    const { supervisor, run } = await startSupervised(timing);
+    for (let crash = 1; crash <= 9; crash += 1) (await run(crash)).end('exit code 1');
+    await run(10);
+    expect(timing.waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+    await supervisor.stop(0);
+  });
+
   it('forgets old crashes after a minute of health', async () => {
     const timing = new SteppedTiming();
-    const { supervisor, run } = supervise(timing);
-    const starting = supervisor.start();
-    (await run(1)).becomeReady();
-    await starting;
-    (await run(1)).end('exit code 1');
-    (await run(2)).end('exit code 1');
-    const healthy = await run(3);
-    healthy.becomeReady();
-    timing.pass(61_000);
-    healthy.end('exit code 1');
-    await run(4);
-    expect(timing.waits).toEqual([500, 1_000, 500]);
+    const { supervisor, run } = await startSupervised(timing);
+    for (const [crash, uptime] of [0, 0, 59_999, 60_000, 0].entries()) {
+      const crashing = await run(crash + 1);
+      timing.pass(uptime);
+      crashing.end('exit code 1');
+    }
+    await run(6);
+    expect(timing.waits).toEqual([500, 1_000, 2_000, 500, 1_000]);
     await supervisor.stop(0);
   });
 
@@ -111,29 +121,10 @@ describe('supervisor', () => {
         return pause.promise;
       },
     };
-    const { supervisor, run, runs, lines } = supervise(timing);
-    const starting = supervisor.start();
-    (await run(1)).becomeReady();
-    await starting;
+    const { supervisor, run, runs, lines } = await startSupervised(timing);
     (await run(1)).end('exit code 1');
     await eventually('the crash is told', () => lines.length === 1);
     await supervisor.stop(0);
     expect(runs).toHaveLength(1);
-  });
-});
-
-describe('back-off', () => {
-  it('waits half a second after a crash, and twice as long after each next, up to 30 s', () => {
-    const backOff = new BackOff();
-    const delays = Array.from({ length: 9 }, () => backOff.delayAfter(1_000));
-    expect(delays).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
-  });
-
-  it('begins anew after a minute of health', () => {
-    const backOff = new BackOff();
-    for (let crash = 0; crash < 5; crash += 1) backOff.delayAfter(0);
-    expect(backOff.delayAfter(59_999)).toBe(16_000);
-    expect(backOff.delayAfter(60_000)).toBe(500);
-    expect(backOff.delayAfter(0)).toBe(1_000);
   });
 });

@@ -1,22 +1,22 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';
+import { doublingBackoff } from '#kernel';
 
 /** One run of a supervised program. */
 export interface Run {
   /** Resolves when the program is ready; rejects when it ends before. */
   readonly ready: Promise<unknown>;
-  /** Resolves to how the program ended; never rejects. */
+  /** Resolves to the way the program ended; never rejects. */
   readonly ended: Promise<string>;
   /** Asks the program to end and kills it after `patienceMs`. Resolves when it has ended. */
   stop(patienceMs: number): Promise<void>;
   kill(): void;
 }
 
-/** What a program of ours tells who started it, once it can be used. */
+/** Message of a program to its parent, once it can be used. */
 export interface Listening {
   readonly type: 'listening';
   readonly port: number;
-  /** Of a worker with a bounce server. */
   readonly bouncePort?: number | null;
 }
 
@@ -66,22 +66,9 @@ function endOf(child: ChildProcess): Promise<string> {
   });
 }
 
-export const FIRST_DELAY_MS = 500;
-export const LONGEST_DELAY_MS = 30_000;
-export const HEALTHY_AFTER_MS = 60_000;
-
-/** The delays before a crashed process is restarted: 0.5 s, doubled each time up to 30 s. */
-export class BackOff {
-  #next = FIRST_DELAY_MS;
-
-  /** `uptimeMs`: how long the process ran. After 60 s the delays start again. */
-  delayAfter(uptimeMs: number): number {
-    if (uptimeMs >= HEALTHY_AFTER_MS) this.#next = FIRST_DELAY_MS;
-    const delay = this.#next;
-    this.#next = Math.min(delay * 2, LONGEST_DELAY_MS);
-    return delay;
-  }
-}
+const [FIRST_DELAY_MS, LONGEST_DELAY_MS] = [500, 30_000];
+/** A program that ran for so long has not crashed repeatedly. */
+const HEALTHY_AFTER_MS = 60_000;
 
 /** The clock and timer of a supervisor. */
 export interface Timing {
@@ -94,9 +81,8 @@ const REAL_TIMING: Timing = {
   wait: (ms, signal) => wait(ms, undefined, { signal }),
 };
 
-/** Keeps one program running: restarts it with backoff when it ends by itself, and prints a line about it. */
+/** Keeps one program running: restarts it with backoff when it ends by itself, and tells of it. */
 export class Supervisor {
-  readonly #backOff = new BackOff();
   readonly #stopping = new AbortController();
   #run: Run | undefined;
   #watching: Promise<void> = Promise.resolve();
@@ -131,10 +117,12 @@ export class Supervisor {
   async #watch(first: Run, firstStarted: number): Promise<void> {
     let run = first;
     let started = firstStarted;
+    let crashes = 0;
     for (;;) {
       const how = await run.ended;
       if (this.#stopping.signal.aborted) return;
-      const delay = this.#backOff.delayAfter(this.timing.now() - started);
+      crashes = this.timing.now() - started >= HEALTHY_AFTER_MS ? 1 : crashes + 1;
+      const delay = doublingBackoff(crashes, FIRST_DELAY_MS, LONGEST_DELAY_MS);
       this.tell(`${this.name} ended unexpectedly (${how}). It is started again in ${delay / 1000} s.`);
       await this.timing.wait(delay, this.#stopping.signal).catch(() => undefined);
       if (this.#stopping.signal.aborted) return;

@@ -5,30 +5,19 @@ export interface OutgoingMessage {
   /** The return path; empty for the null sender (RFC 5321 §4.5.5). */
   readonly envelopeFrom: string;
   readonly envelopeTo: string;
-  /** Headers and body, not dot-stuffed. What is not known to be a `MailBody` is looked through: bare CR and LF are sent as CRLF. */
+  /** Headers and body, not dot-stuffed. A buffer is looked through: bare CR and LF are sent as CRLF. */
   readonly raw: Buffer | MailBody;
 }
 
-/**
- * Where in the SMTP session something happened. `body` is everything after the 354 reply. `session`: wherever it
- * was, the relay refused a command as such, which concerns neither this message nor its recipient.
- */
-export type SmtpStage =
-  | 'connect'
-  | 'greeting'
-  | 'tls'
-  | 'ehlo'
-  | 'auth'
-  | 'mail'
-  | 'rcpt'
-  | 'data'
-  | 'body'
-  | 'session';
+/** Stages of a session after its opening; `body` is all after the 354 reply. */
+type TransactionStage = 'mail' | 'rcpt' | 'data' | 'body';
+
+/** Stage of an SMTP session. `session`: at any of them the relay refused a command as such, not this message or its recipient. */
+export type SmtpStage = 'connect' | 'greeting' | 'tls' | 'ehlo' | 'auth' | TransactionStage | 'session';
 
 /**
- * What the relay said, or what stands for it where it said nothing: a connection lost before
- * acceptance is 421 4.4.2, a reply that never came 421 4.4.1, a message the relay cannot take by its
- * own EHLO answer 5.3.4, 5.6.3, 5.6.7 or 5.6.9 (RFC 3463 §3).
+ * A relay's reply, or one in place of it (RFC 3463 §3): 421 4.4.2 for a connection lost before acceptance, 421 4.4.1 for a missing
+ * reply; 5.3.4, 5.6.3, 5.6.7 or 5.6.9 for a message that the relay cannot take by its own EHLO answer.
  */
 export interface SmtpReply {
   readonly code: number;
@@ -37,7 +26,7 @@ export interface SmtpReply {
   readonly text: string;
 }
 
-/** How one attempt ended. `send` never rejects: each way to fail is one of these. */
+/** Outcome of one attempt. `send` never rejects: each way to fail is one of these. */
 export type SendOutcome =
   /** The relay took responsibility for the message (RFC 5321 §6.1). */
   | { readonly kind: 'accepted'; readonly reply: SmtpReply }
@@ -61,7 +50,7 @@ export abstract class MailTransport {
    */
   abstract send(message: OutgoingMessage, next?: NextMessage): Promise<SendOutcome>;
 
-  /** How many messages can be in flight at once; further ones wait in the order of their `send`. */
+  /** Most messages in flight at once; further ones wait in the order of their `send`. */
   abstract get capacity(): number;
 
   /** Finishes what was handed to `send`, then ends the connections. Later messages are route-unavailable. */

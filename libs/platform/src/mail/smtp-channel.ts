@@ -7,10 +7,7 @@ const LEADING = /^([245])\.(\d{1,3})\.(\d{1,3})(?=\s|$)/;
 /** `#5.1.1` anywhere, as qmail and its descendants write it. */
 const HASHED = /#([245])\.(\d{1,3})\.(\d{1,3})(?!\d|\.\d)/;
 
-/**
- * The enhanced status code of one reply line (RFC 3463 §2), null without one. A code whose class
- * contradicts the reply's is none (RFC 2034 §4): then only the reply code can be believed.
- */
+/** The enhanced status code of a reply line (RFC 3463 §2); null without one, or where its class is not the reply's (RFC 2034 §4). */
 export function enhancedCodeOf(code: number, text: string): string | null {
   const match = LEADING.exec(text) ?? HASHED.exec(text);
   if (match === null || match[1] !== String(code).charAt(0)) return null;
@@ -79,7 +76,7 @@ function decoded(text: string): string {
 }
 
 const QUIT_MS = 5_000;
-/** What most messages fit in; a larger one gets memory of its own. */
+/** Most messages fit in; a larger one gets memory of its own. */
 const MEMORY_OCTETS = 32_768;
 
 /** No reply will come any more on this connection. */
@@ -93,11 +90,8 @@ export class ConnectionLost extends Error {
 }
 
 /**
- * An opened, authenticated session as a stream of commands and replies.
- *
- * Opening is nodemailer's (addresses, TLS, AUTH); then this takes over the socket's data, and the
- * connection object keeps watching for errors and the end. Its own `send` takes almost twice the CPU for the
- * same octets, and its errors do not say whether the body was handed over.
+ * An opened session as a stream of commands and replies. It takes over the socket's data from nodemailer's connection, which keeps
+ * watching for errors and the end: its own `send` takes more CPU, and does not say whether the body was handed over.
  */
 export class SmtpChannel {
   /** Settles when the socket is gone. */
@@ -137,10 +131,7 @@ export class SmtpChannel {
     );
   }
 
-  /**
-   * Memory that is used again when all that was written before has left. V8 counts the memory of buffers as growth: with
-   * new memory for each mail it would look through all its old objects twice as often.
-   */
+  /** Memory that is used again once all that was written has left: V8 takes new buffers for growth, and collects more often. */
   #memoryFor(size: number): Buffer {
     if (size > MEMORY_OCTETS) return Buffer.allocUnsafeSlow(size);
     if (this.#memory === null || this.#socket.writableLength > 0)

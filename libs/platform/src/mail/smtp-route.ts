@@ -11,7 +11,7 @@ const TLS_MODES = ['required', 'opportunistic', 'off'] as const;
 /** When STARTTLS is used: `required` refuses a relay without it, `opportunistic` takes it where it is offered. */
 type StartTls = (typeof TLS_MODES)[number];
 
-/** How the relay is reached. */
+/** Way to a relay. */
 export interface SmtpRoute {
   readonly host: string;
   /** Connected to instead of looking the host up, whose name TLS is still held to. */
@@ -25,10 +25,9 @@ export interface SmtpRoute {
 }
 
 /**
- * Reads `smtp://user:pass@host:port?tls=required|opportunistic|off&rejectUnauthorized=false`, or
- * `smtps://` for implicit TLS. User and password are percent-encoded. Ports: 587 for smtp (submission,
- * RFC 6409 §3.1), 465 for smtps (RFC 8314 §7.3). Throws an Error that never repeats the URL, which
- * holds a password.
+ * Reads `smtp://user:pass@host:port?tls=required|opportunistic|off&rejectUnauthorized=false`, or `smtps://` for implicit TLS. User
+ * and password are percent-encoded. Ports: 587 for smtp (submission, RFC 6409 §3.1), 465 for smtps (RFC 8314 §7.3). Throws an Error
+ * that never repeats the URL, which holds a password.
  */
 export function parseSmtpUrl(url: string): SmtpRoute {
   const parsed = URL.parse(url);
@@ -50,7 +49,7 @@ export function parseSmtpUrl(url: string): SmtpRoute {
   };
 }
 
-/** Credentials may leave unencrypted to this machine itself, or where the URL says `tls=off`; else a network could strip STARTTLS and read them. */
+/** True if credentials may leave unencrypted: to this machine, or by `tls=off`; else a network could strip STARTTLS and read them. */
 export function mayTrustClearText(route: SmtpRoute, remoteAddress: string): boolean {
   if (route.startTls === 'off') return true;
   const address = remoteAddress.replace(/^::ffff:/i, '');
@@ -192,7 +191,7 @@ function socketOf(connection: SMTPConnection): Socket {
   return connection._socket;
 }
 
-/** Where the opening stood when it failed; nodemailer says it by a mixture of state and error code. */
+/** Stage of an opening that failed; nodemailer tells it by a mixture of state and error code. */
 function failedStage(connection: SMTPConnection, error: unknown): SmtpStage {
   const command = property(error, 'command');
   if (property(error, 'code') === 'ETLS' || command === 'STARTTLS' || connection.upgrading) return 'tls';
@@ -202,7 +201,7 @@ function failedStage(connection: SMTPConnection, error: unknown): SmtpStage {
   return last === false || (command === 'CONN' && !last.startsWith('2')) ? 'greeting' : 'ehlo';
 }
 
-/** A socket error other than that of connecting, which names its system call, or its attempts by address. */
+/** A socket error other than of connecting, which names its system call, or its attempts by address. */
 function isHandshakeFailure(error: unknown): boolean {
   const isSocketError = property(error, 'code') === 'ESOCKET';
   return isSocketError && property(error, 'syscall') !== 'connect' && property(error, 'errors') === undefined;
@@ -218,7 +217,7 @@ function property(error: unknown, name: string): unknown {
   return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
 }
 
-/** What a server says before it is given mail, or why it could not be asked. */
+/** Capabilities of a server, or the reason why it could not be asked. */
 export type RouteCheck =
   | { readonly isReady: true; readonly capabilities: Capabilities }
   | { readonly isReady: false; readonly stage: SmtpStage; readonly detail: string };

@@ -4,8 +4,8 @@ import { ConnectionLost, type SmtpChannel } from './smtp-channel.js';
 import { bodyOf, type Capabilities, dataOf, type Envelope, envelopeFor } from './smtp-message.js';
 
 /**
- * What came of an attempt, and whether it may be repeated over another connection, since nothing was accepted: because
- * this one may only have ended, or without another message's envelope, which the relay may mind.
+ * Result of an attempt. It may be made `again`, since nothing was accepted, over another connection where this one may only have
+ * ended, or `alone`, without another message's envelope, which the relay may mind.
  */
 export interface Attempt {
   readonly outcome: SendOutcome;
@@ -20,9 +20,9 @@ export interface Refusal {
 
 /** Stands for a reply that did not come in time (RFC 3463 §3.5). */
 const NO_REPLY = '4.4.1';
-/** What a relay says to a client it does not know, whatever the message (RFC 4954 §6, RFC 3207 §4). */
+/** Replies to an unknown client, whatever the message (RFC 4954 §6, RFC 3207 §4). */
 const NOT_AUTHENTICATED = new Set([530, 534, 535, 538]);
-/** What it says to a command that it does not know, or not here, or not with these parameters (RFC 5321 §4.2.4, §4.1.1.11). */
+/** Replies to a command that is unknown, here or with these parameters (RFC 5321 §4.2.4, §4.1.1.11). */
 const OF_COMMANDS = new Set([500, 502, 503, 504, 555]);
 
 export function final(outcome: SendOutcome): Attempt {
@@ -34,27 +34,27 @@ export function refused({ reply, stage }: Refusal): SendOutcome {
   return { kind: reply.code >= 500 ? 'permanent' : 'temporary', reply, stage };
 }
 
-/** Whether the session itself is in doubt: the next message is better off in another one. */
+/** True if the session itself is in doubt: the next message is better off in another one. */
 export function isOfSession(outcome: SendOutcome): boolean {
   return outcome.kind === 'temporary' && outcome.stage === 'session';
 }
 
-/** Whether a relay may mind that an envelope left ahead: it takes the command for none of its own, or never saw it. */
+/** True if a relay may mind that an envelope left ahead: it does not know the command, or never saw it. */
 export function mayMindEnvelopes(outcome: SendOutcome): boolean {
   const isSilent = outcome.kind === 'temporary' && outcome.reply.enhancedCode === NO_REPLY;
   return isSilent || isOfSession(outcome);
 }
 
 /**
- * Whether a relay refused how we speak to it (RFC 3463 §3.6), which says nothing of the message or its recipient. 501 is
- * also said of an address, by its enhanced code; and 550 is about a mailbox, whatever the enhanced code.
+ * True if a relay refused the way we speak to it (RFC 3463 §3.6), not the message or its recipient. 501 may also be about an address,
+ * by its enhanced code; 550 is about a mailbox, whatever the enhanced code.
  */
 function isAboutSession({ code, enhancedCode }: SmtpReply): boolean {
   if (OF_COMMANDS.has(code) || (code === 501 && enhancedCode === null)) return true;
   return code !== 550 && enhancedCode !== null && enhancedCode.startsWith('5.5.');
 }
 
-/** It was refused before its body counted: nothing can have been accepted. */
+/** A refusal before the body: nothing can have been accepted. */
 export function refusedBeforeBody(refusal: Refusal): Attempt {
   const { code, text } = refusal.reply;
   const outcome = refused(refusal);
@@ -76,12 +76,6 @@ export function outcomeOfReply(reply: SmtpReply): SendOutcome {
   return { kind: 'ambiguous', detail: `The relay answered ${reply.code} to the message.` };
 }
 
-/** How long a relay may take for its replies, in milliseconds. */
-interface ReplyTimeouts {
-  readonly reply: number;
-  readonly data: number;
-}
-
 interface Step {
   readonly stage: SmtpStage;
   readonly command: string;
@@ -92,31 +86,28 @@ const DATA: Step = { stage: 'data', command: 'DATA\r\n' };
 
 /** Mail transactions over one connection, one after the other. */
 export class SmtpSession {
-  readonly #channel: SmtpChannel;
-  /** What the relay offered. */
-  readonly capabilities: Capabilities;
-  readonly #timeouts: ReplyTimeouts;
   #transactions = 0;
   #stage: SmtpStage = 'mail';
   #resetFirst = false;
   #offered: OutgoingMessage | null = null;
 
-  constructor(channel: SmtpChannel, relay: Capabilities, timeouts: ReplyTimeouts) {
-    this.#channel = channel;
-    this.capabilities = relay;
-    this.#timeouts = timeouts;
-  }
+  /** `timeouts`: in milliseconds, for each reply up to the 354, and for that to the message. */
+  constructor(
+    private readonly channel: SmtpChannel,
+    readonly capabilities: Capabilities,
+    private readonly timeouts: { readonly reply: number; readonly data: number },
+  ) {}
 
   get usable(): boolean {
-    return this.#channel.usable;
+    return this.channel.usable;
   }
 
-  /** How many transactions were begun. */
+  /** Number of transactions that were begun. */
   get transactions(): number {
     return this.#transactions;
   }
 
-  /** Whose envelope left with the message before: it is to be sent next, or the session to be ended. */
+  /** The message whose envelope left with the one before: it is sent next, or the session ended. */
   get offered(): OutgoingMessage | null {
     return this.#offered;
   }
@@ -135,8 +126,8 @@ export class SmtpSession {
 
   async quit(): Promise<void> {
     // A relay that waits for a message takes no command.
-    if (this.#offered !== null) this.#channel.close();
-    await this.#channel.quit();
+    if (this.#offered !== null) this.channel.close();
+    await this.channel.quit();
   }
 
   /** The message leaves when its recipient was accepted. */
@@ -155,9 +146,9 @@ export class SmtpSession {
   #writeMessage(body: MailBody, next: OutgoingMessage | undefined): void {
     const envelope = next && envelopeFor(next, bodyIn(next), this.capabilities);
     if (next === undefined || envelope === undefined || 'reply' in envelope)
-      return this.#channel.write(dataOf(body), 1);
+      return this.channel.write(dataOf(body), 1);
     const commands = Buffer.from(`${envelope.mail}${envelope.rcpt}${DATA.command}`);
-    this.#channel.write([...dataOf(body), commands], 4);
+    this.channel.write([...dataOf(body), commands], 4);
     this.#offered = next;
   }
 
@@ -171,14 +162,14 @@ export class SmtpSession {
     if (this.#resetFirst) steps.unshift(RSET);
     this.#resetFirst = true;
     const { pipelining } = this.capabilities;
-    if (pipelining && !isAhead) this.#channel.write(steps.map((step) => step.command).join(''), steps.length);
+    if (pipelining && !isAhead) this.channel.write(steps.map((step) => step.command).join(''), steps.length);
     let refusal: Refusal | null = null;
     for (const step of steps) {
       if (!pipelining && refusal !== null) break;
-      if (!pipelining) this.#channel.write(step.command, 1);
+      if (!pipelining) this.channel.write(step.command, 1);
       this.#stage = step.stage;
       refusal = await this.#replyTo(step, refusal);
-      if (!this.#channel.usable && refusal !== null) break;
+      if (!this.channel.usable && refusal !== null) break;
     }
     return refusal;
   }
@@ -187,51 +178,48 @@ export class SmtpSession {
   async #replyTo(step: Step, earlier: Refusal | null): Promise<Refusal | null> {
     let reply: SmtpReply;
     try {
-      reply = await this.#channel.reply(this.#timeouts.reply);
+      reply = await this.channel.reply(this.timeouts.reply);
     } catch (error) {
       if (earlier !== null) return earlier;
       throw error;
     }
-    if (reply.code === 421) this.#channel.close();
+    if (reply.code === 421) this.channel.close();
     if (isWanted(step, reply)) {
       if (step === DATA && earlier !== null) await this.#endEmptyMessage(earlier);
       return earlier;
     }
     if (earlier !== null) return earlier;
     if (reply.code >= 400 && step !== RSET) return { reply, stage: step.stage };
-    this.#channel.close();
+    this.channel.close();
     throw new ConnectionLost(`The relay answered ${reply.code}, which has no meaning here.`);
   }
 
   /**
-   * A relay may wait for a body although it refused the recipient: it gets an empty one, which goes to
-   * nobody (RFC 2920 §3.1). One that refused even the sender is not trusted that far.
+   * Gives an empty message to a relay that waits for one although it refused the recipient (RFC 2920 §3.1). One that refused even
+   * the sender is not trusted that far.
    */
   async #endEmptyMessage(refusal: Refusal): Promise<void> {
-    if (refusal.stage !== 'rcpt') return this.#channel.close();
+    if (refusal.stage !== 'rcpt') return this.channel.close();
     try {
-      this.#channel.write('.\r\n', 1);
-      await this.#channel.reply(this.#timeouts.reply);
+      this.channel.write('.\r\n', 1);
+      await this.channel.reply(this.timeouts.reply);
     } catch {
-      // Whether the session survives or not, the refusal stands.
+      // The refusal stands, even if the session does not survive.
     }
   }
 
   #refused(refusal: Refusal): Attempt {
     const attempt = refusedBeforeBody(refusal);
-    if (attempt.outcome.kind === 'route-unavailable' || isOfSession(attempt.outcome)) this.#channel.close();
+    if (attempt.outcome.kind === 'route-unavailable' || isOfSession(attempt.outcome)) this.channel.close();
     return attempt;
   }
 
-  /**
-   * The body left in one write, and how much of it the relay has seen cannot be known: from here on, no
-   * reply means ambiguous, even where the connection broke early.
-   */
+  /** Outcome of the body, which left in one write: without a reply it is ambiguous, even if the connection broke early. */
   async #finalReply(): Promise<SendOutcome> {
     this.#stage = 'body';
     let reply: SmtpReply;
     try {
-      reply = await this.#channel.reply(this.#timeouts.data);
+      reply = await this.channel.reply(this.timeouts.data);
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error;
       return { kind: 'ambiguous', detail: error.message };
@@ -239,7 +227,7 @@ export class SmtpSession {
     // The transaction came to its end: the next one needs no RSET.
     this.#resetFirst = false;
     const outcome = outcomeOfReply(reply);
-    if (reply.code === 421 || outcome.kind === 'ambiguous' || isOfSession(outcome)) this.#channel.close();
+    if (reply.code === 421 || outcome.kind === 'ambiguous' || isOfSession(outcome)) this.channel.close();
     return outcome;
   }
 }

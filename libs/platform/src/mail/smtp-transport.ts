@@ -12,17 +12,14 @@ import { type Attempt, mayMindEnvelopes, type SmtpSession } from './smtp-session
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 30_000;
 
-/**
- * When something that failed may be tried again: after 0.2 s, then twice as long each time up to 30 s, and
- * then by one trial only, until it succeeds. Times are milliseconds of any one monotonic clock.
- */
+/** Circuit breaker: pauses of 0.2 s, twice as long each time up to 30 s, each followed by one trial. Times are of a monotonic clock. */
 export class CircuitBreaker {
   #failures = 0;
   #until = 0;
   #failedAt = Number.NEGATIVE_INFINITY;
   #onTrial = false;
 
-  /** Whether to try now. Between failure and success a yes is given once for each pause. */
+  /** True if it may be tried now: between failure and success, once for each pause. */
   mayTry(now: number): boolean {
     if (this.#failures === 0) return true;
     if (this.#onTrial || now < this.#until) return false;
@@ -35,7 +32,7 @@ export class CircuitBreaker {
     return this.#failures === 0 ? 0 : Math.max(0, this.#until - now);
   }
 
-  /** Several attempts that were under way together and fail together count once. */
+  /** Counts attempts that were under way together and fail together once. */
   failed(startedAt: number, now: number): void {
     if (startedAt < this.#failedAt) return;
     this.#failures += 1;
@@ -50,7 +47,7 @@ export class CircuitBreaker {
   }
 }
 
-/** Whether a relay gets the next envelope with a message, as RFC 2920 §3.1 allows: until it is found to mind. */
+/** Memory of a relay that minds the next envelope with a message, which RFC 2920 §3.1 allows. */
 export class EnvelopesAhead {
   #isTaken = false;
   #isMinded = false;
@@ -59,23 +56,23 @@ export class EnvelopesAhead {
     return !this.#isMinded;
   }
 
-  /** It took a message whose envelope had left ahead. */
+  /** The relay took a message whose envelope had left ahead. */
   taken(): void {
     this.#isTaken = true;
   }
 
-  /** It refused what it took when it came alone. */
+  /** The relay refused a message that it took when it came alone. */
   minded(): void {
     this.#isMinded = true;
   }
 
-  /** It never answered a message that an envelope followed. Once it is known to take them, that has other reasons. */
+  /** A message followed by an envelope had no answer. Where the relay is known to take them, that has other reasons. */
   lost(): void {
     if (!this.#isTaken) this.#isMinded = true;
   }
 }
 
-interface PooledConnectionOptions {
+interface ConnectionOptions {
   readonly open: () => Promise<SmtpSession>;
   readonly messagesPerConnection: number;
   /** After so many milliseconds without a message the session ends. */
@@ -89,20 +86,20 @@ const nothing: NextMessage = () => undefined;
 
 /** One connection of the pool: it carries one message at a time, and is opened again when its session has ended. */
 export class PooledConnection {
-  /** For when this one cannot connect though others can: the relay allows fewer connections than the pool has. */
+  /** Used when others can connect: the relay allows fewer connections than the pool has. */
   readonly backoff = new CircuitBreaker();
   #session: SmtpSession | null = null;
   #ending: Promise<void> = Promise.resolve();
   #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly options: PooledConnectionOptions) {}
+  constructor(private readonly options: ConnectionOptions) {}
 
-  /** Whether a session stands ready. */
+  /** A session is ready. */
   get live(): boolean {
     return this.#session?.usable ?? false;
   }
 
-  /** Whose envelope the relay has already. */
+  /** The message whose envelope the relay has already. */
   get offered(): OutgoingMessage | null {
     return this.live ? (this.#session?.offered ?? null) : null;
   }
@@ -160,7 +157,7 @@ export class PooledConnection {
 }
 
 export interface SmtpTransportOptions {
-  /** See parseSmtpUrl for its forms; or what is asked for the way with each connection, and rejects with RouteUnavailable. */
+  /** See `parseSmtpUrl`; or a function that is asked with each connection, and rejects with RouteUnavailable. */
   readonly url: string | (() => Promise<SmtpRoute>);
   /** At most so many connections, and so many messages in flight. */
   readonly connections: number;
@@ -168,7 +165,7 @@ export interface SmtpTransportOptions {
   readonly messagesPerConnection: number;
   /** The name given in EHLO. */
   readonly ehloName: string;
-  /** Milliseconds; the defaults are those of RFC 5321 §4.5.3.2 where it names one. `idle`: after how long without mail a connection is ended, `ahead`: when the relay waits for a message. */
+  /** Milliseconds; by default those of RFC 5321 §4.5.3.2. Connections without mail end after `idle`, with an envelope ahead after `ahead`. */
   readonly timeouts?: Partial<SmtpTimeouts & { readonly idle: number; readonly ahead: number }>;
   /** Hears why a connection could not be opened. The message may hold the relay's words: redact it. */
   readonly onConnectionError?: (error: Error) => void;
@@ -187,7 +184,7 @@ const TIMEOUTS = {
   reply: 300_000,
   data: 600_000,
   idle: 15_000,
-  // A relay under stress waits ten seconds for a line, and would not hear the message that comes when it has given up.
+  // A relay under stress waits ten seconds for a line, and would miss the message that comes later.
   ahead: 1_000,
 };
 
@@ -209,17 +206,8 @@ export class SmtpTransport extends MailTransport {
     const timeouts = { ...TIMEOUTS, ...options.timeouts };
     const ahead = new EnvelopesAhead();
     const open = async () => openSession(await find(), ehloName, timeouts);
-    this.#pool = Array.from(
-      { length: options.connections },
-      () =>
-        new PooledConnection({
-          open,
-          messagesPerConnection,
-          idleMs: timeouts.idle,
-          aheadMs: timeouts.ahead,
-          ahead,
-        }),
-    );
+    const pooled = { open, messagesPerConnection, idleMs: timeouts.idle, aheadMs: timeouts.ahead, ahead };
+    this.#pool = Array.from({ length: options.connections }, () => new PooledConnection(pooled));
     this.#free = [...this.#pool];
     this.#onConnectionError = options.onConnectionError ?? (() => {});
   }
@@ -257,10 +245,7 @@ export class SmtpTransport extends MailTransport {
     }
   }
 
-  /**
-   * A connection with a session if there is one, so that spare connections become idle and end. One whose relay waits for another
-   * message is the last choice: its session has to end.
-   */
+  /** Prefers a connection with a session, so that spare ones become idle; last, one whose relay waits for another message. */
   #takeConnection(): PooledConnection | undefined {
     const now = performance.now();
     let at = this.#free.findLastIndex((connection) => connection.live && connection.offered === null);
@@ -289,7 +274,6 @@ export class SmtpTransport extends MailTransport {
       return true;
     }
     try {
-      // Who waits is served before who may come.
       const next = () => (this.#queue.length > 0 ? undefined : waiting.next());
       waiting.resolve(await connection.deliver(waiting.message, next));
     } catch (error) {

@@ -3,17 +3,17 @@ import { LRUCache } from 'lru-cache';
 import { stringify } from 'uuid';
 import { decrypt, encrypt } from './secret-box.js';
 
-/** What a link may do: confirm consents, unsubscribe, manage preferences, view the mail, view an invoice, view a report, take a relay's feedback. */
+/** Purposes of links; `view` is of a mail, `feedback` of a relay's provider. */
 export type LinkKind = 'confirm' | 'unsubscribe' | 'preferences' | 'view' | 'invoice' | 'report' | 'feedback';
 
-/** Whose a mail was and what it was about: what its unsubscribe link needs when the mail is no longer kept. */
+/** Reader and subject of a mail, which its unsubscribe link needs when the mail is no longer kept. */
 export interface LinkedMail {
   readonly subscriberId: string;
   /** The campaign, or the topic of an automation's mail. */
   readonly aboutId: string;
 }
 
-/** What a token says. It holds no personal data. */
+/** Content of a token, without personal data. */
 export interface LinkClaims {
   readonly kind: LinkKind;
   readonly environmentId: number;
@@ -45,7 +45,7 @@ const MINUTE_MS = 60_000;
  * 128 bits of HMAC-SHA-256, together 58 or 100 characters of base64url. Nothing is looked up before the MAC holds.
  */
 export class LinkTokens {
-  /** As an object, since a mail has three links and parsing the key costs as much as the MAC. */
+  /** Parsed once, which costs as much as a MAC. */
   readonly #key: KeyObject;
 
   constructor(secret: string) {
@@ -72,7 +72,7 @@ export class LinkTokens {
     return bytes.toString('base64url');
   }
 
-  /** What the token says when it is ours and of this kind, expired or not; else null. */
+  /** Claims of a token that is ours and of this kind, expired or not; else null. */
   verify(token: string, kind: LinkKind): LinkClaims | null {
     if (!TOKEN.test(token)) return null;
     const bytes = Buffer.from(token, 'base64url');
@@ -106,7 +106,6 @@ function mailIn(claims: Buffer): LinkedMail {
   };
 }
 
-/** The mail that a seal is of. */
 export interface SealedMail {
   readonly environmentId: number;
   readonly deliveryId: string;
@@ -114,12 +113,12 @@ export interface SealedMail {
 }
 
 /**
- * Seals what a mail showed for the link to it on the web, in base64url: AES-256-GCM with a key of the environment, bound to the
+ * Seals the content of a mail for the link to it on the web: AES-256-GCM in base64url with a key of the environment, bound to the
  * mail and its reader. Logs of links tell nothing, and on another mail's link it does not open.
  */
 export class MailSeals {
   readonly #root: KeyObject;
-  /** As objects: with a key that has to be parsed each seal takes three times as long. */
+  /** Parsed keys, since parsing takes longer than sealing. */
   readonly #keys = new LRUCache<number, KeyObject>({
     max: 1_000,
     memoMethod: (environmentId) =>

@@ -4,12 +4,12 @@ import type { ProjectScope } from '#kernel';
 import { Database } from '../database/database.js';
 import { SecretBox, type SecretContext } from './secret-box.js';
 
-/** A place where sealed secrets are kept. Each has one, so that a change of the master key reaches all of them. */
+/** A place of sealed secrets, so that a change of the master key reaches all of them. */
 export abstract class SealedSecrets {
   /** In words, for the operator: `DKIM keys`. */
   abstract readonly inWords: string;
 
-  /** Seals up to `limit` secrets of other master keys with the current one, and commits. How many; 0 = all are done. */
+  /** Seals up to `limit` secrets of other master keys with the current one, and commits. Resolves to their number, 0 at the end. */
   abstract sealAnew(limit: number): Promise<number>;
 }
 
@@ -31,13 +31,13 @@ export abstract class SealedRows<Key extends number | string> extends SealedSecr
     super();
   }
 
-  /** What they are sealed for. */
+  /** Context in which they are sealed. */
   protected abstract contextOf(owner: Pick<ProjectScope, 'projectId' | 'environmentId'>): SecretContext;
 
   /** Up to `limit` rows with a box that does not begin with `prefix`. */
   protected abstract sealedOtherwise(prefix: string, limit: number): RawBuilder<SealedRow<Key>>;
 
-  /** Writes a row's boxes, in the order in which they were read, unless they are others by now: the row is found again then. */
+  /** Writes a row's boxes, in the order in which they were read, unless they have changed: then the row is found again. */
   protected abstract rewrite(row: SealedRow<Key>, boxes: readonly (string | null)[]): RawBuilder<unknown>;
 
   override sealAnew(limit: number): Promise<number> {

@@ -12,7 +12,7 @@ export function encrypt(key: Buffer | KeyObject, text: string, bound = ''): Buff
   return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]);
 }
 
-/** What `encrypt` was given. Throws when key, `bound` or any bit differs. */
+/** The text that `encrypt` was given. Throws when key, `bound` or any bit differs. */
 export function decrypt(key: Buffer | KeyObject, sealed: Buffer, bound = ''): string {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
@@ -22,14 +22,14 @@ export function decrypt(key: Buffer | KeyObject, sealed: Buffer, bound = ''): st
   return text.toString('utf8');
 }
 
-/** What a secret is for and whose it is: one that was sealed for another use or another project does not open. */
+/** Purpose and owner of a secret: one that was sealed for others does not open. */
 export interface SecretContext {
   /** E.g. `dkim-key`. */
   readonly purpose: string;
   readonly owner: Pick<ProjectScope, 'projectId' | 'environmentId'>;
 }
 
-/** The secret is damaged, somebody else's, or was sealed with a master key that this process does not have. */
+/** The secret is damaged, another's, or was sealed with a master key that this process does not have. */
 export class UnreadableSecretError extends Error {}
 
 interface DerivedKey {
@@ -39,10 +39,7 @@ interface DerivedKey {
 
 const BOX = /^v1\.(?<keyId>[0-9a-f]{8})\.(?<sealed>[A-Za-z0-9_-]+)$/;
 
-/**
- * Seals secrets for the database (AES-256-GCM). A box begins with the id of its master key, so that two may be in
- * use while the old one's boxes are sealed anew.
- */
+/** Seals secrets for the database (AES-256-GCM). A box begins with the id of its master key: two are in use during a change. */
 export class SecretBox {
   readonly #current: DerivedKey;
   readonly #previous: DerivedKey | null;
@@ -53,7 +50,7 @@ export class SecretBox {
     this.#previous = previousKey === undefined ? null : derive(previousKey);
   }
 
-  /** What every box that is sealed from now on begins with. */
+  /** Beginning of all boxes that are sealed from now on. */
   get currentPrefix(): string {
     return `v1.${this.#current.id}.`;
   }

@@ -1,6 +1,6 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 
-/** Whose mail it is, and where the addresses that its links lead to are kept. */
+/** A mail with tracked places. */
 export interface TrackedMail {
   readonly environmentId: number;
   /** The table of the campaign's link targets. */
@@ -8,7 +8,7 @@ export interface TrackedMail {
   readonly deliveryId: string;
 }
 
-/** What a token says: the mail, and which of its places it stands in. */
+/** Content of a token: the mail, and the place in it. */
 export interface TrackingClaims extends TrackedMail {
   /** 0 is the open pixel, n the nth address of the link set. */
   readonly place: number;
@@ -16,24 +16,22 @@ export interface TrackingClaims extends TrackedMail {
 
 const KEY_ID = 1;
 const HEAD_BYTES = 27;
-/** Where a delivery's id is among the bytes of a token. */
+/** Offset of a delivery's id among the bytes of a token. */
 export const DELIVERY_ID_BEGIN = 11;
 const PLACE_BYTES = 2;
 const MAC_BYTES = 13;
 /** Places of one mail, the pixel included; bounds what checking a forged token costs, too. */
 export const MAX_TRACKED_PLACES = 1_000;
 const TOKEN = /^[A-Za-z0-9_-]{56}$/;
-/** What a token says, in the bytes in which it says it: of a fixed length, so that many can be kept side by side. */
+/** Length of the claims in bytes, which many are kept in side by side. */
 export const CLAIMS_BYTES = HEAD_BYTES + PLACE_BYTES;
 
 /**
- * Signs and checks the tokens of open pixels and tracked links: key id, environment, link set, delivery (27 bytes,
- * the same in all of a mail), the place (2 bytes) and 104 bits of a MAC that covers all of these, together 56
- * characters of base64url.
+ * Signs and checks the tokens of open pixels and tracked links: key id, environment, link set, delivery (27 bytes, the same in all
+ * of a mail), the place (2 bytes) and 104 bits of a MAC that covers all of these, together 56 characters of base64url.
  *
- * A mail is signed once: SHAKE128 over key and mail gives a stream of which each place has its own 13 bytes. A
- * sponge with its key in front is a MAC without an HMAC's two passes (FIPS 202; KMAC of NIST SP 800-185 §4 rests on
- * the same), and one pass of 2 µs covers twelve links where twelve HMACs take 190 µs.
+ * A mail is signed once: SHAKE128 over key and mail gives a stream of which each place has its own 13 bytes. A sponge with its key in
+ * front is a MAC without an HMAC's two passes (FIPS 202; KMAC of NIST SP 800-185 §4 rests on the same).
  */
 export class TrackingTokens {
   /** The key, and behind it room for the head of one token. */
@@ -65,16 +63,13 @@ export class TrackingTokens {
     });
   }
 
-  /** What the token says when it is ours; else null. */
+  /** Claims of a token that is ours; else null. */
   verify(token: string): TrackingClaims | null {
     const claims = this.verifyBytes(token);
     return claims === null ? null : trackingClaimsOf(claims);
   }
 
-  /**
-   * The same in bytes, for those that have very many to check. They are overwritten by the next call. No buffer is
-   * made: to collect it would cost more than the whole rest.
-   */
+  /** The same in bytes, which the next call overwrites: a new buffer would cost more than the check. */
   verifyBytes(token: string): Buffer | null {
     if (!TOKEN.test(token)) return null;
     this.#token.write(token, 'base64url');
@@ -108,7 +103,7 @@ export class TrackingTokens {
   }
 }
 
-/** What the bytes say of which a token's MAC was found good. */
+/** The claims in bytes that were verified. */
 export function trackingClaimsOf(claims: Buffer): TrackingClaims {
   return {
     environmentId: environmentIdOf(claims),

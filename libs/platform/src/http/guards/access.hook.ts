@@ -9,8 +9,8 @@ import type { RouteTable } from '../operation/route-table.js';
 import type { RateLimitGuard } from './rate-limit.guard.js';
 
 /**
- * Finds out who calls before a byte of the body is read: 401. The guards decide what they may; what comes to no route,
- * and so to no guard, is decided here. Routes without `@Operation` are open, and the kit allows none below /api/v1.
+ * Authenticates before a byte of the body is read: 401. Guards decide the rest; requests to no route, and so to no guard, are
+ * refused here. Routes without `@Operation` are open, and the kit allows none below /api/v1.
  */
 export class AccessHook {
   constructor(
@@ -47,7 +47,7 @@ export class AccessHook {
     });
   }
 
-  /** Where there is no operation: a key that is sent along is looked at first, as it is everywhere else. */
+  /** Checks a key that is sent to a path without an operation first, as everywhere else. */
   async #lookAtKey(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const hasKey = readCredentials(request.headers).kind !== 'none';
     if (!hasKey || !pathOf(request.url).startsWith(`${API_PREFIX}/`)) return;

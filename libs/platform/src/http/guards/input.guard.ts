@@ -27,10 +27,7 @@ function refuseUnacceptable({ response }: OperationOptions, { headers }: Fastify
   throw new ProblemError('not-acceptable', { detail: `This operation answers in ${produced}.` });
 }
 
-/**
- * Refuses what an operation would ignore: parameters of the query that it does not know, and a body where it takes
- * none; nothing at all and `{}` are fine. What else is wrong with the same request is told with it.
- */
+/** Refuses input that would be ignored, unknown query parameters and a body where none is taken, with all other errors. */
 function refuseUnknownInput(operation: OperationOptions, { query, body }: FastifyRequest): void {
   const inBody = unexpectedBody(operation, body);
   const inQuery = unknownNames(query, operation.query?.shape);
@@ -56,7 +53,7 @@ function unknownNames(given: unknown, known: z.core.$ZodLooseShape = {}): readon
   return names.filter((name) => !Object.hasOwn(known, name)).map((name) => [name, UNKNOWN]);
 }
 
-/** Whether an `Accept` header admits `mediaType` (RFC 9110 §12.5.1). No header, or one without a media range, admits all. */
+/** True if an `Accept` header admits `mediaType` (RFC 9110 §12.5.1). No header, or one without a media range, admits all. */
 export function accepts(header: string | undefined, mediaType: string): boolean {
   const ranges = (header ?? '').split(',').flatMap(parseRange);
   if (ranges.length === 0) return true;

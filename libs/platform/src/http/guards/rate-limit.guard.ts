@@ -20,12 +20,12 @@ import type { RateLimitRecord, RateLimitStorage } from './rate-limit.storage.js'
 const FAILURES_PER_MINUTE = 60;
 
 /**
- * Limits the requests to a controller that come without a key: as readers of pages, as clients that have none, or, as
- * feedback, by the signed token of their path; with a token that is none of ours they count as clients.
+ * Limits requests to a controller that come without a key: as of readers of pages, as of clients, or, for feedback, by the signed
+ * token of their path; with a token that is none of ours they count as clients.
  */
 export const LimitClients = Reflector.createDecorator<'page' | 'client' | 'feedback'>();
 
-/** What may be asked for in a minute: by key, and without one by client network, or by token. */
+/** Limits of requests a minute: by key, and without one by client network, or by token. */
 export function rateLimits(
   { RATE_LIMIT_PER_MINUTE, PAGE_LIMIT_PER_MINUTE, FEEDBACK_LIMIT_PER_MINUTE }: Config,
   storage: RateLimitStorage,
@@ -72,7 +72,7 @@ function trackerOf({ caller, clientAddress }: FastifyRequest): string {
   return caller?.keyId ?? normalizeIp(clientAddress);
 }
 
-/** Refuses requests past the `rateLimits` with 429, and tells a key with every answer where it stands. */
+/** Refuses requests past the `rateLimits` with 429; every answer to a key has its remaining number. */
 @Injectable()
 @LimitClients('client')
 export class RateLimitGuard extends ThrottlerGuard {
@@ -89,7 +89,7 @@ export class RateLimitGuard extends ThrottlerGuard {
     request.isCounted = true;
     const record = await this.#count(request, check);
     if (record === null) return true;
-    if (request.caller !== null) tellStanding(reply, check.limit, record);
+    if (request.caller !== null) writeLimitHeaders(reply, check.limit, record);
     if (!record.isBlocked) return true;
     void reply.header('retry-after', String(record.timeToBlockExpire));
     throw new ThrottlerException(`Try again in ${record.timeToBlockExpire} s.`);
@@ -109,7 +109,7 @@ export class RateLimitGuard extends ThrottlerGuard {
   }
 }
 
-function tellStanding(
+function writeLimitHeaders(
   reply: FastifyReply,
   limit: number,
   { totalHits, resetAtSeconds }: RateLimitRecord,

@@ -1,6 +1,6 @@
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import type pg from 'pg';
-import { UnavailableError } from '#kernel';
+import { UnavailableError, withTimeout } from '#kernel';
 import { databaseFailure } from '../../database/database-failure.js';
 import { sessionPool } from '../../database/session.js';
 import type { Outage } from '../../lifecycle/outage.js';
@@ -20,8 +20,8 @@ type Count = (key: string, windowMs: number, times: number) => Promise<WindowHit
 type Waiting = Pick<PromiseWithResolvers<WindowHit>, 'resolve' | 'reject'>;
 
 /**
- * Counts the hits of one key one after the other, and those that come meanwhile together: of a key that is used by
- * many at once each would wait for the others in the storage. Each hit has a number of its own, in the order of coming.
+ * Counts hits of one key one after the other, and those that come meanwhile together: of a key that many use at once, each would
+ * wait for the others in the storage. Each hit has a number of its own, in the order of arrival.
  */
 export class SharedHits {
   /** The hits that wait, of each key of which some are being counted. */
@@ -68,7 +68,7 @@ export type RateLimitRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>
   readonly resetAtSeconds: number;
 };
 
-/** Where requests are counted in fixed windows, for all instances of the api together. Throws when it can't be asked. */
+/** Counts requests in fixed windows, for all instances of the api together. Throws when it can't be asked. */
 export abstract class RateLimitStorage implements ThrottlerStorage {
   readonly #hits = new SharedHits((key, windowMs, times) => this.#countInTime(key, windowMs, times));
 
@@ -87,7 +87,7 @@ export abstract class RateLimitStorage implements ThrottlerStorage {
   /** Resolves when the storage can count; rejects otherwise. */
   abstract ping(): Promise<void>;
 
-  /** Why `ping` was rejected, in words for the operator; null when nobody knows. */
+  /** Reason of a rejected `ping`, in words for the operator; null when it is unknown. */
   abstract reasonOf(error: unknown): string | null;
 
   abstract close(): Promise<void>;
@@ -95,17 +95,10 @@ export abstract class RateLimitStorage implements ThrottlerStorage {
   /** Counts so many hits; the window begins with the first one. Atomic. */
   protected abstract count(key: string, windowMs: number, times: number): Promise<WindowHit>;
 
-  async #countInTime(key: string, windowMs: number, times: number): Promise<WindowHit> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(
-      () => late.reject(new UnavailableError('The rate limit could not be looked up in time.', 1)),
-      DEADLINE_MS,
-    );
-    try {
-      return await Promise.race([this.count(key, windowMs, times), late.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
+  #countInTime(key: string, windowMs: number, times: number): Promise<WindowHit> {
+    return withTimeout(this.count(key, windowMs, times), DEADLINE_MS, () => {
+      throw new UnavailableError('The rate limit could not be looked up in time.', 1);
+    });
   }
 }
 
@@ -122,14 +115,10 @@ const HIT = {
     from platform.hit_rate_limits($1, $2, $3)`,
 };
 
-/** Enough: a count takes less than a millisecond. */
 const CONNECTIONS = 2;
 const PROBE_MS = 60_000;
 
-/**
- * Counts in an unlogged table of PostgreSQL, over connections of its own: a burst of requests that wait for
- * each other in the database must not make the limit unavailable.
- */
+/** Counts in an unlogged table, over connections of its own: a burst that waits in the database must not block the limit. */
 export class PostgresRateLimitStorage extends RateLimitStorage {
   private readonly pool: pg.Pool;
 

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ApiScope, ProjectScope } from '#kernel';
 import type { ProblemError } from './problem.js';
 
-/** Whom a valid API key speaks for. */
+/** The owner of a valid API key, and its rights. */
 export interface AuthenticatedCaller {
   readonly keyId: string;
   readonly scope: ProjectScope;
@@ -19,7 +19,7 @@ export abstract class ApiKeyAuthenticator {
   abstract authenticate(key: string): Promise<AuthenticatedCaller | null>;
 }
 
-/** What a request says about its key: none, exactly one, or two that differ. */
+/** The key that a request carries: none, exactly one, or two that differ. */
 export type Credentials =
   | { readonly kind: 'none' }
   | { readonly kind: 'key'; readonly key: string }
@@ -39,15 +39,15 @@ export function readCredentials(headers: IncomingHttpHeaders): Credentials {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whom the request's key speaks for; null on routes without a key. */
+    /** The owner of the request's key; null on routes without a key. */
     caller: AuthenticatedCaller | null;
-    /** Whether it was counted against a limit. */
+    /** It was counted against a limit. */
     isCounted: boolean;
-    /** The client's IP address: who connects, or whom trusted proxies name. `ip` is always who connects. */
+    /** The client's IP address, behind a trusted proxy the one that it reports. */
     readonly clientAddress: string;
-    /** The body as it came, of bodies that were read as a whole. */
+    /** The body as it came, where it was read as a whole. */
     rawBody: Buffer | null;
-    /** Why the body could not be read; the guards look at the key first. */
+    /** Fault of a body that could not be read; the guards look at the key first. */
     bodyFault: ProblemError | null;
     /** SHA-256 of a streamed body, known when the handler has read all of it. */
     bodyHash: Promise<Buffer> | null;

@@ -14,7 +14,7 @@ import {
 import { z } from 'zod';
 import type { ApiScope } from '#kernel';
 
-/** Where every operation lives. */
+/** Path of every operation. */
 export const API_PREFIX = '/api/v1';
 
 /** A controller below /api/v1. Each of its routes needs a key and carries `@Operation`; boot fails otherwise. */
@@ -22,7 +22,7 @@ export function ApiController(path: string, options: { readonly tag: string }): 
   return applyDecorators(Controller(`${API_PREFIX.slice(1)}/${path}`), ApiTags(options.tag));
 }
 
-/** What an operation answers when all is well. */
+/** The answer of an operation that succeeds. */
 export interface OperationResponse {
   readonly status: 200 | 201 | 202 | 204;
   /** JSON bodies: what is sent, documented and serialised. Absent: no body, or `contentType` says which. */
@@ -69,7 +69,7 @@ export const SCOPE_EXTENSION = 'x-required-scope';
 /** Carries the additional problem statuses from the decorator to the document's last step, which removes it. */
 export const PROBLEMS_EXTENSION = 'x-problems';
 
-/** What `@Operation` says of a handler, for guards. */
+/** The `@Operation` of a handler, for guards. */
 export const OperationMetadata = Reflector.createDecorator<OperationOptions>();
 
 const LOCATION = { $ref: '#/components/headers/Location' };
@@ -81,10 +81,7 @@ const DESCRIPTIONS = {
   204: 'Done; there is nothing to return',
 } as const;
 
-/**
- * Declares a route of an `@ApiController`: its scope, its status, how its answer is serialised, and its
- * entry in the OpenAPI document.
- */
+/** Declares a route of an `@ApiController`: scope, status, serialization of its answer, and entry in the OpenAPI document. */
 export function Operation(options: OperationOptions): MethodDecorator {
   const { response } = options;
   const decorators = [
@@ -144,8 +141,8 @@ export type SerializerSchema = Readonly<Record<string, unknown>>;
 type Definitions = Readonly<Record<string, SerializerSchema>>;
 
 /**
- * How Fastify writes an answer of `schema`: known keys only, and an error when a required one is undefined,
- * so that a nullable property that a view forgot is found by the first test.
+ * Schema by which Fastify writes an answer: known keys only, and an error when a required one is undefined, so that a nullable
+ * property that a view forgot is found by the first test.
  */
 export function serializerSchema(schema: z.ZodType): SerializerSchema {
   const { $defs, ...root } = z.toJSONSchema(schema, {

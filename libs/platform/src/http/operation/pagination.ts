@@ -5,7 +5,7 @@ type PlaceSchema = z.ZodType<Place[number]>;
 
 const FAULT = 'must be the next of a page of this list';
 
-/** What lists are sorted by, as it is in cursors. */
+/** Kinds of values that lists are sorted by, as cursors hold them. */
 export const PLACES = {
   // A year that PostgreSQL knows; microseconds, which a Date has not.
   time: z.iso.datetime({ offset: true }).regex(/^[12]/),
@@ -14,7 +14,7 @@ export const PLACES = {
   text: z.string().max(1_000),
 };
 
-/** As clients get it, who need not know what is in it. */
+/** The cursor for clients, who need not know its content. */
 export function writeCursor({ page, totalElements, place }: Cursor): string {
   return Buffer.from(JSON.stringify([page, totalElements, ...place])).toString('base64url');
 }
@@ -73,7 +73,7 @@ const size = wholeNumber(integer.min(1))
   .default(20)
   .meta({ description: 'Items on a page; more than 100 is taken as 100.' });
 
-/** The query of every list: `page` from zero or `after`, `size` clamped to 100, and the list's filters. `place` is what it is sorted by. */
+/** The query of a list: `page` from zero or `after`, `size` clamped to 100, its filters; it is sorted by `place`. */
 export function pageQuery<Filters extends z.ZodRawShape>(
   filters: Filters,
   place: readonly z.ZodType<Place[number]>[] = [PLACES.time, PLACES.id],
@@ -94,7 +94,7 @@ export function pageQuery<Filters extends z.ZodRawShape>(
   });
 }
 
-/** Where a page stands in its list. */
+/** The position of a page in its list. */
 export const pagination = z
   .object({
     page: z.int(),
@@ -118,7 +118,7 @@ export function pageOf<Item extends z.ZodType>(item: Item, id: string) {
   return z.object({ data: z.array(item), pagination }).meta({ id });
 }
 
-/** The answer of a list: each row as its view, and where the page stands. */
+/** The answer of a list: the views of its rows, and the page's position. */
 export function toPage<Row, View>(
   { after, page: asked = 0, size: items }: PageRequest,
   { items: rows, totalElements, next }: Page<Row>,
@@ -141,10 +141,7 @@ export function toPage<Row, View>(
   };
 }
 
-/**
- * The `Link` header (RFC 8288) of a page: its neighbours, with all other query parameters as they were
- * sent; a walk by `after` goes forward alone.
- */
+/** The `Link` header (RFC 8288) of a page: its neighbours, with the query as it was sent; a walk by `after` goes forward alone. */
 export function linkHeader(
   publicUrl: string,
   requestTarget: string,
@@ -166,7 +163,7 @@ export function linkHeader(
   return links.join(', ');
 }
 
-/** Whether an answer is a page of a list. */
+/** True for an answer that is a page of a list. */
 export function isPage(answer: unknown): answer is { readonly pagination: Pagination } {
   if (typeof answer !== 'object' || answer === null || !('pagination' in answer)) return false;
   const { pagination: found } = answer;

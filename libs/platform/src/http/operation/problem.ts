@@ -1,7 +1,7 @@
 import { boundedErrors } from '#kernel';
 
 export interface ProblemDetails {
-  /** What went wrong this time, for the caller's eyes. */
+  /** The fault of this request, for the caller's eyes. */
   readonly detail?: string;
   /** Extra members of the body, such as `requiredScope`. */
   readonly members?: Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export interface ProblemDetails {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What the HTTP edge refuses by itself; what the domain refuses is a `DomainError`. */
+/** A refusal by the HTTP edge itself; the domain's are `DomainError`s. */
 export class ProblemError extends Error {
   constructor(
     readonly slug: ProblemSlug,
@@ -33,7 +33,7 @@ export interface ProblemType {
   readonly title: string;
   /** When it occurs, for someone who looks at it for the first time. */
   readonly description: string;
-  /** What the caller does about it. */
+  /** Advice to the caller. */
   readonly remedy: string;
 }
 
@@ -188,7 +188,7 @@ export const PROBLEM_TYPES = {
 
 export type ProblemSlug = keyof typeof PROBLEM_TYPES;
 
-/** Whether `text` names a type of problem. */
+/** True for the name of a type of problem. */
 export function isProblemSlug(text: string): text is ProblemSlug {
   return Object.hasOwn(PROBLEM_TYPES, text);
 }

@@ -43,12 +43,11 @@ export function strictBody<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
 }
 
 /**
- * Checks what `@Body`, `@Query` and `@Param` name a schema for, and hands the handler the schema's output.
- * All fields that are wrong are reported at once, be they of the path, the query or the body. A body that is
- * streamed is handed on unread: its schema is that of the operation's JSON.
+ * Gives handlers the output of the schemas of `@Body`, `@Query` and `@Param`, or reports all wrong fields of path, query and body
+ * at once. A streamed body is handed on unread: its schema is that of the operation's JSON.
  */
 export class RequestValidationPipe implements PipeTransform {
-  /** By the context that all parts of one request have in common. */
+  /** Errors by the log context, which all parts of one request have in common. */
   readonly #errors = new WeakMap<object, Record<string, string>>();
 
   transform(value: unknown, { schema, type, data }: ArgumentMetadata): unknown {
@@ -68,10 +67,7 @@ export class RequestValidationPipe implements PipeTransform {
   }
 }
 
-/**
- * The output of `schema` for a body, for handlers that read it themselves. Throws the problem that names
- * every field that is wrong; without a body that is every required one.
- */
+/** The output of `schema` for a body that a handler reads itself; throws the problem that names every wrong or missing field. */
 export function validBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   return parseInput(schema, orEmpty(schema, body));
 }
@@ -80,7 +76,7 @@ function orEmpty(schema: z.ZodType, body: unknown): unknown {
   return body === undefined && schema instanceof z.ZodObject ? {} : body;
 }
 
-/** The schema's output for some input, or all that is wrong with it. `root` is how the whole input is called. */
+/** The schema's output for some input, or all its errors. `root` is the name of the whole input. */
 export function readInput<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,
@@ -90,14 +86,14 @@ export function readInput<Schema extends z.ZodType>(
   return result.success ? { data: result.data } : { errors: fieldErrors(result.error.issues, root) };
 }
 
-/** All that is wrong with some input; nothing where there is no schema. */
+/** All errors of some input; none without a schema. */
 export function inputErrors(schema: z.ZodType | undefined, input: unknown): Record<string, string> {
   if (schema === undefined) return {};
   const result = readInput(schema, input);
   return 'errors' in result ? result.errors : {};
 }
 
-/** The schema's output for some input; throws a 400 that names all that is wrong with it. */
+/** The schema's output for some input; throws a 400 that names all its errors. */
 export function parseInput<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,
@@ -108,10 +104,10 @@ export function parseInput<Schema extends z.ZodType>(
   throw invalidRequest(result.errors);
 }
 
-/** What the whole body is called in `errors` when it is none of its fields that is wrong. */
+/** Name of the whole body in `errors`, where none of its fields is wrong. */
 export const WHOLE_BODY = 'body';
 
-/** All that is wrong: dotted field path (`options[1].value`) → message; the first message of a field counts. */
+/** Errors by dotted field path (`options[1].value`); the first message of a field counts. */
 export function fieldErrors(issues: readonly z.core.$ZodIssue[], root = ''): Record<string, string> {
   const errors = new Map<string, string>();
   const add = (path: readonly PropertyKey[], message: string): void => {
@@ -158,7 +154,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   regex: 'does not have the required form',
 };
 
-/** What is wrong with a field, for the eyes of the caller. A message that a schema gives itself comes first. */
+/** Fault of a field in words for the caller. A schema's own message comes first. */
 export function issueMessage(issue: z.core.$ZodRawIssue): string {
   if (issue.input === undefined && issue.code !== 'custom') return 'is required';
   switch (issue.code) {
