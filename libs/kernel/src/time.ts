@@ -46,11 +46,6 @@ export async function withTimeout<Value, Late>(
   }
 }
 
-/** Resolves with the first of some that never reject, or after `waitMs`. */
-export function firstOf(promises: Iterable<Promise<void>>, waitMs: number): Promise<void> {
-  return withTimeout(Promise.race(promises), waitMs, () => undefined);
-}
-
 /** Milliseconds to wait after the `failures`th failure: `firstMs`, then twice as long each time, up to `longestMs`. */
 export function doublingBackoff(failures: number, firstMs: number, longestMs: number): number {
   return Math.min(firstMs * 2 ** (failures - 1), longestMs);

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { Clock, firstOf, nextTry } from '#kernel';
+import { Clock, withTimeout, nextTry } from '#kernel';
 import {
   describeError,
   logFailure,
@@ -188,7 +188,8 @@ class PostsInFlight {
 
   /** Takes the outcomes so far, once there is one; none after `waitMs`. */
   async ended(waitMs: number): Promise<readonly WebhookOutcome[]> {
-    if (this.#ended.length === 0) await firstOf(this.#running.values(), waitMs);
+    if (this.#ended.length === 0)
+      await withTimeout(Promise.race(this.#running.values()), waitMs, () => undefined);
     return this.#ended.splice(0);
   }
 

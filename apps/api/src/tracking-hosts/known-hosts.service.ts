@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { type HostOwner, publicHostOf, TrackingHostsQuery } from '#deliverability';
 import { Clock, hostName } from '#kernel';
 import { type Config, CONFIG } from '#platform';
@@ -19,7 +20,7 @@ interface Known {
 /** Whose the hosts are by which requests come. Looked up once in a while; hosts without a dot and addresses never. */
 @Injectable()
 export class KnownHosts {
-  readonly #known = new Map<string, Known>();
+  readonly #known = new LRUCache<string, Known>({ max: KEPT });
   readonly #ownAuthority: string;
   readonly #ownHost: string;
 
@@ -44,7 +45,6 @@ export class KnownHosts {
     if (atHand !== undefined || header === undefined) return atHand ?? null;
     const host = hostName(header.replace(PORT, '').replace(/\.$/, ''));
     const owner = host === null || host === this.#ownHost ? null : await this.hosts.ownerOf(host);
-    if (this.#known.size >= KEPT) this.#known.clear();
     const until = this.clock.now().getTime() + (owner === null ? UNKNOWN_MS : OWNED_MS);
     this.#known.set(header, { owner, until });
     return owner;

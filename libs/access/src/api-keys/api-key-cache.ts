@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** A look-up under way: since when, and what had been forgotten until then. */
 interface Reading {
   readonly hash: string;
@@ -15,24 +17,25 @@ interface Entry<Value> {
  * `maxAgeMs` from the moment its reading began. The caller's clock gives all times, in milliseconds.
  */
 export class ApiKeyCache<Value> {
-  readonly #entries = new Map<string, Entry<Value>>();
+  readonly #entries: LRUCache<string, Entry<Value>>;
   /** Grows with each forgetting, so that a reading under way at that time is not kept. */
   #epoch = 0;
 
   constructor(
-    private readonly capacity: number,
+    capacity: number,
     private readonly maxAgeMs: number,
-  ) {}
+  ) {
+    this.#entries = new LRUCache({ max: capacity });
+  }
 
   get(hash: string, now: number): Value | undefined {
     const entry = this.#entries.get(hash);
     if (entry === undefined) return undefined;
-    this.#entries.delete(hash);
     const age = now - entry.readAt;
     // A clock that was set back must not make anything older than it is allowed to be.
-    if (age < 0 || age >= this.maxAgeMs) return undefined;
-    this.#entries.set(hash, entry);
-    return entry.value;
+    if (age >= 0 && age < this.maxAgeMs) return entry.value;
+    this.#entries.delete(hash);
+    return undefined;
   }
 
   /** To be called before the value is read from the database. */
@@ -42,10 +45,7 @@ export class ApiKeyCache<Value> {
 
   keep({ hash, startedAt, epoch }: Reading, value: Value): void {
     if (epoch !== this.#epoch) return;
-    this.#entries.delete(hash);
     this.#entries.set(hash, { value, readAt: startedAt });
-    const oldest = this.#entries.keys().next();
-    if (this.#entries.size > this.capacity && oldest.done !== true) this.#entries.delete(oldest.value);
   }
 
   forget(hash: string): void {

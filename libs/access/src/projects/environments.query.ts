@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 
@@ -18,7 +19,7 @@ export const environmentScopes: RawBuilder<unknown> = sql`(
 @Injectable()
 export class EnvironmentsQuery {
   /** Known environments; they never change and are never removed. */
-  readonly #known = new Map<number, ProjectScope>();
+  readonly #known = new LRUCache<number, ProjectScope>({ max: CACHED });
 
   constructor(private readonly database: Database) {}
 
@@ -32,12 +33,7 @@ export class EnvironmentsQuery {
       this.database.unscopedTables(),
     );
     const scope = rows[0] ?? null;
-    if (scope !== null) this.#remember(scope);
+    if (scope !== null) this.#known.set(environmentId, Object.freeze(scope));
     return scope;
-  }
-
-  #remember(scope: ProjectScope): void {
-    if (this.#known.size >= CACHED) this.#known.clear();
-    this.#known.set(scope.environmentId, Object.freeze(scope));
   }
 }

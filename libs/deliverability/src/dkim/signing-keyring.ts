@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { type SigningKey, type SigningKeyMaterial, parseSigningKey } from './signing-key.js';
 
 const KEPT = 1_000;
 
 /** Parses each key once, however often its domain is looked up. */
 export class SigningKeyring {
-  readonly #parsed = new Map<string, SigningKey>();
+  readonly #parsed = new LRUCache<string, SigningKey>({ max: KEPT });
 
   /** @throws {BrokenSigningKeyError} */
   keyOf(material: SigningKeyMaterial): SigningKey {
@@ -15,8 +16,6 @@ export class SigningKeyring {
     const known = this.#parsed.get(name);
     if (known !== undefined) return known;
     const key = parseSigningKey(material);
-    for (const oldest of [...this.#parsed.keys()].slice(0, this.#parsed.size + 1 - KEPT))
-      this.#parsed.delete(oldest);
     this.#parsed.set(name, key);
     return key;
   }

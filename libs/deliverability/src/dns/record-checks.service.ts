@@ -1,11 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { getDomain } from 'tldts';
-import type { NewDnsRecord } from './dns-record.js';
+import { withTimeout } from '#kernel';
 import { checkDkim } from './dkim-check.js';
 import { checkDmarc, dmarcRecords } from './dmarc-check.js';
 import { type DnsAnswer, verdictOf } from './dns-answer.js';
 import { DnsReader } from './dns-reader.service.js';
+import type { NewDnsRecord } from './dns-record.js';
 import { checkMx } from './mx-check.js';
 import { checkOwnership } from './ownership-check.js';
 import { failed, type RecordVerdict } from './record-verdict.js';
@@ -28,17 +28,10 @@ export class RecordChecks {
   ) {}
 
   /** Never throws: what cannot be found out is a `DNS_ERROR`. Takes 10 s at most. */
-  async check(record: ExpectedRecord): Promise<RecordVerdict> {
-    const deadline = new AbortController();
-    const late = delay(DEADLINE_MS, failed('DNS_ERROR', 'the name servers did not answer in time'), {
-      signal: deadline.signal,
-    });
-    try {
-      return await Promise.race([this.#check(record), late]);
-    } finally {
-      late.catch(() => undefined);
-      deadline.abort();
-    }
+  check(record: ExpectedRecord): Promise<RecordVerdict> {
+    return withTimeout(this.#check(record), DEADLINE_MS, () =>
+      failed('DNS_ERROR', 'the name servers did not answer in time'),
+    );
   }
 
   async #check({ purpose, host, expectedValue }: ExpectedRecord): Promise<RecordVerdict> {

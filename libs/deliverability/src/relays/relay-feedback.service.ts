@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import { EnvironmentsQuery } from '#access';
 import { Clock, UnavailableError } from '#kernel';
 import { type Config, CONFIG, Database, LinkTokens, OutgoingHttp, postOutcome, SecretBox } from '#platform';
@@ -51,7 +52,7 @@ interface KeptText {
 /** Documents by which providers prove their events. Kept for a day, a hundred at most; asked for once at a time. */
 @Injectable()
 export class FeedbackDocuments {
-  readonly #kept = new Map<string, KeptText>();
+  readonly #kept = new LRUCache<string, KeptText>({ max: MAX_KEPT });
 
   constructor(
     private readonly http: OutgoingHttp,
@@ -64,9 +65,6 @@ export class FeedbackDocuments {
     const known = this.#kept.get(url);
     if (known !== undefined && known.until > now) return known.text;
     const text = this.get(url);
-    this.#kept.delete(url);
-    const [oldest] = this.#kept.keys();
-    if (oldest !== undefined && this.#kept.size >= MAX_KEPT) this.#kept.delete(oldest);
     this.#kept.set(url, { text, until: now + KEPT_MS });
     text.catch(() => this.#kept.delete(url));
     return text;

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { Clock, firstOf, nextTry } from '#kernel';
+import { Clock, withTimeout, nextTry } from '#kernel';
 import {
   Database,
   describeError,
@@ -91,7 +91,7 @@ export class WebhookCaller {
         this.#calling.set(versionId, this.#callAll(version).then(leave));
       }
       if (this.#calling.size === 0) return;
-      await firstOf(this.#calling.values(), POLL_WHILE_CALLING_MS);
+      await withTimeout(Promise.race(this.#calling.values()), POLL_WHILE_CALLING_MS, () => undefined);
     }
   }
 

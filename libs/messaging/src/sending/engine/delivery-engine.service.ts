@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { withTimeout } from '#kernel';
 import { Notifications } from '#platform';
 import { DELIVERIES_CHANNEL } from '../../deliveries/deliveries.channel.js';
 import { SlowedDestinations } from '../pacing/slowed-destinations.service.js';
@@ -41,9 +42,6 @@ export class DeliveryEngine {
   async stop(timeoutMs: number): Promise<void> {
     this.#stopListening();
     const ended = Promise.all([this.installation.stop(), this.ownRelays.stop()]);
-    const { promise: timeout, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, timeoutMs);
-    await Promise.race([ended, timeout]);
-    clearTimeout(timer);
+    await withTimeout(ended, timeoutMs, () => undefined);
   }
 }
