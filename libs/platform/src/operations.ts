@@ -78,8 +78,8 @@ export function databaseOutageLines(logger: Logger): OutageListener {
 }
 
 /**
- * Checks that PostgreSQL answers, row-level security holds, and the schema is not older than this version. A program that runs while
- * a newer version migrates goes on until it is replaced.
+ * Checks that PostgreSQL answers, row-level security holds, and the schema is not older than this version. A program that runs
+ * while a newer version migrates goes on until it is replaced.
  */
 export function databaseChecks(database: Database): HealthCheck[] {
   const { replica } = database;

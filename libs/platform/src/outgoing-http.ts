@@ -71,7 +71,10 @@ export class GuardedLookup {
 
   readonly #resolved = callbackify((host: string) => this.resolve(host));
 
-  /** Addresses of `host`. Unknown names and forbidden addresses are refused alike, so that nobody learns names of an inner network. */
+  /**
+   * Addresses of `host`. Unknown names and forbidden addresses are refused alike, so that nobody learns names of an inner
+   * network.
+   */
   async resolve(host: string): Promise<readonly string[]> {
     const refusal = `${host} leads to no public address.`;
     let addresses: readonly string[];
@@ -164,8 +167,8 @@ export class OutgoingHttp {
   }
 
   /**
-   * Fault of the host of a URL that is called later; null without one, or where the name cannot be resolved now. `isForOperator`: a
-   * name without an address is told apart from one that leads inside, which customers must not learn.
+   * Fault of the host of a URL that is called later; null without one, or where the name cannot be resolved now. `isForOperator`:
+   * a name without an address is told apart from one that leads inside, which customers must not learn.
    */
   async hostFault(
     url: string,

@@ -131,8 +131,8 @@ export class RetiredTablesService {
   ) {}
 
   /**
-   * Works until nothing is left, or `signal` is aborted. It can be killed anywhere: detached months wait in the schema `retired` until
-   * their file is complete. A table with a foreign lock is left for the next time.
+   * Works until nothing is left, or `signal` is aborted. It can be killed anywhere: detached months wait in the schema `retired`
+   * until their file is complete. A table with a foreign lock is left for the next time.
    */
   async clear(signal: AbortSignal): Promise<void> {
     await this.#refuseWithoutDirectory();

@@ -30,7 +30,7 @@ const RIGHT_TO_LEFT: ReadonlySet<ShippedLocale> = new Set(['ar', 'he']);
 
 type Values = Readonly<Record<string, PrimitiveType>>;
 
-/** By locale and options: making one is expensive. */
+/** Formats by locale and options, which are expensive to make. */
 const DATE_FORMATS = new LRUCache<string, Intl.DateTimeFormat>({
   max: 500,
   memoMethod: (key) => new Intl.DateTimeFormat(...(JSON.parse(key) as [string, Intl.DateTimeFormatOptions])),

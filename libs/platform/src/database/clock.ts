@@ -16,8 +16,8 @@ const READ_EVERY_MS = 10_000;
 const RESOLUTION_MS = 1;
 
 /**
- * PostgreSQL's time, as reckoned from its last answer: machines agree, whatever their own clocks say. Times that must agree to the
- * millisecond, such as leases, are written with `present` instead.
+ * PostgreSQL's time, as reckoned from its last answer: machines agree, whatever their own clocks say. Times that must agree to
+ * the millisecond, such as leases, are written with `present` instead.
  */
 export class DatabaseClock extends Clock {
   /** Time of `performance.now()` 0; by the machine's own clock before the first answer. */

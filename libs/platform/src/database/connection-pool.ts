@@ -18,12 +18,15 @@ export interface PoolOptions {
 /** To get a connection, waiting for a free one included. */
 const CONNECTION_TIMEOUT_MS = 15_000;
 
-/** On an SSD all pages cost the same. At PostgreSQL's 4, a table without statistics is read and sorted rather than its index walked. */
+/**
+ * On an SSD all pages cost the same. At PostgreSQL's 4, a table without statistics is read and sorted rather than its index
+ * walked.
+ */
 const RANDOM_PAGES = 'random_page_cost = 1';
 
 /**
- * Settings for single statements and pages of lists: plans for any values, so that no environment is taken for an empty one. A plan
- * made while a table has one page must not read all of it when it has thousands.
+ * Settings for single statements and pages of lists: plans for any values, so that no environment is taken for an empty one. A
+ * plan made while a table has one page must not read all of it when it has thousands.
  */
 export const GENERIC_PLANS = ['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'jit = off'];
 

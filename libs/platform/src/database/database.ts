@@ -73,8 +73,8 @@ const LOOK_UP_CONNECTIONS = 2;
 const LIST_CONNECTIONS = 4;
 
 /**
- * The way to PostgreSQL. Every statement of a request or job runs in a transaction of one project environment (`transaction`), where
- * row-level security shows only its rows, or, for work across projects, of the system (`system`).
+ * The way to PostgreSQL. Every statement of a request or job runs in a transaction of one project environment (`transaction`),
+ * where row-level security shows only its rows, or, for work across projects, of the system (`system`).
  *
  * A call inside an open transaction of the same scope joins it; of another scope it throws. Inside, `em` is its unit of work and
  * `tables` its SQL. SQL does not see what the unit of work has not written yet: flush before it reads.
@@ -143,8 +143,8 @@ export class Database {
   }
 
   /**
-   * Runs `work`, which only reads, by `tables`, and may be run twice: on the read replica when that has all that was committed before,
-   * else on the primary. Within an open transaction it may see what that one has written, or not.
+   * Runs `work`, which only reads, by `tables`, and may be run twice: on the read replica when that has all that was committed
+   * before, else on the primary. Within an open transaction it may see what that one has written, or not.
    */
   async replicaRead<T>(
     scope: ProjectScope,

@@ -87,7 +87,10 @@ const COPYING = `select create_reference_table($1)
   where not exists (select 1 from pg_dist_partition where logicalrelid = $1::regclass and repmodel = 't')`;
 /** Citus locks a copied table only for a role that may write to it. No policy lets the app delete a row of these. */
 const LOCKING = 'grant delete on access.tenants, access.projects to mailwright_app';
-/** Makes Citus know a table of the coordinator: a transaction that writes to it and on a node is then committed on both or neither. */
+/**
+ * Makes Citus know a table of the coordinator: a transaction that writes to it and on a node is then committed on both or
+ * neither.
+ */
 const TELLING = `select citus_add_local_table_to_metadata($1, true)
   where not exists (select 1 from pg_dist_partition where logicalrelid = $1::regclass and not autoconverted)`;
 

@@ -10,8 +10,8 @@ export interface WorkOfEnvironments {
 }
 
 /**
- * Does work of the system inside one environment after the other, since a cluster of Citus can lock and choose rows only so. `take`
- * runs in a transaction of the system and gives the number of rows that it took: fewer than the most, and none are left.
+ * Does work of the system inside one environment after the other, since a cluster of Citus can lock and choose rows only so.
+ * `take` runs in a transaction of the system and gives the number of rows that it took: fewer than the most, and none are left.
  */
 export async function drainEnvironments(
   database: Database,

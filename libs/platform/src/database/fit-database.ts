@@ -226,8 +226,8 @@ interface Login {
 }
 
 /**
- * Rights of the login of `pool` beyond those of our roles, in words for the operator; null without any. Row-level security holds in
- * either case; but a statement that got out of its role would have those rights.
+ * Rights of the login of `pool` beyond those of our roles, in words for the operator; null without any. Row-level security holds
+ * in either case; but a statement that got out of its role would have those rights.
  */
 export async function excessiveRights(pool: pg.Pool): Promise<string | null> {
   const { rows } = await pool.query<Login>(`

@@ -159,7 +159,10 @@ function migrationOf({ name, statements }: MigrationFile, onBegin: () => void): 
   return { name, class: SqlMigration };
 }
 
-/** Gives each data file to the function of its name, which changes only what differs: `billing.plans.json` to `billing.seed_plans`. */
+/**
+ * Gives each data file to the function of its name, which changes only what differs: `billing.plans.json` to
+ * `billing.seed_plans`.
+ */
 async function seed(client: pg.Client): Promise<void> {
   const directory = join(projectRoot(), 'migrations/seeds');
   for (const file of (await readdir(directory)).sort()) {

@@ -48,8 +48,8 @@ function nameOf(text: string, names: Map<string, string>): string | undefined {
 }
 
 /**
- * A typed, `prepared` query whose text is built once: a builder takes longer to make it than PostgreSQL to answer it. `build` gets
- * stand-ins for the values and hands them on as they are.
+ * A typed, `prepared` query whose text is built once: a builder takes longer to make it than PostgreSQL to answer it. `build`
+ * gets stand-ins for the values and hands them on as they are.
  */
 export class PreparedQuery<DB, Values extends readonly unknown[], Row> {
   #compiled: CompiledQuery<Row> | undefined;
@@ -75,8 +75,8 @@ export class PreparedQuery<DB, Values extends readonly unknown[], Row> {
 }
 
 /**
- * Connections for single statements, each prepared and a transaction of its own. Settings stay for the next one, so that a statement
- * of the same scope is one round trip; on Citus, whose nodes only know those of a transaction, they are set each time.
+ * Connections for single statements, each prepared and a transaction of its own. Settings stay for the next one, so that a
+ * statement of the same scope is one round trip; on Citus, whose nodes only know those of a transaction, they are set each time.
  */
 export class SingleStatements {
   readonly #settings = new WeakMap<pg.PoolClient, string>();

@@ -76,7 +76,10 @@ export class ReadReplica {
     this.#sql = new Kysely({ dialect: new ScopedPostgresDialect(this.#pool) });
   }
 
-  /** The result of `work` in a transaction with these settings; null where the primary must be read: the replica is away or behind. */
+  /**
+   * The result of `work` in a transaction with these settings; null where the primary must be read: the replica is away or
+   * behind.
+   */
   async read<T>(
     settings: string,
     work: (transaction: Transaction) => Promise<T>,

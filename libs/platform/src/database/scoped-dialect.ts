@@ -17,8 +17,8 @@ import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
 
 /**
- * Statements that let the rest of a transaction see the rows of `scope` alone, or of all projects. They set the role, too, whatever
- * happened to the connection since it began. Throws for an invalid scope.
+ * Statements that let the rest of a transaction see the rows of `scope` alone, or of all projects. They set the role, too,
+ * whatever happened to the connection since it began. Throws for an invalid scope.
  */
 export function preambleOf(scope: ProjectScope | 'system'): string {
   if (scope === 'system') return 'set local role mailwright_system';
@@ -46,8 +46,8 @@ export function lasting(settings: string): string {
 export const transactionPreamble = new AsyncLocalStorage<string>();
 
 /**
- * Gives each connection back once, also a lost one, which Kysely keeps where the BEGIN of a controlled transaction failed; and ends
- * the pool only after all are back.
+ * Gives each connection back once, also a lost one, which Kysely keeps where the BEGIN of a controlled transaction failed; and
+ * ends the pool only after all are back.
  */
 class ScopedDriver extends PostgresDriver {
   readonly #held = new WeakSet<DatabaseConnection>();
@@ -110,8 +110,8 @@ const LIMIT = /\blimit $/i;
 const OFFSET = /\boffset $/i;
 
 /**
- * Writes limits and offsets of 0 as literals: a plan for any values takes an unknown limit for a tenth of all rows, and reads them
- * all. A prepared statement with ever other limits computes it: `limit least(…)`.
+ * Writes limits and offsets of 0 as literals: a plan for any values takes an unknown limit for a tenth of all rows, and reads
+ * them all. A prepared statement with ever other limits computes it: `limit least(…)`.
  */
 class LiteralLimits extends PostgresQueryCompiler {
   protected override visitRaw({ sqlFragments, parameters }: RawNode): void {

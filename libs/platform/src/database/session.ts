@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { Outage } from '../lifecycle/outage.js';
 import { isServerOutage, NO_CONNECTION, sqlStateOf } from './database-failure.js';
 
-/** What the programs work as; row-level security shows each its rows (docs/internals/database.md#row-level-security). */
+/** Role of the programs; row-level security shows each its rows (docs/internals/database.md#row-level-security). */
 export type DatabaseRole = 'mailwright_app' | 'mailwright_system';
 
 /** A connection on which row-level security would not hold. Nothing is asked on it. */
@@ -19,10 +19,10 @@ interface Session {
   readonly token: string | null;
 }
 
-/** What a session says of itself: a pooler in transaction mode leads to that of somebody else. */
+/** Name of the session itself: a pooler in transaction mode leads to another one. */
 const TOKEN = `current_setting('mailwright.session', true) as token`;
 
-/** The role and what row-level security says of itself; its tables are missing before the first migration. */
+/** Role, and state of row-level security; its tables are missing before the first migration. */
 const SESSION = `select current_user as "user", pg_backend_pid() as pid, ${TOKEN}, current_setting('row_security') = 'on'
   and row_security_active(to_regclass('platform.outbox')) is not false as is_secured,
   exists (select 1 from pg_extension where extname = 'citus') as is_distributed`;
@@ -38,7 +38,7 @@ export interface SessionPoolOptions extends pg.PoolConfig {
   readonly outage?: Outage | undefined;
 }
 
-/** A pool whose connections have `role` and `settings` (`name = value`) before anybody gets them. */
+/** A pool whose connections have `role` and `settings` (`name = value`) before they are used. */
 export function sessionPool(
   { outage, ...options }: SessionPoolOptions,
   role: DatabaseRole,
@@ -84,8 +84,8 @@ export function keepSession(client: pg.Client): void {
 }
 
 /**
- * Cuts every connection of the process, for new ones to be made in their place: after a pooler gave sessions away nobody knows
- * what became of each, and one that listens is deaf. Resolves when no pool takes one of them for usable.
+ * Cuts every connection of the process, for new ones in their place: after a pooler gave sessions away, their state is unknown,
+ * and a listening one is deaf. Resolves when no pool takes one of them for usable.
  */
 export async function cutSessions(): Promise<void> {
   await Promise.all(
@@ -98,7 +98,7 @@ export async function cutSessions(): Promise<void> {
   );
 }
 
-/** Has `outage` notice what fails, and nothing asked in a session of somebody else. */
+/** Has `outage` notice failures, and keeps statements out of a session of somebody else. */
 function watch(client: pg.Client, outage: Outage | undefined): void {
   const connect = client.connect.bind(client) as Call;
   const query = client.query.bind(client) as Call;
@@ -121,7 +121,7 @@ function watch(client: pg.Client, outage: Outage | undefined): void {
 /** A statement that another session prepared by the same name, or one that this session prepared elsewhere. */
 const FOREIGN_STATEMENT: ReadonlySet<string> = new Set(['42P05', '26000']);
 
-/** Calls what gives a promise or takes a callback, and fails with what `tell` makes of its error. A stream tells of its own. */
+/** Calls a function of a promise or a callback, and fails with the error that `tell` makes of its own. */
 function noticing(call: Call, parameters: readonly unknown[], tell: (error: unknown) => unknown): unknown {
   const callback = parameters.at(-1);
   if (typeof callback === 'function') {
@@ -136,7 +136,7 @@ function noticing(call: Call, parameters: readonly unknown[], tell: (error: unkn
   });
 }
 
-/** In a session that cannot change: without a pooler, at its beginning, and in a transaction that was found to be in it. */
+/** True in a session that cannot change: without a pooler, at its beginning, and in a transaction. */
 function isAskedWithin(client: pg.Client, query: unknown): boolean {
   const isStream = typeof query === 'object' && query !== null && 'submit' in query;
   return !isPooled(client) || isStream || client.getTransactionStatus() !== 'I';
@@ -179,7 +179,8 @@ function securely(client: pg.Client, query: Call): Call {
 const POOLED = 'The session was given to another server process: a pooler is in transaction mode.';
 
 /**
- * The first message of a new connection: takes the role and sets `settings`, and looks whether it was done. Not by options of the connection's start, which poolers drop. Throws `UnsafeSessionError`.
+ * Sends the first message of a new connection, which takes the role and `settings`, and checks it. Options of the connection's
+ * start would be dropped by poolers. Throws `UnsafeSessionError`.
  */
 async function beginSession(
   client: pg.ClientBase,
@@ -200,7 +201,7 @@ async function beginSession(
   await client.query(CUSTOM_PLANS);
 }
 
-/** Whether it leads to the coordinator of a Citus cluster. */
+/** True for a connection to the coordinator of a Citus cluster. */
 export const isDistributed = (client: pg.ClientBase): boolean => toCitus.has(client);
 
 /** Looks again, on one connection: throws `UnsafeSessionError` where the role is lost, or a pooler gives sessions away. */
@@ -222,7 +223,7 @@ async function checkSession(client: pg.ClientBase, role: DatabaseRole): Promise<
   if (sessions.get(client)?.token !== rows[0]?.token) throw new UnsafeSessionError(POOLED);
 }
 
-/** Whether something stands between: PostgreSQL itself names the process that answers when a connection begins. */
+/** True behind a pooler: PostgreSQL itself names the process that answers when a connection begins. */
 export function isPooled(client: pg.ClientBase): boolean {
   const { processID } = client as { readonly processID?: number };
   const session = sessions.get(client);

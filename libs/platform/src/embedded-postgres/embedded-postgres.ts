@@ -50,8 +50,8 @@ const EPHEMERAL_FLAGS = [
 ].flatMap((setting) => ['-c', setting]);
 
 /**
- * Starts PostgreSQL 18 on a data directory and resolves when it takes connections; stops one that a killed launcher left there first.
- * When this process ends, the server ends too. Rejects with `PostgresStartError`.
+ * Starts PostgreSQL 18 on a data directory and resolves when it takes connections; stops one that a killed launcher left there
+ * first. When this process ends, the server ends too. Rejects with `PostgresStartError`.
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   await mkdir(dirname(resolve(options.directory)), { recursive: true, mode: 0o711 });

@@ -58,8 +58,8 @@ export async function readPostmasterFile(directory: string): Promise<PostmasterF
 }
 
 /**
- * Stops a server that still runs on `directory`, since its launcher was killed, or removes a process file that names another program
- * by now. A dead process's file is left to PostgreSQL, which recovers from it. Resolves to true if one was stopped.
+ * Stops a server that still runs on `directory`, since its launcher was killed, or removes a process file that names another
+ * program by now. A dead process's file is left to PostgreSQL, which recovers from it. Resolves to true if one was stopped.
  */
 export async function stopLeftover(directory: string): Promise<boolean> {
   const file = await readPostmasterFile(directory);
@@ -153,8 +153,8 @@ export function environmentOfServer(): NodeJS.ProcessEnv {
 }
 
 /**
- * Starts the server and resolves when it takes connections. A session of its own keeps Ctrl-C in the terminal from stopping it before
- * its users. Rejects with `ServerEndedError`.
+ * Starts the server and resolves when it takes connections. A session of its own keeps Ctrl-C in the terminal from stopping it
+ * before its users. Rejects with `ServerEndedError`.
  */
 export async function startServer(
   command: Command,

@@ -31,8 +31,8 @@ export interface Command {
 }
 
 /**
- * User for the server of `directory`; null when we are not root. The owner of the directory, else of one above it (`sudo npm start`
- * in a home directory), else the system's `postgres` or `nobody`. No user is ever created.
+ * User for the server of `directory`; null when we are not root. The owner of the directory, else of one above it (`sudo npm
+ * start` in a home directory), else the system's `postgres` or `nobody`. No user is ever created.
  */
 export async function serverUser(directory: string): Promise<ServerUser | null> {
   if (process.getuid?.() !== 0) return null;

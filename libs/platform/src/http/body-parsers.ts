@@ -13,8 +13,8 @@ declare module 'fastify' {
 }
 
 /**
- * Reads JSON everywhere, the streams that an operation takes, and plain text where a route wants octets. All else is a 415, unless
- * there is nothing to read.
+ * Reads JSON everywhere, the streams that an operation takes, and plain text where a route wants octets. All else is a 415,
+ * unless there is nothing to read.
  */
 export function registerBodyParsers(fastify: FastifyInstance): void {
   const parseJson = fastify.getDefaultJsonParser('error', 'error');

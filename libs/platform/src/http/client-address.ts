@@ -18,8 +18,8 @@ export function connectingAddress({ remoteAddress }: Pick<Socket, 'remoteAddress
 export type ClientAddressReader = (connecting: string, forwardedFor: string | undefined) => string;
 
 /**
- * Walks X-Forwarded-For from its end, where the connecting proxy has written, past each trusted proxy to the first address that is
- * none: what stands left of it is the client's own words, as is what is no address.
+ * Walks X-Forwarded-For from its end, where the connecting proxy has written, past each trusted proxy to the first address that
+ * is none: what stands left of it is the client's own words, as is what is no address.
  */
 export function clientAddressReader(proxies: TrustedProxies): ClientAddressReader {
   const isTrusted = trustIn(proxies);

@@ -34,8 +34,8 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_MS = 10_000;
 
 /**
- * Ends the connection of a request whose body nobody reads, such as of a 401, with the answer: Node would read on for ever. Closed
- * at once, it would be reset under a client that still sends, and many see that instead of the answer (RFC 9112 §9.6).
+ * Ends the connection of a request whose body nobody reads, such as of a 401, with the answer: Node would read on for ever.
+ * Closed at once, it would be reset under a client that still sends, and many see that instead of the answer (RFC 9112 §9.6).
  */
 export function leaveUnread(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || !hasBody(request)) return;

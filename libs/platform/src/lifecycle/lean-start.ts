@@ -1,8 +1,8 @@
 import { registerHooks } from 'node:module';
 
 /**
- * Imported by an entry file, which then imports the program dynamically. When an ES module imports `node:http`, Node reads all of its
- * exports, and these three load its WebSocket client, which nobody here uses.
+ * Imported by an entry file, which then imports the program dynamically. When an ES module imports `node:http`, Node reads all of
+ * its exports, and these three load its WebSocket client, which nobody here uses.
  */
 const http = process.getBuiltinModule('node:http');
 for (const name of ['WebSocket', 'CloseEvent', 'MessageEvent'])

@@ -19,7 +19,9 @@ const NETWORK_CODES = new Set([
   'ETIMEDOUT',
 ]);
 
-/** SQLSTATEs (PostgreSQL, appendix A) of connections, access, resources, shutdown, cancelling, deadlock, read-only, failing disk. */
+/**
+ * SQLSTATEs (PostgreSQL, appendix A) of connections, access, resources, shutdown, cancelling, deadlock, read-only, failing disk.
+ */
 const SQL_STATES =
   /^(08...|28(000|P01)|3D000|53[0-3]00|57P0[1-5]|57014|58000|58030|55P03|40001|40P01|25006|25P03)$/;
 

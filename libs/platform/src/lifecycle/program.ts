@@ -10,7 +10,9 @@ export interface ProgramLog {
   readonly fails: (why: string) => never;
 }
 
-/** Writes in the format of the environment, whatever else is wrong there: by `LOG_FORMAT=json` also lines of Node and libraries. */
+/**
+ * Writes in the format of the environment, whatever else is wrong there: by `LOG_FORMAT=json` also lines of Node and libraries.
+ */
 export function openProgramLog(
   program: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -64,8 +66,8 @@ export function watchParent(onParentGone: () => void): void {
 const GROWING_PER_CENT = 50;
 
 /**
- * Gives back memory that only the start needed, with `--expose-gc`, and has the process grow in small steps from there. Called before
- * the process says that it is ready, since it takes some 100 ms.
+ * Gives back memory that only the start needed, with `--expose-gc`, and has the process grow in small steps from there. Called
+ * before the process says that it is ready, since it takes some 100 ms.
  */
 export function settleMemory(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWING_PER_CENT}`);

@@ -16,8 +16,8 @@ type TransactionStage = 'mail' | 'rcpt' | 'data' | 'body';
 export type SmtpStage = 'connect' | 'greeting' | 'tls' | 'ehlo' | 'auth' | TransactionStage | 'session';
 
 /**
- * A relay's reply, or one in place of it (RFC 3463 §3): 421 4.4.2 for a connection lost before acceptance, 421 4.4.1 for a missing
- * reply; 5.3.4, 5.6.3, 5.6.7 or 5.6.9 for a message that the relay cannot take by its own EHLO answer.
+ * A relay's reply, or one in place of it (RFC 3463 §3): 421 4.4.2 for a connection lost before acceptance, 421 4.4.1 for a
+ * missing reply; 5.3.4, 5.6.3, 5.6.7 or 5.6.9 for a message that the relay cannot take by its own EHLO answer.
  */
 export interface SmtpReply {
   readonly code: number;

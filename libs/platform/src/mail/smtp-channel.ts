@@ -7,7 +7,9 @@ const LEADING = /^([245])\.(\d{1,3})\.(\d{1,3})(?=\s|$)/;
 /** `#5.1.1` anywhere, as qmail and its descendants write it. */
 const HASHED = /#([245])\.(\d{1,3})\.(\d{1,3})(?!\d|\.\d)/;
 
-/** The enhanced status code of a reply line (RFC 3463 §2); null without one, or where its class is not the reply's (RFC 2034 §4). */
+/**
+ * The enhanced status code of a reply line (RFC 3463 §2); null without one, or where its class is not the reply's (RFC 2034 §4).
+ */
 export function enhancedCodeOf(code: number, text: string): string | null {
   const match = LEADING.exec(text) ?? HASHED.exec(text);
   if (match === null || match[1] !== String(code).charAt(0)) return null;
@@ -90,8 +92,8 @@ export class ConnectionLost extends Error {
 }
 
 /**
- * An opened session as a stream of commands and replies. It takes over the socket's data from nodemailer's connection, which keeps
- * watching for errors and the end: its own `send` takes more CPU, and does not say whether the body was handed over.
+ * An opened session as a stream of commands and replies. It takes over the socket's data from nodemailer's connection, which
+ * keeps watching for errors and the end: its own `send` takes more CPU, and does not say whether the body was handed over.
  */
 export class SmtpChannel {
   /** Settles when the socket is gone. */

@@ -25,9 +25,9 @@ export interface SmtpRoute {
 }
 
 /**
- * Reads `smtp://user:pass@host:port?tls=required|opportunistic|off&rejectUnauthorized=false`, or `smtps://` for implicit TLS. User
- * and password are percent-encoded. Ports: 587 for smtp (submission, RFC 6409 §3.1), 465 for smtps (RFC 8314 §7.3). Throws an Error
- * that never repeats the URL, which holds a password.
+ * Reads `smtp://user:pass@host:port?tls=required|opportunistic|off&rejectUnauthorized=false`, or `smtps://` for implicit TLS.
+ * User and password are percent-encoded. Ports: 587 for smtp (submission, RFC 6409 §3.1), 465 for smtps (RFC 8314 §7.3). Throws
+ * an Error that never repeats the URL, which holds a password.
  */
 export function parseSmtpUrl(url: string): SmtpRoute {
   const parsed = URL.parse(url);
@@ -49,7 +49,9 @@ export function parseSmtpUrl(url: string): SmtpRoute {
   };
 }
 
-/** True if credentials may leave unencrypted: to this machine, or by `tls=off`; else a network could strip STARTTLS and read them. */
+/**
+ * True if credentials may leave unencrypted: to this machine, or by `tls=off`; else a network could strip STARTTLS and read them.
+ */
 export function mayTrustClearText(route: SmtpRoute, remoteAddress: string): boolean {
   if (route.startTls === 'off') return true;
   const address = remoteAddress.replace(/^::ffff:/i, '');

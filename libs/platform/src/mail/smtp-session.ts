@@ -46,8 +46,8 @@ export function mayMindEnvelopes(outcome: SendOutcome): boolean {
 }
 
 /**
- * True if a relay refused the way we speak to it (RFC 3463 §3.6), not the message or its recipient. 501 may also be about an address,
- * by its enhanced code; 550 is about a mailbox, whatever the enhanced code.
+ * True if a relay refused the way we speak to it (RFC 3463 §3.6), not the message or its recipient. 501 may also be about an
+ * address, by its enhanced code; 550 is about a mailbox, whatever the enhanced code.
  */
 function isAboutSession({ code, enhancedCode }: SmtpReply): boolean {
   if (OF_COMMANDS.has(code) || (code === 501 && enhancedCode === null)) return true;

@@ -12,7 +12,10 @@ import { type Attempt, mayMindEnvelopes, type SmtpSession } from './smtp-session
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** Circuit breaker: pauses of 0.2 s, twice as long each time up to 30 s, each followed by one trial. Times are of a monotonic clock. */
+/**
+ * Circuit breaker: pauses of 0.2 s, twice as long each time up to 30 s, each followed by one trial. Times are of a monotonic
+ * clock.
+ */
 export class CircuitBreaker {
   #failures = 0;
   #until = 0;
@@ -165,7 +168,10 @@ export interface SmtpTransportOptions {
   readonly messagesPerConnection: number;
   /** The name given in EHLO. */
   readonly ehloName: string;
-  /** Milliseconds; by default those of RFC 5321 §4.5.3.2. Connections without mail end after `idle`, with an envelope ahead after `ahead`. */
+  /**
+   * Milliseconds; by default those of RFC 5321 §4.5.3.2. Connections without mail end after `idle`, with an envelope ahead after
+   * `ahead`.
+   */
   readonly timeouts?: Partial<SmtpTimeouts & { readonly idle: number; readonly ahead: number }>;
   /** Hears why a connection could not be opened. The message may hold the relay's words: redact it. */
   readonly onConnectionError?: (error: Error) => void;

@@ -9,7 +9,9 @@ export abstract class SealedSecrets {
   /** In words, for the operator: `DKIM keys`. */
   abstract readonly inWords: string;
 
-  /** Seals up to `limit` secrets of other master keys with the current one, and commits. Resolves to their number, 0 at the end. */
+  /**
+   * Seals up to `limit` secrets of other master keys with the current one, and commits. Resolves to their number, 0 at the end.
+   */
   abstract sealAnew(limit: number): Promise<number>;
 }
 

@@ -27,11 +27,11 @@ const TOKEN = /^[A-Za-z0-9_-]{56}$/;
 export const CLAIMS_BYTES = HEAD_BYTES + PLACE_BYTES;
 
 /**
- * Signs and checks the tokens of open pixels and tracked links: key id, environment, link set, delivery (27 bytes, the same in all
- * of a mail), the place (2 bytes) and 104 bits of a MAC that covers all of these, together 56 characters of base64url.
+ * Signs and checks the tokens of open pixels and tracked links: key id, environment, link set, delivery (27 bytes, the same in
+ * all of a mail), the place (2 bytes) and 104 bits of a MAC that covers all of these, together 56 characters of base64url.
  *
- * A mail is signed once: SHAKE128 over key and mail gives a stream of which each place has its own 13 bytes. A sponge with its key in
- * front is a MAC without an HMAC's two passes (FIPS 202; KMAC of NIST SP 800-185 §4 rests on the same).
+ * A mail is signed once: SHAKE128 over key and mail gives a stream of which each place has its own 13 bytes. A sponge with its
+ * key in front is a MAC without an HMAC's two passes (FIPS 202; KMAC of NIST SP 800-185 §4 rests on the same).
  */
 export class TrackingTokens {
   /** The key, and behind it room for the head of one token. */

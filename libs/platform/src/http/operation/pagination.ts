@@ -141,7 +141,9 @@ export function toPage<Row, View>(
   };
 }
 
-/** The `Link` header (RFC 8288) of a page: its neighbours, with the query as it was sent; a walk by `after` goes forward alone. */
+/**
+ * The `Link` header (RFC 8288) of a page: its neighbours, with the query as it was sent; a walk by `after` goes forward alone.
+ */
 export function linkHeader(
   publicUrl: string,
   requestTarget: string,
