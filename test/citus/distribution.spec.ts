@@ -3,7 +3,7 @@ import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { query } from '#testing/citus';
 import { createProject } from '#testing/fixtures';
-import { ManualClock } from '../../libs/kernel/src/index.js';
+import { ManualClock } from '#testing/clocks';
 import { Database } from '../../libs/platform/src/database/database.js';
 import { distribute, isolate } from '../../libs/platform/src/database/distribution.js';
 import { CreatePartitions } from '../../libs/platform/src/jobs/create-partitions.task.js';

@@ -2,7 +2,8 @@ import { Writable } from 'node:stream';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type ApiScope, type Clock, SystemClock } from '#kernel';
+import { type ApiScope, type Clock } from '#kernel';
+import { SystemClock } from './clocks.js';
 import { type Config, createLogger, loadConfig, PlatformModule } from '#platform';
 import {
   ApiKeyAuthenticator,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { API_SCOPES, SystemClock } from '#kernel';
+import { API_SCOPES } from '#kernel';
+import { SystemClock } from '#testing/clocks';
 import { KeyAuthenticator } from '#access';
 import { Database, PostgresNotifications } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';

@@ -1,6 +1,7 @@
 import { Global, type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Clock, type EmailAddress, ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
+import { Clock, type EmailAddress, parseEmailAddress, type ProjectScope } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { Publisher, CONFIG, Database, loadConfig, SilentPublisher } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';

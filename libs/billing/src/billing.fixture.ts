@@ -2,7 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import { accessEntities } from '#access';
-import { ManualClock } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { Database, loadConfig, PlatformModule } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { billingEntities } from './billing-tables.js';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { DomainValidationError, ManualClock, newId, type ProjectScope } from '#kernel';
+import { DomainValidationError, newId, type ProjectScope } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import type { TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import * as fc from '#testing/properties';

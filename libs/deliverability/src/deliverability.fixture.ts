@@ -1,7 +1,8 @@
 import { Global, type INestApplicationContext, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
-import { InUseError, ManualClock, type ProjectScope, type ResourceUser } from '#kernel';
+import { InUseError, type ProjectScope, type ResourceUser } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { loadConfig, PlatformModule } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';

@@ -10,7 +10,8 @@ import {
   SignUpService,
   TopicsService,
 } from '#audience';
-import { type EmailAddress, ManualClock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
+import { type EmailAddress, newId, parseEmailAddress, type ProjectScope } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { Database, loadConfig, PlatformModule } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';

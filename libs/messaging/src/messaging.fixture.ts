@@ -1,7 +1,8 @@
 import { type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { type Logger, pino } from 'pino';
-import { ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
+import { parseEmailAddress, type ProjectScope } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import {
   type Publisher,
   CONFIG,

@@ -4,7 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { accessEntities, ApiKeysService } from '#access';
-import { ManualClock } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { loadConfig, Notifications, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
 import { createTestDatabase, type TestDatabase } from '#testing/database';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ManualClock } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { loadConfig } from '#platform';
 import { ApiClient } from '#testing/api-client';
 import { createTestDatabase, type TestDatabase } from '#testing/database';

@@ -14,7 +14,8 @@ import {
   SuppressionsService,
   TopicsService,
 } from '#audience';
-import { ManualClock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
+import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { MailErasureService, messagingEntities, RemoveErasedMails } from '#messaging';
 import { Database, type LinkKind, LinkTokens, loadConfig, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';

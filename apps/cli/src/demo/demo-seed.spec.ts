@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { KeyAuthenticator } from '#access';
-import { API_SCOPES, SystemClock } from '#kernel';
+import { API_SCOPES } from '#kernel';
+import { SystemClock } from '#testing/clocks';
 import { Database, PostgresNotifications } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { runCliForJson } from '#testing/operator-cli';

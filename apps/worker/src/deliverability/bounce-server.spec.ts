@@ -8,7 +8,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { pino } from 'pino';
 import { EnvironmentsQuery } from '#access';
 import { ReportsService, ReturnPaths, UnsubscribeAddresses } from '#deliverability';
-import { ManualClock, newId, type ProjectScope } from '#kernel';
+import { newId, type ProjectScope } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { Database, loadConfig } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { API_SCOPES, DomainValidationError, ManualClock, newId, NotFoundError } from '#kernel';
+import { API_SCOPES, DomainValidationError, newId, NotFoundError } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { Database, Notifications, PostgresNotifications } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { DomainValidationError, ManualClock, NotFoundError } from '#kernel';
+import { DomainValidationError, NotFoundError } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { Database, OutgoingHttp } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { accessEntities } from '../access-tables.js';

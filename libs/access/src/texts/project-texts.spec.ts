@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ManualClock, type ProjectScope } from '#kernel';
+import { type ProjectScope } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { Database, projectRoot } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';

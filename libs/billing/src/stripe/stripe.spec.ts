@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { InvalidStateError, ManualClock } from '#kernel';
+import { InvalidStateError } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { createProject, type TestProject } from '#testing/fixtures';
 import * as fc from '#testing/properties';
 import { type StandInEvent, StripeStandIn } from '#testing/stripe-stand-in';

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { DomainValidationError, InvalidStateError, ManualClock } from '#kernel';
+import { DomainValidationError, InvalidStateError } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { createProject, type TestProject } from '#testing/fixtures';
 import { type BillingFixture, startBilling } from '../billing.fixture.js';
 import { InvoicesQuery } from '../invoices/invoices.query.js';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { EnvironmentsQuery } from '#access';
-import { ManualClock, newId, type ProjectScope } from '#kernel';
+import { newId, type ProjectScope } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { Database } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ManualClock } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { DmarcPolicies } from './dmarc-policies.service.js';
 import { DnsReader } from './dns-reader.service.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { ManualClock } from '#kernel';
+import { ManualClock } from '#testing/clocks';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { DatabaseClock, present, presentAnd } from './clock.js';
 import { Database } from './database.js';

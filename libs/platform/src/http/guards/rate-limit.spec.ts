@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { SystemClock, UnavailableError } from '#kernel';
+import { UnavailableError } from '#kernel';
+import { SystemClock } from '#testing/clocks';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { prolongWindow } from '#testing/rate-limit-window';
 import { startRedis, type TestRedis } from '#testing/redis';
