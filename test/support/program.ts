@@ -15,6 +15,8 @@ export interface RunningProgram {
   kill(): Promise<void>;
   /** SIGTERM; resolves to the exit code. */
   stop(): Promise<number | null>;
+  /** The sources of ours, of which a function ran since the last question: for a program started with `TRACED_PROGRAM` only. */
+  trace(): Promise<ReadonlySet<string>>;
   /** Resolves when its clock tells the time that the database tells; at once when it has ended. */
   readClock(): Promise<void>;
 }
@@ -27,6 +29,8 @@ export type Environment = Readonly<Record<string, string>>;
 const START_MS = 5 * 60_000;
 
 const FOLLOWED_CLOCK = './dist/test/support/followed-clock.js';
+/** For `NODE_OPTIONS`. */
+export const TRACED_PROGRAM = '--import ./dist/test/support/traced-program.js';
 
 const running = new Set<ChildProcess>();
 
@@ -69,6 +73,7 @@ export async function startProgram(program: Program, environment: Environment): 
       await ended(child, 'SIGKILL');
     },
     stop: () => ended(child, 'SIGTERM'),
+    trace: () => traced(child),
     readClock: () => clockRead(child),
   };
 }
@@ -91,6 +96,14 @@ function clockRead(child: ChildProcess): Promise<void> {
     child.on('message', read).once('exit', done);
     child.send({ type: 'read-clock' });
   });
+}
+
+async function traced(child: ChildProcess): Promise<ReadonlySet<string>> {
+  const answer = once(child, 'message') as Promise<[{ readonly scripts: readonly string[] }]>;
+  child.send({ type: 'trace' });
+  const [{ scripts }] = await answer;
+  const sources = scripts.map((url) => /\/dist\/((?:apps|libs)\/.*)\.js$/.exec(url)?.[1]);
+  return new Set(sources.filter((source) => source !== undefined).map((source) => `${source}.ts`));
 }
 
 function listening(child: ChildProcess, program: Program, output: () => string): Promise<Ports> {
