@@ -78,30 +78,34 @@ export { type MailView, MailViewService } from './sending/previews/mail-view.ser
 export { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';
 export { type CampaignStatistics } from './reports/statistics/campaign-statistics.js';
-export { DeliveriesExportMaker } from './reports/exports/deliveries-export-maker.service.js';
-export { DeliveriesExportRequested } from './reports/exports/report-export.events.js';
-export { CampaignBreakdownDue, CampaignReportRequested } from './reports/writing/campaign-report.events.js';
-export type { CampaignReport } from './reports/writing/campaign-report.js';
-export type { CampaignOverview } from './reports/overview/campaign-overview.js';
-export { CampaignOverviewQuery } from './reports/overview/campaign-overview.query.js';
-export { CampaignReportsService } from './reports/writing/campaign-reports.service.js';
-export { loadReportLocale } from './reports/writing/report-locales.query.js';
-export { type ReportLink, ReportLinks } from './reports/writing/report-links.service.js';
-export { ReportWritingService } from './reports/writing/report-writing.service.js';
+export { ExportDeliveries, ExportReport } from './reports/exports/report-exports.job.js';
+export { DeliveriesExportRequested, ReportExportRequested } from './reports/exports/report-export.schema.js';
+export {
+  CampaignBreakdownDue,
+  CountBreakdown,
+  RequestDueBreakdowns,
+} from './reports/statistics/campaign-breakdowns.job.js';
+export { type CampaignReport, CampaignReportRequested } from './reports/writing/campaign-report.schema.js';
 export {
   type CampaignLanguages,
-  CampaignLanguagesQuery,
-} from './reports/breakdowns/campaign-languages.query.js';
-export { CampaignBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';
-export { RequestDueBreakdowns } from './reports/breakdowns/request-due-breakdowns.task.js';
-export { RequestDueReports } from './reports/writing/request-due-reports.task.js';
+  type CampaignOverview,
+  CampaignOverviewQuery,
+} from './reports/statistics/campaign-overview.query.js';
+export {
+  CampaignReportsService,
+  type ReportLink,
+  RequestDueReports,
+} from './reports/writing/campaign-reports.service.js';
+export {
+  loadReportLocale,
+  ReportWritingService,
+  WriteCampaignReport,
+} from './reports/writing/report-writing.service.js';
+export { CampaignBreakdowns } from './reports/statistics/campaign-breakdowns.service.js';
 export { type KeptDays, ProjectRetentionRepository } from './project-retention.repository.js';
 export { RetentionRunner } from './retention.job.js';
 export { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
-export { RemoveOldExports } from './reports/exports/remove-old-exports.task.js';
-export { ReportExportRequested } from './reports/exports/report-export.events.js';
-export { ReportExportMaker } from './reports/exports/report-export-maker.service.js';
-export { ReportExportsService } from './reports/exports/report-exports.service.js';
+export { RemoveOldExports, ReportExportsService } from './reports/exports/report-exports.service.js';
 export {
   type TestInboxMessage,
   type OpenedTestInboxMessage,
@@ -120,8 +124,8 @@ export {
   TIMELINE_INTERVALS,
   type TimelineInterval,
   type TimelinePoint,
-} from './reports/statistics/timeline.js';
-export { TimelineQuery } from './reports/statistics/timeline.query.js';
+  TimelineQuery,
+} from './reports/statistics/timeline.query.js';
 export { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
 export { MailboxSimulator } from './mailbox-simulator/mailbox-simulator.service.js';
 export { type TrackedRequest, TrackingService } from './engagement/tracking.service.js';

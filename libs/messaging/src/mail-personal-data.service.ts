@@ -7,8 +7,8 @@ import { eraseRuns } from './automations/runs/run.repository.js';
 import { moveFrontsBack } from './deliveries/campaign-front.query.js';
 import { wakeSenders } from './deliveries/deliveries.channel.js';
 import { keepErasedMails } from './deliveries/erased-mails.query.js';
-import { forgetBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';
-import { eraseExports } from './reports/exports/erase-exports.query.js';
+import { forgetBreakdowns } from './reports/statistics/campaign-breakdowns.service.js';
+import { eraseExports } from './reports/exports/report-exports.service.js';
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
 

@@ -4,8 +4,8 @@ import { Database } from '#platform';
 import { Automation } from './automations/automation.js';
 import { Campaign } from './campaigns/campaign.js';
 import { MessagingFixture } from './messaging.fixture.js';
-import { ReportExport } from './reports/exports/report-export.js';
-import { CampaignReport } from './reports/writing/campaign-report.js';
+import { ReportExport } from './reports/exports/report-export.schema.js';
+import { CampaignReport } from './reports/writing/campaign-report.schema.js';
 
 const NOW = new Date('2026-03-01T10:20:30.456Z');
 const LATER = new Date('2027-03-01T10:20:30.456Z');

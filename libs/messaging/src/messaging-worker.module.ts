@@ -4,7 +4,7 @@ import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { DeliverabilityModule, RelaysModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
-import { type Config, CONFIG, MailMetrics, RetiredTablesService } from '#platform';
+import { MailMetrics, RetiredTablesService } from '#platform';
 import { AutomationMailPreparation } from './sending/preparation/automation-mail-preparation.service.js';
 import { AutomationsModule } from './automations/automations.module.js';
 import { CampaignScheduler } from './campaigns/campaign-scheduler.service.js';
@@ -38,17 +38,7 @@ import { ReturnedDeliveries } from './sending/engine/returned-deliveries.service
 import { SlowedDestinations } from './sending/pacing/slowed-destinations.service.js';
 import { WarmUpPace } from './sending/pacing/warm-up-pace.service.js';
 import { TestMailComposer } from './sending/mails/test-mail-composer.service.js';
-import { OpenAiCompatibleModel } from './reports/language-model/openai-compatible.model.js';
-import { ReportDrafts } from './reports/writing/report-draft.repository.js';
-import { ReportFactsQuery } from './reports/writing/report-facts.query.js';
-import { loadReportLocale } from './reports/writing/report-locales.query.js';
-import { REPORT_MODEL, ReportWritingService } from './reports/writing/report-writing.service.js';
-import { RequestDueBreakdowns } from './reports/breakdowns/request-due-breakdowns.task.js';
-import { RequestDueReports } from './reports/writing/request-due-reports.task.js';
-import { RemoveOldExports } from './reports/exports/remove-old-exports.task.js';
-import { ReportExportRepository } from './reports/exports/report-export.repository.js';
-import { ReportExportMaker } from './reports/exports/report-export-maker.service.js';
-import { DeliveriesExportMaker } from './reports/exports/deliveries-export-maker.service.js';
+import { ReportsWorkerModule } from './reports/reports.module.js';
 import { GuardSenders } from './sending/guard/guard-senders.task.js';
 import { GuardSending } from './sending/guard/guard-sending.task.js';
 import { TrimTestInboxes } from './sending/test-inbox/trim-test-inboxes.task.js';
@@ -64,7 +54,6 @@ const SERVICES = [
   CampaignExpansionService,
   CampaignPreparation,
   CampaignScheduler,
-  DeliveriesExportMaker,
   DeliveryClaimsQuery,
   DeliveryEngine,
   DeliveryJournal,
@@ -86,15 +75,7 @@ const SERVICES = [
   ProjectRetentionRepository,
   RelaysInUse,
   RemoveErasedMails,
-  RemoveOldExports,
-  ReportDrafts,
-  ReportExportMaker,
-  ReportExportRepository,
-  ReportFactsQuery,
-  ReportWritingService,
   ReportedDistrust,
-  RequestDueBreakdowns,
-  RequestDueReports,
   RetentionRunner,
   RetiredTablesService,
   ReturnedDeliveries,
@@ -119,6 +100,7 @@ const SERVICES = [
     BillingModule,
     DeliverabilityModule,
     RelaysModule,
+    ReportsWorkerModule,
     ReturnPathsModule,
     ThrottlingModule,
   ],
@@ -128,25 +110,8 @@ const SERVICES = [
       useFactory: (registry: Registry) => new MailMetrics(registry),
       inject: [Registry],
     },
-    {
-      provide: REPORT_MODEL,
-      inject: [CONFIG],
-      useFactory: (config: Config) => reportModelOf(config),
-    },
     ...SERVICES,
   ],
-  exports: SERVICES,
+  exports: [...SERVICES, ReportsWorkerModule],
 })
 export class MessagingWorkerModule {}
-
-/** Refuses to start with a locale that there is no file for. */
-function reportModelOf(config: Config): OpenAiCompatibleModel | null {
-  loadReportLocale(config.AI_REPORT_LOCALE);
-  if (config.AI_BASE_URL === undefined || config.AI_MODEL === undefined) return null;
-  return new OpenAiCompatibleModel({
-    baseUrl: config.AI_BASE_URL,
-    apiKey: config.AI_API_KEY,
-    model: config.AI_MODEL,
-    timeoutMs: config.AI_TIMEOUT_MS,
-  });
-}

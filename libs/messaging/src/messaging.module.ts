@@ -25,18 +25,10 @@ import { ContentModule } from './content/content.module.js';
 import { MailPersonalDataQuery } from './mail-personal-data.service.js';
 import { TestDeliveriesService } from './sending/queueing/test-deliveries.service.js';
 import { TestMailsService } from './sending/previews/test-mails.service.js';
-import { CampaignBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';
-import { CampaignLanguagesQuery } from './reports/breakdowns/campaign-languages.query.js';
-import { CampaignOverviewQuery } from './reports/overview/campaign-overview.query.js';
-import { CampaignReportsService } from './reports/writing/campaign-reports.service.js';
-import { ReportLinks } from './reports/writing/report-links.service.js';
 import { LinkedMails } from './deliveries/linked-mails.service.js';
 import { MailPagesService } from './engagement/mail-pages.service.js';
 import { MailViewService } from './sending/previews/mail-view.service.js';
-import { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
-import { ReportExportsService } from './reports/exports/report-exports.service.js';
-import { StatisticsCheckQuery } from './reports/statistics/statistics-check.query.js';
-import { TimelineQuery } from './reports/statistics/timeline.query.js';
+import { ReportsModule } from './reports/reports.module.js';
 import { SendingStops } from './campaigns/sending-stops.service.js';
 import { TestInboxQuery } from './sending/test-inbox/test-inbox.query.js';
 import { AddressConsequencesService } from './engagement/address-consequences.service.js';
@@ -50,15 +42,10 @@ const SERVICES = [
   AddressConsequencesService,
   AutomationMails,
   CampaignAudienceQuery,
-  CampaignBreakdowns,
-  CampaignLanguagesQuery,
   CampaignLifecycleService,
   CampaignMailsService,
-  CampaignOverviewQuery,
   CampaignPreviewService,
-  CampaignReportsService,
   CampaignRepository,
-  CampaignStatisticsQuery,
   CampaignUsageQuery,
   CampaignsService,
   DeliveriesQuery,
@@ -74,15 +61,11 @@ const SERVICES = [
   MailRendering,
   MailViewService,
   PreSendAnalysisService,
-  ReportExportsService,
-  ReportLinks,
   SampleRecipients,
   SendingStops,
-  StatisticsCheckQuery,
   TestDeliveriesService,
   TestInboxQuery,
   TestMailsService,
-  TimelineQuery,
   TrackedEventsService,
   TrackingService,
 ];
@@ -96,12 +79,13 @@ const SERVICES = [
     BillingModule,
     ContentModule,
     DeliverabilityModule,
+    ReportsModule,
     ReturnPathsModule,
     SendersModule,
     ThrottlingModule,
   ],
   providers: SERVICES,
-  exports: [ContentModule, SendersModule, ...SERVICES],
+  exports: [ContentModule, ReportsModule, SendersModule, ...SERVICES],
 })
 export class MessagingModule {}
 

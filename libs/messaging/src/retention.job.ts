@@ -19,12 +19,12 @@ import {
 import { PARTITION } from './deliveries/partition.query.js';
 import { SCOPE } from './deliveries/scope.query.js';
 import { ProjectRetentionRepository } from './project-retention.repository.js';
-import { domainFigures } from './reports/statistics/domain-figures.query.js';
-import { languageFigures, type TranslatedMails } from './reports/statistics/language-figures.query.js';
-import { linkClicks } from './reports/statistics/link-clicks.query.js';
-import { providerFigures } from './reports/statistics/provider-figures.query.js';
+import { domainFigures } from './reports/statistics/campaign-figures.query.js';
+import { languageFigures, type TranslatedMails } from './reports/statistics/campaign-figures.query.js';
+import { linkClicks } from './reports/statistics/campaign-figures.query.js';
+import { providerFigures } from './reports/statistics/campaign-figures.query.js';
 import { FEWEST_MAILS_OF_DOMAIN } from './reports/statistics/report-facts.js';
-import type { SettledFigures } from './reports/statistics/settled-figures.query.js';
+import type { SettledFigures } from './reports/statistics/campaign-figures.query.js';
 
 /** The day from which on rows are kept, `YYYY-MM-DD`; the first of a month for all environments together. */
 interface RetentionCutoff {

@@ -17,8 +17,8 @@ import { DeliveryFeedbackService } from './engagement/delivery-feedback.service.
 import { MailPagesService } from './engagement/mail-pages.service.js';
 import { MailErasureService } from './mail-personal-data.service.js';
 import { type DeliveryRow, MessagingFixture } from './messaging.fixture.js';
-import { CampaignBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';
-import { DeliveriesExportMaker } from './reports/exports/deliveries-export-maker.service.js';
+import { CampaignBreakdowns } from './reports/statistics/campaign-breakdowns.service.js';
+import { ExportDeliveries } from './reports/exports/report-exports.job.js';
 import { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
 import { StatisticsCheckQuery } from './reports/statistics/statistics-check.query.js';
 import { TimelineQuery } from './reports/statistics/timeline.query.js';
@@ -174,7 +174,11 @@ async function exported(): Promise<string> {
      values (gen_random_uuid(), $1, $2, 'DELIVERIES', now()) returning id`,
     [scope.environmentId, campaign.id],
   );
-  await fixture.get(DeliveriesExportMaker).make(scope, file!.id, new AbortController().signal);
+  await new ExportDeliveries(fixture.get(Database), fixture.clock).run(
+    scope,
+    { exportId: file!.id },
+    new AbortController(),
+  );
   const [part] = await fixture.test.query<{ content: string }>(
     'select content from messaging.export_parts where export_id = $1',
     [file!.id],

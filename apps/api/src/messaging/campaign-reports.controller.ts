@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import {
-  CampaignLanguagesQuery,
+  CampaignOverviewQuery,
   CampaignReportsService,
   CampaignStatisticsQuery,
   DeliveriesQuery,
@@ -35,7 +35,7 @@ export class CampaignReportsController {
   constructor(
     private readonly reports: CampaignReportsService,
     private readonly statisticsQuery: CampaignStatisticsQuery,
-    private readonly languages: CampaignLanguagesQuery,
+    private readonly overviews: CampaignOverviewQuery,
     private readonly timelines: TimelineQuery,
     private readonly exports: ReportExportsService,
     private readonly deliveries: DeliveriesQuery,
@@ -92,7 +92,7 @@ export class CampaignReportsController {
     response: { status: 200, schema: campaignLanguagesView },
   })
   async byLanguage(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toLanguagesView(await this.languages.of(scope, campaignKey));
+    return toLanguagesView(await this.overviews.languages(scope, campaignKey));
   }
 
   @Get('report/timeline')

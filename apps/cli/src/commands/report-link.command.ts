@@ -27,7 +27,7 @@ export function addReportLink(program: Command, cli: CliContext): void {
 }
 
 async function linkTo(cli: CliContext, options: Options): Promise<ReportLink> {
-  const [{ withServices }, { MessagingModule, ReportLinks }] = await Promise.all([
+  const [{ withServices }, { CampaignReportsService, MessagingModule }] = await Promise.all([
     import('../operator-services.js'),
     import('#messaging'),
   ]);
@@ -35,7 +35,7 @@ async function linkTo(cli: CliContext, options: Options): Promise<ReportLink> {
   return withServices(
     cli.env,
     async ({ get, projectList }) =>
-      get(ReportLinks).make(await scopeOf(options, projectList), campaign, days),
+      get(CampaignReportsService).link(await scopeOf(options, projectList), campaign, days),
     [MessagingModule],
   ).catch((error: unknown) => {
     if (!(error instanceof NotFoundError)) throw error;

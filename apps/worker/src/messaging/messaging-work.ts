@@ -5,8 +5,11 @@ import {
   CampaignRetried,
   CampaignScheduler,
   CampaignStopped,
+  CountBreakdown,
   DeliveriesExportRequested,
   DeliveryEngine,
+  ExportDeliveries,
+  ExportReport,
   GuardSenders,
   GuardSending,
   MailboxSimulator,
@@ -17,14 +20,11 @@ import {
   RequestDueReports,
   RetentionRunner,
   TrimTestInboxes,
+  WriteCampaignReport,
 } from '#messaging';
 import type { ContextWork } from '../context-work.js';
 import { CloseCampaign, ExpandCampaign, RetryFailedDeliveries } from './campaign.jobs.js';
-import { CountBreakdown } from './count-breakdown.job.js';
-import { ExportDeliveries } from './export-deliveries.job.js';
-import { ExportReport } from './export-report.job.js';
 import { SendConfirmationMail } from './send-confirmation-mail.job.js';
-import { WriteCampaignReport } from './write-campaign-report.job.js';
 import { SendConfirmationMails } from './send-confirmation-mails.job.js';
 
 export const messagingWork: ContextWork = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { loadReportLocale } from '../writing/report-locales.query.js';
+import { loadReportLocale } from '../writing/report-writing.service.js';
 import type { ReportFacts } from '../statistics/report-facts.js';
-import { countsOf, factsOf, pastCampaign } from '../writing/report-facts.fixture.js';
+import { countsOf, factsOf, pastCampaign } from '#testing/report-facts';
 import { analyse } from './analysis.js';
 import { reportText } from './report-text.js';
 

@@ -1,24 +1,24 @@
-/** So many of so many. */
+/** A part of a whole number of cases. */
 export interface Proportion {
   /** Whole, from 0 to `of`. */
   readonly part: number;
   readonly of: number;
 }
 
-export interface Interval {
+interface Interval {
   readonly low: number;
   readonly high: number;
 }
 
 export type Comparison = 'higher' | 'lower' | 'same' | 'too-few';
 
-/** Of intervals: how often they hold the truth, and the normal quantile of that. */
+/** Confidence of intervals, and the normal quantile of it. */
 export const CONFIDENCE = 0.95;
 const CONFIDENCE_Z = 1.959_963_984_540_054;
 
 /**
- * Of comparisons: how often chance alone makes such a difference, and the normal quantile of that (two-sided). Stricter
- * than the usual twentieth, since a report makes a handful of comparisons.
+ * Significance of comparisons, and the normal quantile of it (two-sided): chance alone makes such a difference no more often.
+ * Stricter than the usual twentieth, since a report makes a handful of comparisons.
  */
 export const CHANCE = 0.01;
 const CHANCE_Z = 2.575_829_303_548_901;
@@ -40,7 +40,7 @@ export function shareOf({ part, of }: Proportion): number {
   return of === 0 ? 0 : part / of;
 }
 
-/** Where the true share lies with 95 % confidence: Wilson's score interval (E. B. Wilson, JASA 22, 1927). */
+/** Interval of the true share with 95 % confidence: Wilson's score interval (E. B. Wilson, JASA 22, 1927). */
 export function wilson({ part, of }: Proportion): Interval {
   if (of === 0) return { low: 0, high: 1 };
   const z2 = CONFIDENCE_Z ** 2;
@@ -60,8 +60,8 @@ export function zOf(a: Proportion, b: Proportion): number {
 }
 
 /**
- * How `a` stands to `b`, where chance explains the difference in fewer than 1 % of cases. Rare cases go by Fisher's exact
- * test; what it cannot tell are too few.
+ * Compares `a` with `b`: chance explains a difference in fewer than 1 % of cases. Rare cases go by Fisher's exact test, and
+ * are too few where it cannot tell.
  */
 export function compare(a: Proportion, b: Proportion): Comparison {
   if (a.of === 0 || b.of === 0) return 'too-few';
@@ -73,7 +73,7 @@ export function compare(a: Proportion, b: Proportion): Comparison {
   return shareOf(a) > shareOf(b) ? 'higher' : 'lower';
 }
 
-/** Whether `a` is above `b` without doubt: their intervals do not even touch. */
+/** True when `a` is above `b` without doubt: their intervals do not even touch. */
 export function isClearlyAbove(a: Proportion, b: Proportion): boolean {
   return wilson(a).low > wilson(b).high;
 }
@@ -84,7 +84,7 @@ function isNormal(a: Proportion, b: Proportion): boolean {
 }
 
 /**
- * How often chance makes a difference like this or a larger one: Fisher's exact test, two-sided by doubling the smaller
+ * Probability that chance makes a difference like this or a larger one: Fisher's exact test, two-sided by doubling the smaller
  * tail. Its sum has few terms where it is needed, since one of the four numbers is small then.
  */
 export function fisher(a: Proportion, b: Proportion): number {

@@ -1,5 +1,41 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
-import { ReportExport, type ReportExportKind, type ReportExportState } from './report-export.js';
+import { defineEvent } from '#kernel';
+
+export type ReportExportKind = 'STATISTICS' | 'DELIVERIES';
+/** FAILED when a person in its file was erased while it was made. */
+export type ReportExportState = 'PENDING' | 'DONE' | 'FAILED';
+
+/** A report's file, which a client waits for and a worker makes part by part. */
+export class ReportExport {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly campaignId: string;
+  readonly kind: ReportExportKind;
+  state: ReportExportState = 'PENDING';
+  /** The address that a file with a row for each recipient has come to. */
+  cursor: string | null = null;
+  parts = 0;
+  readonly createdAt: Date;
+  finishedAt: Date | null = null;
+  takenAt: Date | null = null;
+
+  constructor(of: Pick<ReportExport, 'id' | 'environmentId' | 'campaignId' | 'kind'>, now: Date) {
+    this.id = of.id;
+    this.environmentId = of.environmentId;
+    this.campaignId = of.campaignId;
+    this.kind = of.kind;
+    this.createdAt = now;
+  }
+
+  /** One more part is made. */
+  advance({ cursor, isLast }: { readonly cursor: string | null; readonly isLast: boolean }, now: Date): void {
+    this.parts += 1;
+    this.cursor = cursor ?? this.cursor;
+    if (!isLast) return;
+    this.state = 'DONE';
+    this.finishedAt = now;
+  }
+}
 
 /** messaging.exports. */
 export const ReportExportSchema = defineEntity({
@@ -19,3 +55,13 @@ export const ReportExportSchema = defineEntity({
     takenAt: p.datetime(3).nullable(),
   },
 });
+
+/** A client waits for a file; the worker is to make it. */
+export const ReportExportRequested = defineEvent<{ exportId: string }>(
+  'messaging.report_export_requested.v1',
+);
+
+/** A client waits for a file with a row for each recipient, which comes in parts. */
+export const DeliveriesExportRequested = defineEvent<{ exportId: string }>(
+  'messaging.deliveries_export_requested.v1',
+);

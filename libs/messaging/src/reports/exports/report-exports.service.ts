@@ -1,18 +1,34 @@
 import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { Clock, newId, NotFoundError, type ProjectScope, UnavailableError } from '#kernel';
-import { Database, Notifications, publish, waitForWorker } from '#platform';
+import {
+  before,
+  Database,
+  Notifications,
+  type OldRows,
+  publish,
+  RemoveOldRows,
+  waitForWorker,
+} from '#platform';
 import { campaignNamed } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
-import { ReportExport, type ReportExportKind, type ReportExportState } from './report-export.js';
-import { EXPORTS_CHANNEL } from './report-export.repository.js';
-import { DeliveriesExportRequested, ReportExportRequested } from './report-export.events.js';
+import {
+  DeliveriesExportRequested,
+  ReportExport,
+  type ReportExportKind,
+  ReportExportRequested,
+  type ReportExportState,
+} from './report-export.schema.js';
+
+/** Channel on which waiting clients hear that there is more of their export; the payload is its id. */
+export const EXPORTS_CHANNEL = 'mailwright_exports';
 
 const RETRY_AFTER_SECONDS = 5;
 
 interface Progress {
   /** `GONE` when the campaign was deleted meanwhile. */
   readonly state: ReportExportState | 'GONE';
-  /** How many parts are there to be taken. */
+  /** Number of parts that can be taken. */
   readonly parts: number;
 }
 
@@ -49,18 +65,15 @@ export class ReportExportsService {
 
   async *#parts(scope: ProjectScope, id: string): AsyncGenerator<string> {
     for (let part = 0; ; part += 1) {
-      const { parts } = await this.#reached(
-        scope,
-        id,
-        (progress) => progress.parts > part || progress.state === 'DONE',
-      );
+      const isReached = (progress: Progress) => progress.parts > part || progress.state === 'DONE';
+      const { parts } = await this.#reached(scope, id, isReached);
       if (parts <= part) break;
       yield await this.#part(scope, id, part);
     }
     await this.#taken(scope, id);
   }
 
-  /** One that nobody took yet is waited for again, rather than made twice. */
+  /** An export that nobody took yet is waited for again, rather than made twice. */
   #request(scope: ProjectScope, campaignKey: string, kind: ReportExportKind): Promise<string> {
     return this.database.transaction(scope, async () => {
       const tables = this.database.tables<MessagingTables>();
@@ -152,5 +165,41 @@ export class ReportExportsService {
         .where('id', '=', id)
         .execute(),
     );
+  }
+}
+
+/** Empties the files, finished or not, with deliveries of `which`, and their cursors. A client that waits for one asks again. */
+export async function eraseExports(
+  database: Database,
+  { environmentId }: ProjectScope,
+  which: ReturnType<typeof sql>,
+  now: Date,
+): Promise<void> {
+  const tables = database.tables();
+  const { rows } = await sql<{ id: string }>`
+    update messaging.exports e
+    set cursor = null, taken_at = coalesce(e.taken_at, ${now}),
+      state = case when e.state = 'PENDING' then 'FAILED' else e.state end
+    where e.environment_id = ${environmentId} and e.kind = 'DELIVERIES' and e.campaign_id in (
+      select d.source_id from messaging.deliveries d
+      where d.environment_id = ${environmentId} and d.kind = 'CAMPAIGN' and ${which}
+    )
+    returning e.id
+  `.execute(tables);
+  // A second statement: the first may have waited for a part that was being written, and would not see it.
+  await sql`
+    delete from messaging.export_parts
+    where environment_id = ${environmentId} and export_id = any(${rows.map(({ id }) => id)}::uuid[])
+  `.execute(tables);
+}
+
+/** Removes report files after an hour: the client that waited for them does no longer. */
+@Injectable()
+export class RemoveOldExports extends RemoveOldRows {
+  override readonly name = 'remove-old-exports';
+  override readonly everyMs = 10 * 60_000;
+
+  protected override old(now: Date): OldRows[] {
+    return [{ table: 'messaging.exports', where: sql`created_at < ${before(now, 60 * 60_000)}` }];
   }
 }

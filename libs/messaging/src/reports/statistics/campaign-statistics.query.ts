@@ -30,7 +30,7 @@ export interface ReportedCampaign {
   readonly statistics: CampaignStatistics;
 }
 
-/** How many campaigns a project's own average is taken from. */
+/** Campaigns that a project's own average is taken from. */
 const COMPARED = 20;
 
 /** A campaign's counters `k`, added up. */
@@ -50,7 +50,7 @@ export const COUNTED_CAMPAIGNS = sql`
     where k.campaign_id = c.id and k.environment_id = c.environment_id) n
 `;
 
-/** Whether the mails of the campaign `c` had pixel and tracked links. */
+/** Condition that the mails of the campaign `c` had pixel and tracked links. */
 export const IS_TRACKED = sql`exists (
   select 1 from messaging.link_sets l where l.campaign_id = c.id and l.environment_id = c.environment_id
 )`;

@@ -2,7 +2,7 @@ import type { CampaignStatus } from '../../campaigns/campaign.js';
 
 export type StatisticsStatus = 'COLLECTING' | 'LIVE' | 'COMPLETE' | 'PARTIAL';
 
-/** What was counted of a campaign; whole numbers. */
+/** Counts of a campaign; whole numbers. */
 export interface CampaignCounts {
   readonly totalSent: number;
   readonly hardBounced: number;
@@ -55,8 +55,8 @@ export function ratesOf(
   };
 }
 
-/** What the status of a campaign's numbers follows from. */
-export interface StatisticsProgress {
+/** Facts that the status of a campaign's numbers follows from. */
+interface StatisticsProgress {
   readonly totalSent: number;
   readonly campaignStatus: CampaignStatus;
   /** Its mails have pixel and tracked links, and opens and clicks are recorded. */
@@ -79,10 +79,10 @@ export function statisticsStatus(progress: StatisticsProgress, now: Date): Stati
   return lastSentAt !== null && now.getTime() - lastSentAt.getTime() < LIVE_MS ? 'LIVE' : 'COMPLETE';
 }
 
-/** What an open, a click, a reader who leaves and one who complains weigh against each other. */
+/** Weights of an open, a click, a reader who leaves and one who complains. */
 const WEIGHTS = { open: 1, click: 4, unsubscribe: -4, complaint: -20 } as const;
 
-/** How much people did with a campaign's mails, for each that was delivered; never below 0. */
+/** Engagement with a campaign's mails, for each that was delivered; never below 0. */
 export function engagementIndex(counts: CampaignCounts): number {
   const { openRate, clickThroughRate, unsubscribeRate, totalDelivered } = ratesOf(counts);
   const complaintRate = ratio(counts.spamComplaints, totalDelivered);

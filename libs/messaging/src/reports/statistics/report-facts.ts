@@ -1,5 +1,4 @@
 import type { CampaignCounts } from './campaign-statistics.js';
-import type { LinkClicks } from './link-clicks.query.js';
 
 /** A campaign of the same project that went before. */
 export interface PastCampaign {
@@ -8,14 +7,21 @@ export interface PastCampaign {
   readonly isTracked: boolean;
 }
 
-/** What one hour of the day had, over all days. */
+/** Clicks on one link. */
+export interface LinkClicks {
+  readonly url: string;
+  /** Mails through which people followed it. */
+  readonly clickers: number;
+}
+
+/** Opens in one hour of the day, over all days. */
 export interface HourFacts {
   /** 0–23, UTC. */
   readonly hour: number;
   readonly opens: number;
 }
 
-/** What became of mails. */
+/** Arrivals of mails. */
 export interface Arrivals {
   /** Sent, or refused. */
   readonly mails: number;
@@ -34,7 +40,7 @@ export interface ReportFacts {
   readonly isTracked: boolean;
   /** Readers are still opening: the campaigns before it are told as they were at the same age. */
   readonly isEarly: boolean;
-  /** So long after the first mail that somebody would have opened one. */
+  /** Enough time has passed for somebody to open a mail. */
   readonly areOpensDue: boolean;
   readonly counts: CampaignCounts;
   /** At most 20, the latest first. */
@@ -46,11 +52,11 @@ export interface ReportFacts {
   readonly hours: readonly HourFacts[];
   /** Only those with so many mails that no single person shows. */
   readonly domains: readonly DomainFacts[];
-  /** Of all providers together. */
+  /** Mails to all providers together. */
   readonly arrivals: Arrivals;
 }
 
-/** How many campaigns a report compares with. */
+/** Campaigns that a report compares with. */
 export const MOST_COMPARED = 20;
 
 /** From this age on, hardly anybody opens a campaign's mails who has not before. */

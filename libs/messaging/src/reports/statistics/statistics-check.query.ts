@@ -6,74 +6,69 @@ import { PARTITION } from '../../deliveries/partition.query.js';
 /** A number of a campaign that is not what its rows say. */
 export interface CampaignDiscrepancy {
   readonly campaignId: string;
-  /** Of the counters, or of one minute of the timeline. */
+  /** Column of the counters, or of one minute of the timeline. */
   readonly counter: string;
   readonly minute: Date | null;
   readonly counted: number;
-  /** What the deliveries and events say. */
+  /** Number by the deliveries and events. */
   readonly actual: number;
 }
 
 const AT_MOST = 1_000;
 
-/** Holds the rolled-up counters against what they were rolled up from. */
+/** Checks the rolled-up counters against the rows that they were rolled up from. */
 @Injectable()
 export class StatisticsCheckQuery {
   constructor(private readonly database: Database) {}
 
   /**
-   * The first 1 000 discrepancies over all projects; none when all is well. Reads all deliveries and events. Of campaigns whose
-   * rows were let go nothing can be said.
+   * The first 1 000 discrepancies over all projects; none when all is well. Reads all deliveries and events, and leaves out
+   * campaigns whose rows were let go.
    */
   async discrepancies(): Promise<CampaignDiscrepancy[]> {
     return this.database.system(async () => {
-      const horizons = await this.#horizons();
-      // One statement, so one snapshot: what is sent and clicked meanwhile is in both or in neither.
+      const cutoffs = await this.#cutoffs();
+      // One statement, so one snapshot: mails sent and links clicked meanwhile are in both or in neither.
       const { rows } = await sql<CampaignDiscrepancy>`
         with counted as (${countedTotals}), actual as (${actualTotals}),
           counted_minutes as (${countedMinutes}), actual_minutes as (${actualMinutes})
         select campaign_id, v.counter, null::timestamptz as minute, v.counted, v.actual
         from counted c full join actual a using (environment_id, campaign_id)
-        cross join lateral (values ${pairs(TOTALS)}) v(counter, counted, actual) where v.counted <> v.actual and ${isKept(horizons)}
+        cross join lateral (values ${pairs(TOTALS)}) v(counter, counted, actual)
+        where v.counted <> v.actual and ${isKept(cutoffs)}
         union all
         select campaign_id, v.counter, minute, v.counted, v.actual
         from counted_minutes c full join actual_minutes a using (environment_id, campaign_id, minute)
-        cross join lateral (values ${pairs(MINUTES)}) v(counter, counted, actual) where v.counted <> v.actual and ${isKept(horizons)}
+        cross join lateral (values ${pairs(MINUTES)}) v(counter, counted, actual)
+        where v.counted <> v.actual and ${isKept(cutoffs)}
         order by 1, 2, 3 limit ${AT_MOST}
       `.execute(this.database.tables());
       return rows;
     });
   }
 
-  /** The days of each kind: of all environments, and of one by its id. */
-  async #horizons(): Promise<string> {
-    const { rows } = await sql<{ horizons: string }>`
-      select coalesce(jsonb_object_agg(kind, days), '{}')::text as horizons from (
+  /** The first days kept of each kind: of all environments, and of one by its id. */
+  async #cutoffs(): Promise<string> {
+    const { rows } = await sql<{ cutoffs: string }>`
+      select coalesce(jsonb_object_agg(kind, days), '{}')::text as cutoffs from (
         select kind, jsonb_object_agg(coalesce(environment_id::text, 'all'), kept_from) as days
         from platform.retention_horizons group by kind
       ) h
     `.execute(this.database.tables());
-    return rows[0]!.horizons;
+    return rows[0]!.cutoffs;
   }
 }
 
-const TOTALS = [
-  'sent',
-  'hard_bounced',
-  'soft_bounced',
-  'opened',
-  'unique_opens',
-  'clicked',
-  'unique_clicks',
-  'unsubscribed',
-  'complained',
-];
+const TOTALS =
+  'sent hard_bounced soft_bounced opened unique_opens clicked unique_clicks unsubscribed complained'.split(
+    ' ',
+  );
 const MINUTES = ['sent', 'delivered', 'opened', 'clicked', 'bounced'];
 
-/** Whether the rows that a counter counts are all there, by the days from which on they are kept. */
-const isKept = (horizons: string): RawBuilder<boolean> => {
+/** Condition that the rows that a counter counts are all there, by the days from which on they are kept. */
+const isKept = (cutoffs: string): RawBuilder<boolean> => {
   const kind = sql`case when v.counter in ('sent', 'delivered') then 'DELIVERIES' else 'EVENTS' end`;
-  const days = sql`${horizons}::jsonb -> ${kind}`;
+  const days = sql`${cutoffs}::jsonb -> ${kind}`;
   return sql`(
     c.queued_on < greatest((${days} ->> 'all')::date, (${days} ->> environment_id::text)::date)
   ) is not true`;
@@ -96,7 +91,8 @@ const counted = (
   columns: readonly string[],
 ): RawBuilder<unknown> => sql`
   select k.environment_id, ${key}, max(${PARTITION}) as queued_on, ${sums(columns)}
-  from ${sql.table(table)} k left join messaging.campaigns c on c.id = k.campaign_id and c.environment_id = k.environment_id
+  from ${sql.table(table)} k
+  left join messaging.campaigns c on c.id = k.campaign_id and c.environment_id = k.environment_id
   group by k.environment_id, ${key}
 `;
 const countedTotals = counted('messaging.campaign_counters', sql`k.campaign_id`, TOTALS);
@@ -106,8 +102,8 @@ const isLook = sql`e.type in ('OPENED', 'CLICKED') and e.classification = 'human
 
 const actualTotals = sql`
   select environment_id, campaign_id, ${sums(TOTALS)} from (
-    select d.environment_id, d.source_id as campaign_id, count(*) as sent, 0 as hard_bounced, 0 as soft_bounced, 0 as opened, 0 as unique_opens,
-      0 as clicked, 0 as unique_clicks, 0 as unsubscribed, 0 as complained
+    select d.environment_id, d.source_id as campaign_id, count(*) as sent, 0 as hard_bounced, 0 as soft_bounced, 0 as opened,
+      0 as unique_opens, 0 as clicked, 0 as unique_clicks, 0 as unsubscribed, 0 as complained
     from messaging.deliveries d where d.kind = 'CAMPAIGN' and d.state = 'SENT' group by 1, 2
     union all
     select e.environment_id, e.campaign_id, 0, count(*) filter (where e.type = 'BOUNCED' and e.bounce_type = 'HARD'),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { filledTimeline, MOST_POINTS, TIMELINE_INTERVALS } from './timeline.js';
+import { filledTimeline, MOST_POINTS, TIMELINE_INTERVALS } from './timeline.query.js';
 
 const at = (text: string, sent = 1) => ({
   timestamp: new Date(text),

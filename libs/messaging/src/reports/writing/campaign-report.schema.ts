@@ -1,5 +1,71 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
-import { CampaignReport, type CampaignReportStatus } from './campaign-report.js';
+import { defineEvent } from '#kernel';
+
+/** PENDING until its time has come and a worker has taken it. */
+export type CampaignReportStatus = 'PENDING' | 'GENERATING' | 'GENERATED' | 'FAILED';
+
+/** End of a version. */
+export type ReportEnding =
+  | { readonly status: 'GENERATED'; readonly content: string; readonly aiModelId: string }
+  | { readonly status: 'FAILED'; readonly failureReason: string; readonly aiModelId: string | null };
+
+/** A version of a campaign's report in words. */
+export class CampaignReport {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly campaignId: string;
+  /** 1 for the one that is made by itself. */
+  readonly version: number;
+  /** BCP 47. */
+  readonly locale: string;
+  status: CampaignReportStatus = 'PENDING';
+  /** Markdown. */
+  content: string | null = null;
+  /** Author of the text. */
+  aiModelId: string | null = null;
+  failureReason: string | null = null;
+  /** Grows with each try: the result of an earlier one is too late. */
+  attempt = 0;
+  /** Reservation of the credits that the current try holds. */
+  reservationId: string | null = null;
+  generatedAt: Date | null = null;
+  readonly createdAt: Date;
+  updatedAt: Date;
+
+  constructor(
+    of: Pick<CampaignReport, 'id' | 'environmentId' | 'campaignId' | 'version' | 'locale'>,
+    now: Date,
+  ) {
+    this.id = of.id;
+    this.environmentId = of.environmentId;
+    this.campaignId = of.campaignId;
+    this.version = of.version;
+    this.locale = of.locale;
+    this.createdAt = now;
+    this.updatedAt = now;
+  }
+
+  /** Begins the next try. */
+  take(now: Date): void {
+    this.status = 'GENERATING';
+    this.attempt += 1;
+    this.reservationId = null;
+    this.updatedAt = now;
+  }
+
+  end(ending: ReportEnding, now: Date): void {
+    Object.assign(this, ending);
+    this.reservationId = null;
+    this.generatedAt = ending.status === 'GENERATED' ? now : null;
+    this.updatedAt = now;
+  }
+}
+
+/** A text of this length fills several pages. */
+export const LONGEST_CONTENT = 12_000;
+
+/** The analyst that comes with Mailwright, asks nobody and costs nothing. */
+export const BUILT_IN_ANALYST = 'builtin/analyst-1';
 
 /** messaging.campaign_reports. The first version of each campaign is added with SQL when its time has come. */
 export const CampaignReportSchema = defineEntity({
@@ -23,3 +89,8 @@ export const CampaignReportSchema = defineEntity({
     updatedAt: p.datetime(3),
   },
 });
+
+/** A version of a campaign's report is to be written now. */
+export const CampaignReportRequested = defineEvent<{ reportId: string }>(
+  'messaging.campaign_report_requested.v1',
+);

@@ -1,17 +1,36 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
 import { Clock, InvalidStateError, newId, NotFoundError, type ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database, publish } from '#platform';
+import {
+  before,
+  type Config,
+  CONFIG,
+  Database,
+  drainEnvironments,
+  LinkTokens,
+  PeriodicTask,
+  publish,
+} from '#platform';
+import { EnvironmentsQuery } from '#access';
 import { campaignNamed } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
-import { CampaignReportRequested } from './campaign-report.events.js';
-import { CampaignReport } from './campaign-report.js';
+import { CampaignReport, CampaignReportRequested } from './campaign-report.schema.js';
 
-/** The reports on campaigns in words, as their readers ask for them. */
+const DAY_MS = 86_400_000;
+
+/** Address of the page that shows a campaign's report: it is open to all who have it, until it expires. */
+export interface ReportLink {
+  readonly url: string;
+  readonly expiresAt: Date;
+}
+
+/** Reads and requests the reports on campaigns in words. */
 @Injectable()
 export class CampaignReportsService {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
+    private readonly tokens: LinkTokens,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -32,7 +51,7 @@ export class CampaignReportsService {
   }
 
   /**
-   * Has a new version written, now. One that waits yet is not written any more. Throws `NotFoundError`, or
+   * Requests a new version. One that waits yet is not written any more. Throws `NotFoundError`, or
    * `InvalidStateError` before the campaign was sent, and when it is archived.
    */
   request(scope: ProjectScope, campaignKey: string): Promise<CampaignReport> {
@@ -59,6 +78,20 @@ export class CampaignReportsService {
     });
   }
 
+  /** A link that is good for `days`. Throws `NotFoundError`, or `InvalidStateError` before the campaign was sent. */
+  async link(scope: ProjectScope, campaignKey: string, days: number): Promise<ReportLink> {
+    const { id, status, queuedAt } = await this.database.transaction(scope, () =>
+      campaignNamed(this.database.tables(), scope, campaignKey)
+        .select(['id', 'status', 'queuedAt'])
+        .executeTakeFirstOrThrow(() => new NotFoundError()),
+    );
+    if (queuedAt === null)
+      throw new InvalidStateError(`The campaign has no report while it is ${status}.`, status, ['SENT']);
+    const expiresAt = new Date(this.clock.now().getTime() + days * DAY_MS);
+    const token = this.tokens.sign({ kind: 'report', environmentId: scope.environmentId, id, expiresAt });
+    return { url: `${this.config.PUBLIC_URL}/r/${token}`, expiresAt };
+  }
+
   /** Version 1 is the one that is made by itself, so the first that is asked for is 2. */
   async #nextVersion({ environmentId }: ProjectScope, campaignId: string): Promise<number> {
     const row = await this.database
@@ -76,5 +109,59 @@ export class CampaignReportsService {
   #version({ environmentId }: ProjectScope, campaignId: string, version: number, now: Date): CampaignReport {
     const locale = this.config.AI_REPORT_LOCALE;
     return new CampaignReport({ id: newId(), environmentId, campaignId, version, locale }, now);
+  }
+}
+
+const MINUTE_MS = 60_000;
+/** Reports that were missed for longer are written when somebody asks. */
+const MISSED_MS = 30 * 24 * 60 * MINUTE_MS;
+const AT_ONCE = 200;
+
+/** Requests the first report of each campaign that was sent, archived or not, when its time has come. */
+@Injectable()
+export class RequestDueReports extends PeriodicTask {
+  override readonly name = 'request-due-reports';
+  override readonly everyMs = 10_000;
+
+  constructor(
+    private readonly database: Database,
+    private readonly environments: EnvironmentsQuery,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    super();
+  }
+
+  override async run(): Promise<void> {
+    const now = this.clock.now();
+    const latest = new Date(now.getTime() - this.config.AI_REPORT_DELAY_MINUTES * MINUTE_MS);
+    const isDue = sql`
+      c.status in ('SENT', 'ARCHIVED') and c.completed_at between ${before(latest, MISSED_MS)} and ${latest}
+      and c.deleted_at is null and not exists (
+        select 1 from messaging.campaign_reports r where r.campaign_id = c.id and r.environment_id = c.environment_id
+      )
+    `;
+    const rows = sql`messaging.campaigns c where ${isDue}`;
+    await drainEnvironments(this.database, { rows, batch: AT_ONCE }, async (environmentId, most) => {
+      const scope = await this.environments.find(environmentId);
+      if (scope === null) return 0;
+      const due = sql`c.environment_id = ${environmentId} and ${isDue}`;
+      return this.#request(scope, due, most, now);
+    });
+  }
+
+  async #request(scope: ProjectScope, due: RawBuilder<unknown>, most: number, now: Date): Promise<number> {
+    const { rows } = await sql<{ id: string }>`
+      insert into messaging.campaign_reports
+        (id, environment_id, campaign_id, version, status, locale, created_at, updated_at)
+      select platform.new_id(), c.environment_id, c.id, 1, 'PENDING', ${this.config.AI_REPORT_LOCALE},
+        ${now}::timestamptz, ${now}::timestamptz
+      from messaging.campaigns c where ${due} order by c.completed_at limit ${most}
+      on conflict (campaign_id, version, environment_id) do nothing
+      returning id
+    `.execute(this.database.tables());
+    for (const { id: reportId } of rows)
+      await publish(this.database, scope, CampaignReportRequested({ reportId }));
+    return rows.length;
   }
 }

@@ -9,12 +9,10 @@ import type { Campaign } from '../../campaigns/campaign.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';
 import { TrackedEventsService } from '../../engagement/tracked-events.service.js';
-import { CampaignReportsService } from './campaign-reports.service.js';
-import { ReportDrafts } from './report-draft.repository.js';
+import { CampaignReportsService, RequestDueReports } from './campaign-reports.service.js';
+import { ReportDrafts, ReportWritingService } from './report-writing.service.js';
 import { ReportFactsQuery } from './report-facts.query.js';
-import { ReportWritingService } from './report-writing.service.js';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
-import { RequestDueReports } from './request-due-reports.task.js';
 
 const READERS = 40;
 const contentJson = JSON.stringify({

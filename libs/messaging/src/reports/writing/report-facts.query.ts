@@ -5,8 +5,8 @@ import { type Config, CONFIG, Database, environmentOf, isOf, keptDay } from '#pl
 import { PARTITION } from '../../deliveries/partition.query.js';
 import type { CampaignCounts } from '../statistics/campaign-statistics.js';
 import { COUNTED_CAMPAIGNS, countsOf, IS_TRACKED } from '../statistics/campaign-statistics.query.js';
-import { domainFigures } from '../statistics/domain-figures.query.js';
-import { type LinkClicks, linkClicks } from '../statistics/link-clicks.query.js';
+import { domainFigures, linkClicks } from '../statistics/campaign-figures.query.js';
+import type { LinkClicks } from '../statistics/report-facts.js';
 import {
   GROWN_UP_MS,
   OPENS_DUE_MS,
@@ -29,7 +29,7 @@ interface CampaignRow extends CampaignCounts {
 }
 
 interface PastRow extends Pick<CampaignRow, 'id' | 'name' | 'isTracked' | 'firstSentAt'>, CampaignCounts {
-  /** Whether its events are all there. */
+  /** True when its events are all there. */
   readonly isKept: boolean;
 }
 
@@ -102,8 +102,8 @@ function pastCampaign(row: PastRow): PastCampaign {
 }
 
 /**
- * The campaigns as they stood `ageMs` after their first mail, counted from their events as the statistics define it: what
- * an hour has brought is not compared with what weeks have. Nobody can say it any more of those whose events were let go.
+ * The campaigns as they stood `ageMs` after their first mail, counted from their events as the statistics define it: an hour's
+ * results are not compared with those of weeks. Campaigns whose events were let go are left out.
  */
 async function atAge(
   database: Database,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { placeholdersOf } from '../analyst/report-messages.js';
-import { loadReportLocale, reportLocaleTags } from './report-locales.query.js';
+import { placeholdersOf } from '../analyst/report-text.js';
+import { loadReportLocale, reportLocaleTags } from './report-writing.service.js';
 
 const english = loadReportLocale('en');
 

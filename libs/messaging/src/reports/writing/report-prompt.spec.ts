@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { countsOf, factsOf, pastCampaign } from './report-facts.fixture.js';
-import { loadReportLocale } from './report-locales.query.js';
-import { creditsFor, mostTokensOf } from '../language-model/credit-price.js';
+import { countsOf, factsOf, pastCampaign } from '#testing/report-facts';
+import { loadReportLocale } from './report-writing.service.js';
+import { creditsFor, mostTokensOf } from './language-model.js';
 import { reportContent, reportPrompt } from './report-prompt.js';
 
 const links = [

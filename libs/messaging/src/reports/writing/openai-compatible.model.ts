@@ -1,25 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { LanguageModel, type ModelAnswer, LanguageModelError, type ModelRequest } from './language-model.js';
+import { LanguageModel, LanguageModelError, type ModelAnswer, type ModelRequest } from './language-model.js';
 
 export interface OpenAiCompatibleOptions {
   /** Without `/chat/completions`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly model: string;
-  /** Of one try. */
+  /** Time-out of one try. */
   readonly timeoutMs: number;
   /** Replaces the wait between tries. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Before the second and the third try. */
+/** Waits before the second and the third try. */
 const WAITS_MS = [1_000, 5_000] as const;
 /** A longer Retry-After is not waited for. */
 const LONGEST_WAIT_MS = 30_000;
 const MOST_BYTES = 1024 * 1024;
 
-/** What we read of a chat completion (OpenAI API reference, "The chat completion object"). */
+/** Part of a chat completion that is read (OpenAI API reference, "The chat completion object"). */
 const completion = z.object({
   choices: z.array(z.object({ message: z.object({ content: z.string().nullish() }) })).min(1),
   usage: z

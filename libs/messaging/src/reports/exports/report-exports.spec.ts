@@ -8,10 +8,9 @@ import { isWaitingForLock } from '#testing/lock-waits';
 import type { Campaign } from '../../campaigns/campaign.js';
 import { CampaignsService } from '../../campaigns/campaigns.service.js';
 import { MessagingFixture } from '../../messaging.fixture.js';
-import { DeliveriesExportMaker } from './deliveries-export-maker.service.js';
-import { eraseExports } from './erase-exports.query.js';
-import { ReportExportMaker } from './report-export-maker.service.js';
-import { ReportExportsService } from './report-exports.service.js';
+import { CampaignStatisticsQuery } from '../statistics/campaign-statistics.query.js';
+import { ExportDeliveries, ExportReport } from './report-exports.job.js';
+import { eraseExports, ReportExportsService } from './report-exports.service.js';
 
 const ROWS = Number(process.env['EXPORT_ROWS'] ?? 12_000);
 /** What a part of 5 000 rows may take, and some more. */
@@ -48,11 +47,12 @@ describe('the export with a row for each recipient', () => {
       `select id, parts from messaging.exports where state = 'PENDING' and taken_at is null`,
     );
 
-  /** What a worker makes of it, from where it stands. */
+  const exporter = () => new ExportDeliveries(fixture.get(Database), fixture.clock);
+
+  /** Makes the open exports as a worker would, from where they stand. */
   async function makeOpen(): Promise<void> {
     const { signal } = new AbortController();
-    for (const { id } of await openExports())
-      await fixture.get(DeliveriesExportMaker).make(scope, id, signal);
+    for (const { id } of await openExports()) await exporter().run(scope, { exportId: id }, { signal });
   }
 
   const requested = () =>
@@ -82,7 +82,7 @@ describe('the export with a row for each recipient', () => {
 
   it('comes in parts while it is made, and goes on where a worker stopped', async () => {
     const asked = fixture.get(ReportExportsService).deliveries(scope, campaign.campaignKey);
-    await fixture.get(DeliveriesExportMaker).makePart(scope, await requested());
+    await exporter().makePart(scope, await requested());
     expect(await openExports()).toMatchObject([{ parts: 1 }]);
     const parts = await asked;
     const made = makeOpen();
@@ -118,7 +118,7 @@ describe('the export with a row for each recipient', () => {
   ])('writes no part that it has read when %s', (_, change, hasMore) =>
     leavingNoPart(async (id, other) => {
       await other.query('select 1 from messaging.exports where id = $1 for update', [id]);
-      const made = fixture.get(DeliveriesExportMaker).makePart(scope, id);
+      const made = exporter().makePart(scope, id);
       await waitsForLock();
       await other.query(`update messaging.exports set ${change} where id = $1`, [id]);
       await other.query('commit');
@@ -162,7 +162,9 @@ describe('the export with a row for each recipient', () => {
       asked.catch(() => undefined);
       const id = await requested();
       await fixture.test.query('update messaging.campaigns set deleted_at = now() where id = $1', [sent.id]);
-      await fixture.get(Database).transaction(own, () => fixture.get(ReportExportMaker).make(own, id));
+      const database = fixture.get(Database);
+      const job = new ExportReport(database, fixture.clock, fixture.get(CampaignStatisticsQuery));
+      await database.transaction(own, () => job.handle(own, { exportId: id }));
       await expect(asked).rejects.toThrow(NotFoundError);
     },
   );

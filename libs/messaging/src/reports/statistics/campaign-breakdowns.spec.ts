@@ -6,14 +6,12 @@ import { prepareProject } from '#testing/system';
 import type { Campaign } from '../../campaigns/campaign.js';
 import { MailErasureService } from '../../mail-personal-data.service.js';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
-import { languageFigures } from '../statistics/language-figures.query.js';
-import { linkClicks } from '../statistics/link-clicks.query.js';
-import { providerFigures } from '../statistics/provider-figures.query.js';
+import { languageFigures, linkClicks, providerFigures } from './campaign-figures.query.js';
 import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';
 import { TrackedEventsService } from '../../engagement/tracked-events.service.js';
 import { type BrokenDownCampaign, CampaignBreakdowns } from './campaign-breakdowns.service.js';
-import { RequestDueBreakdowns } from './request-due-breakdowns.task.js';
-import { FEWEST_MAILS_OF_DOMAIN } from '../statistics/report-facts.js';
+import { RequestDueBreakdowns } from './campaign-breakdowns.job.js';
+import { FEWEST_MAILS_OF_DOMAIN } from './report-facts.js';
 
 const READERS = 40;
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
-import type { CampaignCounts } from '../statistics/campaign-statistics.js';
-import type { PastCampaign, ReportFacts } from '../statistics/report-facts.js';
+import type { CampaignCounts } from '../../libs/messaging/src/reports/statistics/campaign-statistics.js';
+import type { PastCampaign, ReportFacts } from '../../libs/messaging/src/reports/statistics/report-facts.js';
 
 const NOTHING: CampaignCounts = {
   totalSent: 0,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
-import { codeSpan, harmlessMarkdown, plainText } from './markdown.js';
+import { codeSpan, harmlessMarkdown, plainText } from './report-text.js';
 
 describe('Markdown that a model wrote', () => {
   it('keeps headings, lists and emphasis', () => {

@@ -1,0 +1,64 @@
+import { Module } from '@nestjs/common';
+import { AccessModule } from '#access';
+import { BillingModule } from '#billing';
+import { type Config, CONFIG } from '#platform';
+import { RemoveOldExports, ReportExportsService } from './exports/report-exports.service.js';
+import { RequestDueBreakdowns } from './statistics/campaign-breakdowns.job.js';
+import { CampaignBreakdowns } from './statistics/campaign-breakdowns.service.js';
+import { CampaignOverviewQuery } from './statistics/campaign-overview.query.js';
+import { CampaignStatisticsQuery } from './statistics/campaign-statistics.query.js';
+import { StatisticsCheckQuery } from './statistics/statistics-check.query.js';
+import { TimelineQuery } from './statistics/timeline.query.js';
+import { CampaignReportsService, RequestDueReports } from './writing/campaign-reports.service.js';
+import { OpenAiCompatibleModel } from './writing/openai-compatible.model.js';
+import { ReportFactsQuery } from './writing/report-facts.query.js';
+import {
+  loadReportLocale,
+  REPORT_MODEL,
+  ReportDrafts,
+  ReportWritingService,
+} from './writing/report-writing.service.js';
+
+const READING = [
+  CampaignBreakdowns,
+  CampaignOverviewQuery,
+  CampaignReportsService,
+  CampaignStatisticsQuery,
+  ReportExportsService,
+  StatisticsCheckQuery,
+  TimelineQuery,
+];
+
+/** Reports for API and worker: reading and requesting them. */
+@Module({ providers: READING, exports: READING })
+export class ReportsModule {}
+
+const WRITING = [
+  RemoveOldExports,
+  ReportDrafts,
+  ReportFactsQuery,
+  ReportWritingService,
+  RequestDueBreakdowns,
+  RequestDueReports,
+];
+const MODEL = { provide: REPORT_MODEL, inject: [CONFIG], useFactory: reportModelOf };
+
+/** Reports for the worker: writing them. */
+@Module({
+  imports: [AccessModule, BillingModule, ReportsModule],
+  providers: [...WRITING, MODEL],
+  exports: WRITING,
+})
+export class ReportsWorkerModule {}
+
+/** Refuses to start with a locale that there is no file for. */
+function reportModelOf(config: Config): OpenAiCompatibleModel | null {
+  loadReportLocale(config.AI_REPORT_LOCALE);
+  if (config.AI_BASE_URL === undefined || config.AI_MODEL === undefined) return null;
+  return new OpenAiCompatibleModel({
+    baseUrl: config.AI_BASE_URL,
+    apiKey: config.AI_API_KEY,
+    model: config.AI_MODEL,
+    timeoutMs: config.AI_TIMEOUT_MS,
+  });
+}
