@@ -1,5 +1,5 @@
 import { ratesOf } from '../statistics/campaign-statistics.js';
-import type { ReportFacts } from '../statistics/report-facts.js';
+import type { LinkClicks, ReportFacts } from '../statistics/report-facts.js';
 import {
   bestHour,
   comparisons,
@@ -72,17 +72,11 @@ function comparedWith({ history, isEarly }: ReportFacts, compared: readonly Metr
   return [finding('summary', message, { campaigns: count(history.length), chance: share(CHANCE) })];
 }
 
-const SECTION_OF: Readonly<Record<MetricComparison['verdict'], Section>> = {
-  better: 'worked',
-  worse: 'improve',
-  same: 'summary',
-  'too-few': 'summary',
-};
-const MESSAGE_OF: Readonly<Record<MetricComparison['verdict'], string>> = {
-  better: 'better',
-  worse: 'worse',
-  same: 'asUsual',
-  'too-few': 'tooFew',
+const MESSAGE_OF: Readonly<Record<MetricComparison['verdict'], readonly [Section, string]>> = {
+  better: ['worked', 'better'],
+  worse: ['improve', 'worse'],
+  same: ['summary', 'asUsual'],
+  'too-few': ['summary', 'tooFew'],
 };
 
 function metricFinding({ name, verdict, own, usual, rank, places }: MetricComparison): Finding {
@@ -91,10 +85,11 @@ function metricFinding({ name, verdict, own, usual, rank, places }: MetricCompar
     share: share(shareOf(own)),
     usual: share(shareOf(usual)),
   };
-  const standing = { rank: count(rank), places: count(places) };
+  const ranked = { rank: count(rank), places: count(places) };
   const numbers = { part: count(own.part), of: count(own.of) };
-  const more = verdict === 'too-few' ? numbers : verdict === 'same' ? {} : standing;
-  return finding(SECTION_OF[verdict], MESSAGE_OF[verdict], { ...values, ...more });
+  const more = verdict === 'too-few' ? numbers : verdict === 'same' ? {} : ranked;
+  const [section, message] = MESSAGE_OF[verdict];
+  return finding(section, message, { ...values, ...more });
 }
 
 function linkFindings(facts: ReportFacts): Finding[] {
@@ -105,12 +100,7 @@ function linkFindings(facts: ReportFacts): Finding[] {
 }
 
 function bestLinkFinding({ clickers }: ReportFacts, { best, second, isClear }: RankedLinks): Finding {
-  const values = {
-    url: address(best.url),
-    clickers: count(best.clickers),
-    total: count(clickers),
-    share: share(shareOf(proportion(best.clickers, clickers))),
-  };
+  const values = linkValues(best, clickers);
   if (second === null) return finding('worked', 'onlyLink', values);
   if (isClear) return finding('worked', 'bestLink', values);
   const next = { next: address(second.url), nextClickers: count(second.clickers) };
@@ -118,15 +108,15 @@ function bestLinkFinding({ clickers }: ReportFacts, { best, second, isClear }: R
 }
 
 function worstLinkFinding({ clickers }: ReportFacts, { worst }: RankedLinks): Finding[] {
-  if (worst === null) return [];
-  const values = {
-    url: address(worst.url),
-    clickers: count(worst.clickers),
-    total: count(clickers),
-    share: share(shareOf(proportion(worst.clickers, clickers))),
-  };
-  return [finding('improve', 'worstLink', values)];
+  return worst === null ? [] : [finding('improve', 'worstLink', linkValues(worst, clickers))];
 }
+
+const linkValues = (link: LinkClicks, clickers: number): Finding['values'] => ({
+  url: address(link.url),
+  clickers: count(link.clickers),
+  total: count(clickers),
+  share: share(shareOf(proportion(link.clickers, clickers))),
+});
 
 function hourFindings(facts: ReportFacts): Finding[] {
   const found = facts.isTracked ? bestHour(facts) : null;

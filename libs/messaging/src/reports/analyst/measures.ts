@@ -20,46 +20,39 @@ interface Metric {
   of(counts: CampaignCounts): Proportion;
 }
 
-const delivered = (counts: CampaignCounts) => ratesOf(counts).totalDelivered;
+type Count = (counts: CampaignCounts) => number;
+
+const delivered: Count = (counts) => ratesOf(counts).totalDelivered;
+const bounced: Count = ({ hardBounced, softBounced }) => hardBounced + softBounced;
+
+/** A rate of readers' reactions, known only with pixel and tracked links: higher is better. */
+const reaction = (name: Metric['name'], part: Count, of: Count): Metric => ({
+  name,
+  isBetter: 'higher',
+  needsTracking: true,
+  of: (counts) => proportion(part(counts), of(counts)),
+});
+
+/** A rate of failures: lower is better. */
+const failure = (name: Metric['name'], part: Count, of: Count): Metric => ({
+  name,
+  isBetter: 'lower',
+  needsTracking: false,
+  of: (counts) => proportion(part(counts), of(counts)),
+});
 
 /** The rates that campaigns are compared by, as the statistics define them. */
 export const METRICS: readonly Metric[] = [
-  {
-    name: 'open',
-    isBetter: 'higher',
-    needsTracking: true,
-    of: (counts) => proportion(counts.uniqueOpens, delivered(counts)),
-  },
-  {
-    name: 'click',
-    isBetter: 'higher',
-    needsTracking: true,
-    of: (counts) => proportion(counts.uniqueClicks, delivered(counts)),
-  },
-  {
-    name: 'clickToOpen',
-    isBetter: 'higher',
-    needsTracking: true,
-    of: (counts) => proportion(counts.uniqueClicks, counts.uniqueOpens),
-  },
-  {
-    name: 'unsubscribe',
-    isBetter: 'lower',
-    needsTracking: false,
-    of: (counts) => proportion(counts.totalUnsubscribed, delivered(counts)),
-  },
-  {
-    name: 'bounce',
-    isBetter: 'lower',
-    needsTracking: false,
-    of: (counts) => proportion(counts.hardBounced + counts.softBounced, counts.totalSent),
-  },
-  {
-    name: 'complaint',
-    isBetter: 'lower',
-    needsTracking: false,
-    of: (counts) => proportion(counts.spamComplaints, delivered(counts)),
-  },
+  reaction('open', ({ uniqueOpens }) => uniqueOpens, delivered),
+  reaction('click', ({ uniqueClicks }) => uniqueClicks, delivered),
+  reaction(
+    'clickToOpen',
+    ({ uniqueClicks }) => uniqueClicks,
+    ({ uniqueOpens }) => uniqueOpens,
+  ),
+  failure('unsubscribe', ({ totalUnsubscribed }) => totalUnsubscribed, delivered),
+  failure('bounce', bounced, ({ totalSent }) => totalSent),
+  failure('complaint', ({ spamComplaints }) => spamComplaints, delivered),
 ];
 
 /** A campaign's rate beside that of those before it, taken together. */

@@ -6,6 +6,7 @@ import { type CampaignStatus, isCampaignKey } from '../../campaigns/campaign.js'
 import {
   type CampaignCounts,
   type CampaignStatistics,
+  countsOf,
   engagementIndex,
   engagementScore,
   ratesOf,
@@ -97,23 +98,6 @@ export class CampaignStatisticsQuery {
       completedAt,
     };
   }
-}
-
-/** The counts alone, of a row that has more. */
-export function countsOf(row: CampaignCounts): CampaignCounts {
-  const { totalSent, hardBounced, softBounced, totalOpened, uniqueOpens, totalClicked, uniqueClicks } = row;
-  const { totalUnsubscribed, spamComplaints } = row;
-  return {
-    totalSent,
-    hardBounced,
-    softBounced,
-    totalOpened,
-    uniqueOpens,
-    totalClicked,
-    uniqueClicks,
-    totalUnsubscribed,
-    spamComplaints,
-  };
 }
 
 /** The project's last campaigns that were sent and tracked, this one aside. */

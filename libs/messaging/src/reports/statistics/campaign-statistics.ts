@@ -2,18 +2,24 @@ import type { CampaignStatus } from '../../campaigns/campaign.js';
 
 export type StatisticsStatus = 'COLLECTING' | 'LIVE' | 'COMPLETE' | 'PARTIAL';
 
+const COUNTS = [
+  'totalSent',
+  'hardBounced',
+  'softBounced',
+  'totalOpened',
+  'uniqueOpens',
+  'totalClicked',
+  'uniqueClicks',
+  'totalUnsubscribed',
+  'spamComplaints',
+] as const;
+
 /** Counts of a campaign; whole numbers. */
-export interface CampaignCounts {
-  readonly totalSent: number;
-  readonly hardBounced: number;
-  readonly softBounced: number;
-  readonly totalOpened: number;
-  readonly uniqueOpens: number;
-  readonly totalClicked: number;
-  readonly uniqueClicks: number;
-  readonly totalUnsubscribed: number;
-  readonly spamComplaints: number;
-}
+export type CampaignCounts = Readonly<Record<(typeof COUNTS)[number], number>>;
+
+/** The counts alone, of a row that has more. */
+export const countsOf = (row: CampaignCounts): CampaignCounts =>
+  Object.fromEntries(COUNTS.map((name) => [name, row[name]])) as CampaignCounts;
 
 /** Fractions from 0 to 1, and 0 where the denominator is 0. */
 export interface CampaignRates {

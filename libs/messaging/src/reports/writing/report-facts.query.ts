@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database, environmentOf, isOf, keptDay } from '#platform';
 import { PARTITION } from '../../deliveries/partition.query.js';
-import type { CampaignCounts } from '../statistics/campaign-statistics.js';
-import { COUNTED_CAMPAIGNS, countsOf, IS_TRACKED } from '../statistics/campaign-statistics.query.js';
+import { type CampaignCounts, countsOf } from '../statistics/campaign-statistics.js';
+import { COUNTED_CAMPAIGNS, IS_TRACKED } from '../statistics/campaign-statistics.query.js';
 import { domainFigures, linkClicks } from '../statistics/campaign-figures.query.js';
 import type { LinkClicks } from '../statistics/report-facts.js';
 import {
