@@ -5,7 +5,7 @@ import { bounceClassesOf } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, isOf, keptDay } from '#platform';
 import { movingFrontBack } from '../deliveries/campaign-front.query.js';
-import { wakeSenders } from '../deliveries/deliveries.channel.js';
+import { wakeSenders } from '../deliveries/delivery-queue.query.js';
 import type { Campaign } from './campaign.js';
 import { CampaignRepository } from './campaign.repository.js';
 

@@ -15,8 +15,7 @@ import {
   isOpenOf,
   walkFromFront,
 } from '../../deliveries/campaign-front.query.js';
-import { type CampaignUnderWay, isInDoubt, isOver } from './delivery-claims.query.js';
-import { epochOf } from './server-epoch.query.js';
+import { type CampaignUnderWay, epochOf, isInDoubt, isOver } from './delivery-claims.query.js';
 
 const CHUNK = 5_000;
 
