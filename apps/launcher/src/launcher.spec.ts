@@ -12,7 +12,7 @@ import { freePort, takePort } from '#testing/ports';
 const PROGRAM = (name: string) => `
   import { createServer } from 'node:http';
   import { writeFileSync } from 'node:fs';
-  import { watchParent } from '#platform/parent-watch';
+  import { watchParent } from '#platform/supervisor';
   watchParent(() => process.exit(0));
   process.on('SIGTERM', () => process.env.STUBBORN === '${name}' || process.exit(0));
   writeFileSync('${name}.pid', String(process.pid));
@@ -38,7 +38,7 @@ const CLI = `
 const IMPORTS = {
   '#platform/embedded-postgres': './dist/libs/platform/src/embedded-postgres/embedded-postgres.js',
   '#platform/supervisor': './dist/libs/platform/src/lifecycle/supervisor.js',
-  '#platform/parent-watch': './dist/libs/platform/src/lifecycle/parent-watch.js',
+  '#kernel': './dist/libs/kernel/src/index.js',
 };
 
 const { PATH, NODE_COMPILE_CACHE } = process.env;
@@ -49,7 +49,7 @@ const running: ChildProcess[] = [];
 /** The built launcher, with an api, a worker and a CLI of the test's own beside it. */
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'mailwright-launcher-'));
-  for (const part of ['dist/apps/launcher', 'dist/libs/platform'])
+  for (const part of ['dist/apps/launcher', 'dist/libs/kernel', 'dist/libs/platform'])
     await cp(resolve(part), join(home, part), { recursive: true });
   await symlink(resolve('node_modules'), join(home, 'node_modules'));
   await writeFile(join(home, 'package.json'), JSON.stringify({ type: 'module', imports: IMPORTS }));

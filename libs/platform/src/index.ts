@@ -39,7 +39,8 @@ export { before, type OldRows, RemoveOldRows } from './jobs/remove-old-rows.js';
 export { waitForWorker } from './jobs/wait-for-worker.js';
 export { Loop } from './lifecycle/loop.js';
 export { createLogger, describeError, NestLogger, redact } from './logger.js';
-export { openProgramLog, settleMemory, watchParent } from './lifecycle/program.js';
+export { openProgramLog, settleMemory } from './lifecycle/program.js';
+export { watchParent } from './lifecycle/supervisor.js';
 export {
   MailTransport,
   type OutgoingMessage,

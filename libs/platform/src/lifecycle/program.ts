@@ -55,13 +55,6 @@ function takeOverConsole(logger: Logger): void {
   });
 }
 
-/** Calls `onParentGone` once when the program that started this one over an IPC channel is gone, so that it leaves no orphans. */
-export function watchParent(onParentGone: () => void): void {
-  if (process.send === undefined) return;
-  if (process.connected) process.once('disconnect', onParentGone);
-  else onParentGone();
-}
-
 /** Growth of old objects until they are collected, in per cent of the live ones; V8 would let a small heap grow fourfold. */
 const GROWING_PER_CENT = 50;
 

@@ -140,3 +140,10 @@ export class Supervisor {
     return this.#run;
   }
 }
+
+/** Calls `onParentGone` once when the program that started this one over an IPC channel is gone, so that it leaves no orphans. */
+export function watchParent(onParentGone: () => void): void {
+  if (process.send === undefined) return;
+  if (process.connected) process.once('disconnect', onParentGone);
+  else onParentGone();
+}

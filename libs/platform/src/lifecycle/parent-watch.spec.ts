@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
-const BUILT = resolve('dist/libs/platform/src/lifecycle/program.js');
+const BUILT = resolve('dist/libs/platform/src/lifecycle/supervisor.js');
 
 function program(stdio: StdioOptions, lifetimeMs: number) {
   const code = `
