@@ -12,7 +12,7 @@ import { ContentCompileError, MergeTemplateError } from '../content/content.erro
 import { HeaderValueError } from '../content/mail/mime-message.js';
 import type { ClaimedDelivery, DeliveryState } from '../deliveries/delivery.js';
 
-/** The result of one attempt, or of the decision against one. */
+/** How one attempt, or the decision against one, leaves a delivery. */
 export interface DeliveryOutcome {
   readonly delivery: ClaimedDelivery;
   readonly state: Extract<DeliveryState, 'SENT' | 'DEFERRED' | 'FAILED' | 'AMBIGUOUS' | 'SKIPPED'>;
@@ -29,11 +29,11 @@ export interface DeliveryOutcome {
   readonly tried: boolean;
   /** The attempt does not count: the route failed before the message had a part in it. */
   readonly uncounted: boolean;
-  /** Its id at the project's relay that took it. */
+  /** What the project's relay that took it calls it. */
   readonly providerMessageId: string | null;
 }
 
-/** A relay's answer that did not take the mail. */
+/** What a relay answered instead of taking the mail. */
 type Refused = Extract<SendOutcome, { readonly kind: 'permanent' | 'temporary' }>;
 
 const RESEND_AFTER_MS = 60_000;
@@ -93,7 +93,7 @@ export function outcomeOfInterruption(
   return ended(delivery, 'AMBIGUOUS', 'no-reply', 'The sender stopped before the reply came.');
 }
 
-/** True for a mail that may have arrived already. */
+/** Whether it may have arrived already. */
 export const isInDoubt = ({ interrupted, possibleDuplicate }: ClaimedDelivery): boolean =>
   interrupted || possibleDuplicate;
 
@@ -121,12 +121,12 @@ export function outcomeOfDoubt(
   );
 }
 
-/** No relay free; keeps the due time. */
+/** It found no relay, and is due as before. */
 export function unassigned(delivery: ClaimedDelivery, now: Date): DeliveryOutcome {
   return { ...later(delivery, now, null), dueSince: null };
 }
 
-/** The outcome of a mail to a person that needs no mail; null: it is to be sent. */
+/** What is decided of a mail to a person before it is made; null: it is to be sent. */
 export function outcomeWithoutMail(
   delivery: ClaimedDelivery,
   policy: AmbiguousPolicy,
@@ -160,7 +160,7 @@ export function misconfigured(delivery: ClaimedDelivery, error: string): Deliver
   return ended(delivery, 'FAILED', 'config', error);
 }
 
-/** True for errors that only another content can mend. */
+/** Whether only another content can mend it. */
 export const isContentFault = (error: unknown): error is Error =>
   error instanceof MergeTemplateError ||
   error instanceof ContentCompileError ||
@@ -197,7 +197,7 @@ function deferral(
   return next === null ? ended(delivery, 'FAILED', reason, text) : { ...later(delivery, next, text), reason };
 }
 
-/** A refusal before the relay has heard of the recipient is never charged to the recipient. */
+/** What a relay says before it has heard of the recipient is never charged to the recipient. */
 function classOf({ reply, stage, kind }: Refused): BounceClass {
   if (stage === 'session') return 'network';
   const found = classifyRefusal(reply);

@@ -13,12 +13,12 @@ export class RoutePause {
     return now < this.#until;
   }
 
-  /** The last attempt failed: one mail finds out whether the next hop can be reached again. */
+  /** It did not work the last time: one mail finds out whether it does again. */
   get isFailing(): boolean {
     return this.#isFailing;
   }
 
-  /** The end of the current rest. */
+  /** When the current rest ends. */
   get until(): Date {
     return new Date(this.#until);
   }
