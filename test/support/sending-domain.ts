@@ -1,4 +1,4 @@
-import { dkimSecret } from '../../libs/deliverability/src/dkim/dkim-secret.js';
+import { dkimSecret } from '../../libs/deliverability/src/dkim/dkim-key.js';
 import type { ProjectScope } from '../../libs/kernel/src/index.js';
 import { SecretBox } from '../../libs/platform/src/index.js';
 import type { TestDatabase } from './database.js';

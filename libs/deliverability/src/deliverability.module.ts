@@ -3,46 +3,34 @@ import { AccessModule } from '#access';
 import { type Config, CONFIG } from '#platform';
 import { RemoveOldReports, ReportsService } from './bounces/reports.service.js';
 import { ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
-import { DkimKeyMaker } from './dkim/dkim-key-maker.service.js';
+import { DkimKeyMaker, SealedDkimKeys } from './dkim/dkim-keys.service.js';
 import { DkimSigner } from './dkim/dkim-signer.js';
-import { SealedDkimKeys } from './dkim/sealed-dkim-keys.query.js';
-import { SigningKeyring } from './dkim/signing-keyring.js';
-import { DmarcPolicies } from './dns/dmarc-policies.service.js';
+import { SigningKeyring } from './dkim/signing-key.js';
 import { DnsReader } from './dns/dns-reader.service.js';
-import { ReceivingDomains } from './dns/receiving-domains.service.js';
 import { RecordChecks } from './dns/record-checks.service.js';
-import { SpfCheck } from './dns/spf-check.service.js';
+import { SenderHosts } from './dns/sender-hosts.service.js';
 import { FeedbackEvents, FeedbackMetrics } from './relays/feedback-events.service.js';
-import {
-  FeedbackAddresses,
-  FeedbackDocuments,
-  FeedbackRelays,
-  RelayFeedback,
-} from './relays/relay-feedback.service.js';
-import { RelayChecks, RelayHealth, RelayRoutes } from './relays/relay-health.service.js';
-import { RelayRates, RelayRepository, SealedRelaySecrets } from './relays/relay.repository.js';
-import { OwnRelaysQuery, RelayStandingQuery, RequiredRecordsQuery } from './relays/relays.query.js';
+import { FeedbackAddresses, FeedbackDocuments, RelayFeedback } from './relays/relay-feedback.service.js';
+import { RelayHealth, RelayRoutes } from './relays/relay-health.service.js';
+import { RelayRepository, SealedRelaySecrets } from './relays/relay.repository.js';
+import { RelaysQuery } from './relays/relays.query.js';
 import { RelaysService } from './relays/relays.service.js';
-import { DomainCheckRequests } from './sending-domains/domain-check-requests.query.js';
-import { DomainChecksService } from './sending-domains/domain-checks.service.js';
-import { DomainControlService } from './sending-domains/domain-control.service.js';
-import { DomainRecordsMaker } from './sending-domains/domain-records-maker.service.js';
-import { DomainVerdicts } from './sending-domains/domain-verdicts.service.js';
-import { DomainVerificationService } from './sending-domains/domain-verification.service.js';
-import { DueDomainChecks } from './sending-domains/due-domain-checks.task.js';
-import { RemoveOldDomainData } from './sending-domains/remove-old-domain-data.task.js';
-import { SendingDomainRules } from './sending-domains/sending-domain-rules.service.js';
-import { SendingDomainStandingQuery } from './sending-domains/sending-domain-standing.query.js';
+import {
+  DomainChecksService,
+  DueDomainChecks,
+  RemoveOldDomainData,
+} from './sending-domains/domain-checks.service.js';
+import {
+  DomainCheckRequests,
+  DomainVerificationService,
+} from './sending-domains/domain-verification.service.js';
 import { SendingDomainRepository } from './sending-domains/sending-domain.repository.js';
 import { SendingDomainsQuery } from './sending-domains/sending-domains.query.js';
-import { SendingDomainsService } from './sending-domains/sending-domains.service.js';
-import { SendingIdentityQuery } from './sending-domains/sending-identity.query.js';
+import { DomainControlService, SendingDomainsService } from './sending-domains/sending-domains.service.js';
 import { DestinationBudgets, RemoveOldThrottling } from './throttling/destination-budgets.repository.js';
 import { WarmUpPlaces } from './throttling/warm-up-places.repository.js';
-import { DueTrackingHostChecks } from './tracking-hosts/due-tracking-host-checks.task.js';
-import { HostPointing } from './tracking-hosts/host-pointing.service.js';
-import { TrackingHostChecks } from './tracking-hosts/tracking-host-checks.service.js';
-import { TrackingHostsQuery } from './tracking-hosts/tracking-hosts.query.js';
+import { DueTrackingHostChecks, TrackingHostChecks } from './tracking-host-checks.service.js';
+import { TrackingHostsQuery } from './tracking-hosts.query.js';
 
 /** How fast mail may go where. */
 @Module({
@@ -85,10 +73,7 @@ export class BouncesModule {}
 
 const RELAY_SERVICES = [
   FeedbackAddresses,
-  OwnRelaysQuery,
-  RelayChecks,
   RelayHealth,
-  RelayRates,
   RelayRepository,
   RelayRoutes,
   RelaysService,
@@ -102,25 +87,21 @@ export class RelaysModule {}
 /** What providers post about mail that their relays took. */
 @Module({
   imports: [AccessModule, BouncesModule, RelaysModule],
-  providers: [FeedbackDocuments, FeedbackEvents, FeedbackMetrics, FeedbackRelays, RelayFeedback],
+  providers: [FeedbackDocuments, FeedbackEvents, FeedbackMetrics, RelayFeedback],
   exports: [FeedbackEvents, RelayFeedback],
 })
 export class RelayFeedbackModule {}
 
 const DOMAIN_SERVICES = [
   DkimKeyMaker,
-  DmarcPolicies,
   DnsReader,
-  ReceivingDomains,
+  SenderHosts,
   DomainCheckRequests,
   DomainControlService,
-  RelayStandingQuery,
-  RequiredRecordsQuery,
+  RelaysQuery,
   SealedDkimKeys,
   SendingDomainRepository,
   SendingDomainsQuery,
-  SendingDomainStandingQuery,
-  SendingIdentityQuery,
   SigningKeyring,
 ];
 
@@ -135,7 +116,7 @@ export class DeliverabilityModule {}
 /** What customers do with their domains. Needs a global `DomainUsage` and `DomainPlan`. */
 @Module({
   imports: [DeliverabilityModule],
-  providers: [DomainRecordsMaker, DomainVerificationService, SendingDomainRules, SendingDomainsService],
+  providers: [DomainVerificationService, SendingDomainsService],
   exports: [DeliverabilityModule, DomainVerificationService, SendingDomainsService],
 })
 export class SendingDomainsModule {}
@@ -145,13 +126,10 @@ export class SendingDomainsModule {}
   imports: [AccessModule, DeliverabilityModule],
   providers: [
     DomainChecksService,
-    DomainVerdicts,
     DueDomainChecks,
     DueTrackingHostChecks,
-    HostPointing,
     RecordChecks,
     RemoveOldDomainData,
-    SpfCheck,
     TrackingHostChecks,
   ],
   exports: [

@@ -17,7 +17,6 @@ export {
 } from './bounces/reports.service.js';
 export { GIVE_UP_AFTER_MS, nextAttemptAt, SLOW_DOWN_MS, slowsDown } from './bounces/retry-schedule.js';
 export { type ReturnPathClaims, ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
-export { deliverabilityEntities } from './deliverability-tables.js';
 export {
   BouncesModule,
   DeliverabilityModule,
@@ -29,14 +28,18 @@ export {
   ThrottlingModule,
   TrackingHostsModule,
 } from './deliverability.module.js';
+export { deliverabilityEntities } from './deliverability.schema.js';
+export { SealedDkimKeys } from './dkim/dkim-keys.service.js';
 export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
-export { SealedDkimKeys } from './dkim/sealed-dkim-keys.query.js';
-export { BrokenSigningKeyError, parseSigningKey, type SigningKeyMaterial } from './dkim/signing-key.js';
-export { SigningKeyring } from './dkim/signing-keyring.js';
-export { DmarcPolicies } from './dns/dmarc-policies.service.js';
+export {
+  BrokenSigningKeyError,
+  parseSigningKey,
+  type SigningKeyMaterial,
+  SigningKeyring,
+} from './dkim/signing-key.js';
 export { alignmentBelow, type DmarcAlignment } from './dns/dmarc-policy.js';
 export { DNS_RECORD_STATUSES, DNS_RECORD_TYPES, type RecordPurpose } from './dns/dns-record.js';
-export { ReceivingDomains } from './dns/receiving-domains.service.js';
+export { SenderHosts } from './dns/sender-hosts.service.js';
 export { analyseCampaign, quotaMessage } from './pre-send/campaign-checks.js';
 export type { CampaignFacts, ContentFacts, DestinationFacts } from './pre-send/campaign-facts.js';
 export { mergeTagCheck, type ReviewedContent } from './pre-send/content-checks.js';
@@ -57,48 +60,47 @@ export {
 } from './relays/kinds/kind.js';
 export { kindRules, RELAY_KINDS } from './relays/kinds/kinds.js';
 export { FeedbackAddresses, type FeedbackRefusal, RelayFeedback } from './relays/relay-feedback.service.js';
-export { RelayChecks, RelayHealth, RelayRoutes } from './relays/relay-health.service.js';
+export { RelayHealth, RelayRoutes } from './relays/relay-health.service.js';
 export type { Relay } from './relays/relay.js';
-export { RelayRates, RelayRepository, SealedRelaySecrets } from './relays/relay.repository.js';
+export { RelayRepository, SealedRelaySecrets } from './relays/relay.repository.js';
 export {
   type OwnRelay,
-  OwnRelaysQuery,
   ownStreams,
   recordsOfRelay,
-  type RelayStanding,
-  RelayStandingQuery,
+  RelaysQuery,
+  type RelaySummary,
 } from './relays/relays.query.js';
 export { RelaysService } from './relays/relays.service.js';
-export { DomainChecksService } from './sending-domains/domain-checks.service.js';
-export { DomainControlService } from './sending-domains/domain-control.service.js';
-export { DomainPlan } from './sending-domains/domain-plan.js';
-export { DomainUsage } from './sending-domains/domain-usage.js';
-export { DomainVerificationService } from './sending-domains/domain-verification.service.js';
-export { DueDomainChecks } from './sending-domains/due-domain-checks.task.js';
-export { RemoveOldDomainData } from './sending-domains/remove-old-domain-data.task.js';
 export {
-  isAtOrBelow,
-  type SendingDomainStanding,
-  SendingDomainStandingQuery,
-} from './sending-domains/sending-domain-standing.query.js';
+  DomainChecksService,
+  DueDomainChecks,
+  RemoveOldDomainData,
+} from './sending-domains/domain-checks.service.js';
+export {
+  DomainVerificationRequested,
+  DomainVerificationService,
+} from './sending-domains/domain-verification.service.js';
 export {
   SENDING_DOMAIN_STATUSES,
   SENDING_DOMAIN_TYPES,
   type SendingDomainStatus,
-} from './sending-domains/sending-domain-status.js';
-export { DomainVerificationRequested } from './sending-domains/sending-domain.events.js';
-export {
-  type DnsInstructions,
-  type DnsRecordView,
-  SendingDomainsQuery,
-  type SendingDomainView,
-} from './sending-domains/sending-domains.query.js';
-export { SendingDomainsService } from './sending-domains/sending-domains.service.js';
+} from './sending-domains/sending-domain.js';
 export {
   type DkimKey,
+  type DnsInstructions,
+  type DnsRecordView,
+  isAtOrBelow,
+  SendingDomainsQuery,
+  type SendingDomainSummary,
+  type SendingDomainView,
   type SendingIdentity,
-  SendingIdentityQuery,
-} from './sending-domains/sending-identity.query.js';
+} from './sending-domains/sending-domains.query.js';
+export {
+  DomainControlService,
+  DomainPlan,
+  DomainUsage,
+  SendingDomainsService,
+} from './sending-domains/sending-domains.service.js';
 export {
   type BudgetGrant,
   DestinationBudgets,
@@ -115,11 +117,6 @@ export {
 } from './throttling/destination.js';
 export { type DomainWarmUp, WarmUpPlaces } from './throttling/warm-up-places.repository.js';
 export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';
-export { DueTrackingHostChecks } from './tracking-hosts/due-tracking-host-checks.task.js';
-export { publicHostOf } from './tracking-hosts/public-host.js';
-export { TrackingHostChecks } from './tracking-hosts/tracking-host-checks.service.js';
-export {
-  type HostOwner,
-  TrackingHostsQuery,
-  type TrackingHostView,
-} from './tracking-hosts/tracking-hosts.query.js';
+export { DueTrackingHostChecks, TrackingHostChecks } from './tracking-host-checks.service.js';
+export { publicHostOf } from './tracking-host.js';
+export { type HostOwner, TrackingHostsQuery, type TrackingHostView } from './tracking-hosts.query.js';

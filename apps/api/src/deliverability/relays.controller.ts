@@ -1,7 +1,7 @@
 import { Body, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { FeedbackAddresses, type Relay, RelayChecks, RelayRepository, RelaysService } from '#deliverability';
+import { FeedbackAddresses, type Relay, RelayHealth, RelayRepository, RelaysService } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { API_PREFIX, ApiController, InScope, Operation, pageQuery, PLACES, toPage } from '#platform/http';
 import {
@@ -21,7 +21,7 @@ export class RelaysController {
   constructor(
     private readonly relays: RelaysService,
     private readonly query: RelayRepository,
-    private readonly checks: RelayChecks,
+    private readonly health: RelayHealth,
     private readonly addresses: FeedbackAddresses,
   ) {}
 
@@ -114,7 +114,7 @@ export class RelaysController {
     @InScope() scope: ProjectScope,
     @Param('relayKey') relayKey: string,
   ): Promise<z.output<typeof relayCheckView>> {
-    const checked = await this.checks.check(scope, relayKey);
+    const checked = await this.health.check(scope, relayKey);
     const { isReady } = checked;
     if (checked.isReady) return { isReady, stage: null, detail: null, capabilities: checked.capabilities };
     return { isReady, stage: checked.stage, detail: checked.detail, capabilities: null };

@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { ed25519Key, rsaKey } from '#testing/dkim-keys';
-import { BrokenSigningKeyError, parseSigningKey } from './signing-key.js';
-import { SigningKeyring } from './signing-keyring.js';
+import { BrokenSigningKeyError, parseSigningKey, SigningKeyring } from './signing-key.js';
 
 describe('a DKIM key', () => {
   const rsa = rsaKey('mw1');

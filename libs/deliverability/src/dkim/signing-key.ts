@@ -1,4 +1,5 @@
-import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { createHash, createPrivateKey, type KeyObject } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { type DkimAlgorithm, keyTypeOf } from './dkim-key.js';
 
 /** A key as it is kept: with the name under which its public half stands in the DNS. */
@@ -49,5 +50,24 @@ function readKey(selector: string, pem: string): KeyObject {
   } catch {
     // What OpenSSL says of it may quote the key.
     throw new BrokenSigningKeyError(selector, 'cannot be read');
+  }
+}
+
+const KEPT = 1_000;
+
+/** Parses each key once, however often its domain is looked up. */
+export class SigningKeyring {
+  readonly #parsed = new LRUCache<string, SigningKey>({ max: KEPT });
+
+  /** @throws {BrokenSigningKeyError} */
+  keyOf(material: SigningKeyMaterial): SigningKey {
+    // By its hash: the text of the key is not kept any longer than its owner keeps it.
+    const id = createHash('sha256').update(material.privateKeyPem).digest('base64');
+    const name = `${material.algorithm}/${material.selector}/${id}`;
+    const known = this.#parsed.get(name);
+    if (known !== undefined) return known;
+    const key = parseSigningKey(material);
+    this.#parsed.set(name, key);
+    return key;
   }
 }

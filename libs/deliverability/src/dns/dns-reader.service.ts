@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Config, CONFIG } from '#platform';
-import type { DnsAnswer, MailExchange } from './dns-answer.js';
+import type { DnsAnswer, MailExchange } from './record-verdict.js';
 
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
@@ -62,14 +62,14 @@ export class DnsReader {
     return open ?? (entries.length > 0 ? { kind: 'found', entries } : answers[0]!);
   }
 
-  /** Whether the name is there, whatever it has (RFC 8020); null when nobody knows. */
+  /** True if the name exists, with whatever records (RFC 8020); null if DNS does not answer. */
   async exists(host: string): Promise<boolean | null> {
     const answer = await ask(host, (name) => this.#resolver.resolve4(name));
     if (answer.kind === 'missing') return answer.reason !== MISSING['ENOTFOUND'];
     return answer.kind === 'found' ? true : null;
   }
 
-  /** What the host itself is another name for. */
+  /** The host's alias. */
   cname(host: string): Promise<DnsAnswer<string>> {
     return ask(host, (name) => this.#resolver.resolveCname(name));
   }

@@ -1,28 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#testing/clocks';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
-import { DmarcPolicies } from './dmarc-policies.service.js';
 import { DnsReader } from './dns-reader.service.js';
-import { ReceivingDomains } from './receiving-domains.service.js';
+import { SenderHosts } from './sender-hosts.service.js';
 
 const MINUTE = 60_000;
 
 describe('what DNS says of the domains of a campaign', () => {
   let dns: DnsServer;
   let clock: ManualClock;
-  let receiving: ReceivingDomains;
-  let policies: DmarcPolicies;
+  let hosts: SenderHosts;
 
   beforeEach(async () => {
     dns = await startDnsServer();
     clock = new ManualClock(new Date('2026-11-21T06:00:00Z'));
-    const reader = new DnsReader({ DNS_SERVERS: [dns.address] });
-    receiving = new ReceivingDomains(reader, clock);
-    policies = new DmarcPolicies(reader, clock);
+    hosts = new SenderHosts(new DnsReader({ DNS_SERVERS: [dns.address] }), clock);
   });
   afterEach(() => dns.stop());
 
-  const canReceive = (domain: string) => receiving.canReceive(domain);
+  const canReceive = (domain: string) => hosts.canReceive(domain);
 
   it('is that answers are received where there is a mail server, or an address in its place', async () => {
     dns.mx('mx.example', { preference: 10, exchange: 'mail.example' });
@@ -61,7 +57,7 @@ describe('what DNS says of the domains of a campaign', () => {
   const policy = async (host: string, record: string) => {
     dns.txt('_dmarc.acme.example', record);
     clock.advance(MINUTE);
-    return (await policies.of(host))?.policy;
+    return (await hosts.dmarcPolicyOf(host))?.policy;
   };
 
   it('is a policy that t=y asks receivers to apply one step less of', async () => {

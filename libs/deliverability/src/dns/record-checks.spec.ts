@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { DnsReader } from './dns-reader.service.js';
 import { type ExpectedRecord, RecordChecks } from './record-checks.service.js';
-import { SpfCheck } from './spf-check.service.js';
 
 const RSA = generateKeyPairSync('rsa', { modulusLength: 2048 })
   .publicKey.export({ type: 'spki', format: 'der' })
@@ -41,8 +40,7 @@ describe('The check of a customer’s DNS', () => {
 
   beforeEach(async () => {
     dns = await startDnsServer();
-    const reader = new DnsReader({ DNS_SERVERS: [dns.address] });
-    checks = new RecordChecks(reader, new SpfCheck(reader));
+    checks = new RecordChecks(new DnsReader({ DNS_SERVERS: [dns.address] }));
     dns.txt('spf.ours.example', 'v=spf1 ip4:192.0.2.0/24 -all');
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
-import { parseSpf } from './spf-record.js';
-import { parseTagList } from './tag-list.js';
+import { parseSpf } from './spf-check.js';
+import { parseTagList } from './record-verdict.js';
 
 const label = fc.stringMatching(/^[a-z0-9_]{1,20}$/);
 const host = fc.array(label, { minLength: 2, maxLength: 5 }).map((labels) => labels.join('.'));

@@ -1,5 +1,5 @@
 import type { DmarcAlignment } from '../dns/dmarc-policy.js';
-import type { RelayStanding } from '../relays/relays.query.js';
+import type { RelaySummary } from '../relays/relays.query.js';
 
 /** Facts of a campaign that the checks need; gathered by the caller. */
 export interface CampaignFacts {
@@ -30,7 +30,7 @@ export interface CampaignFacts {
   readonly now: Date;
 }
 
-type RelayFacts = Pick<RelayStanding, 'name' | 'status' | 'isSilent'>;
+type RelayFacts = Pick<RelaySummary, 'name' | 'status' | 'isSilent'>;
 
 /** Speed at which a destination takes mail. */
 export interface DestinationFacts {

@@ -14,7 +14,7 @@ import {
 import { kindRules, type RelayKind } from './kinds/kinds.js';
 import { type Relay, relaySecret } from './relay.js';
 
-/** The addresses to which providers post their events: each is one relay's, until it is rotated. */
+/** Addresses to which providers post their events: each is one relay's, until it is rotated. */
 @Injectable()
 export class FeedbackAddresses {
   constructor(
@@ -32,7 +32,7 @@ export class FeedbackAddresses {
     return kind === 'SMTP' ? 'generic' : kind.toLowerCase();
   }
 
-  /** What the token of an address says; null when it is none of ours. */
+  /** Null if the token is not ours. */
   read(token: string): { readonly environmentId: number; readonly feedbackId: string } | null {
     const claims = this.tokens.verify(token, 'feedback');
     return claims && { environmentId: claims.environmentId, feedbackId: claims.id };
@@ -44,22 +44,17 @@ const MAX_KEPT = 100;
 const RETRY_AFTER_S = 30;
 const KEPT_MS = 24 * 60 * 60_000;
 
-interface KeptText {
-  readonly text: Promise<string>;
-  readonly until: number;
-}
-
-/** Documents by which providers prove their events. Kept for a day, a hundred at most; asked for once at a time. */
+/** Documents by which providers prove their events: cached for a day, a hundred at most; fetched once at a time. */
 @Injectable()
 export class FeedbackDocuments {
-  readonly #kept = new LRUCache<string, KeptText>({ max: MAX_KEPT });
+  readonly #kept = new LRUCache<string, { readonly text: Promise<string>; readonly until: number }>({ max: MAX_KEPT });
 
   constructor(
     private readonly http: OutgoingHttp,
     private readonly clock: Clock,
   ) {}
 
-  /** Throws `UnavailableError` when there is no such document, so that the provider posts again. */
+  /** Throws `UnavailableError` if there is no such document, so that the provider posts again. */
   text(url: string): Promise<string> {
     const now = this.clock.now().getTime();
     const known = this.#kept.get(url);
@@ -70,7 +65,7 @@ export class FeedbackDocuments {
     return text;
   }
 
-  /** The same, asked anew. Of this host alone, which the format has checked: a redirect is not followed. */
+  /** Fetches it anew, from this host alone, which the format has checked: redirects are not followed. */
   async get(url: string): Promise<string> {
     const { answer, fault } = await postOutcome(this.http.request({ method: 'GET', url, redirects: 0 }));
     if (answer?.status === 200 && answer.body.length <= MAX_CHARACTERS) return answer.body;
@@ -90,21 +85,55 @@ interface RelayRow extends Pick<FeedbackRelay, 'id' | 'kind' | 'lastFeedbackAt'>
   readonly feedbackKeyBox: string | null;
 }
 
-/** A relay that gets events all the time is written once in so long. */
+/** Shortest interval between two writes of `last_feedback_at`. */
 const SHOWN_EVERY_MS = 10_000;
 
-/** Finds the relay that events are for. */
+/** A provider's post to a feedback address. */
+export interface PostedFeedback {
+  /** The kind, as the address has it. */
+  readonly path: string;
+  readonly token: string;
+  readonly request: Omit<FeedbackRequest, 'receivedAt'>;
+}
+
+/** Reason why nothing was taken. */
+export type FeedbackRefusal = 'no-address' | 'no-proof' | 'unreadable';
+
+/** Takes providers' posts about the mail of a project's relays. */
 @Injectable()
-export class FeedbackRelays {
+export class RelayFeedback {
   constructor(
     private readonly database: Database,
     private readonly environments: EnvironmentsQuery,
     private readonly addresses: FeedbackAddresses,
     private readonly box: SecretBox,
+    private readonly documents: FeedbackDocuments,
+    private readonly events: FeedbackEvents,
+    private readonly metrics: FeedbackMetrics,
+    private readonly clock: Clock,
   ) {}
 
-  /** Null when the address is none of ours, was rotated away, or is of another kind or a relay that is gone. */
-  async find(path: string, token: string): Promise<FeedbackRelay | null> {
+  /** Resolves once all of it is stored, or to the reason why nothing is. Throws `UnavailableError`. */
+  async receive({ path, token, request }: PostedFeedback): Promise<'taken' | FeedbackRefusal> {
+    const relay = await this.#find(path, token);
+    if (relay === null) return 'no-address';
+    const format = kindRules(relay.kind).feedback;
+    const received = { ...request, receivedAt: this.clock.now() };
+    const proof = { key: relay.feedbackKey, fetchText: (url: string) => this.documents.text(url) };
+    if (!(await format.isGenuine(received, proof))) {
+      this.metrics.refused(relay.kind);
+      return 'no-proof';
+    }
+    const read = readBy(format, received);
+    if (read === null) return 'unreadable';
+    if (read.confirmUrl !== undefined) await this.documents.get(read.confirmUrl);
+    await this.events.take(relay, read, received.receivedAt);
+    await this.#heard(relay, received.receivedAt);
+    return 'taken';
+  }
+
+  /** Null if the address is not ours, was rotated away, or is of another kind or a relay that is gone. */
+  async #find(path: string, token: string): Promise<FeedbackRelay | null> {
     const named = this.addresses.read(token);
     const scope = named && (await this.environments.find(named.environmentId));
     if (named === null || scope === null) return null;
@@ -120,8 +149,8 @@ export class FeedbackRelays {
     return { ...relay, scope, feedbackKey: box === null ? null : this.box.open(box, relaySecret(scope)) };
   }
 
-  /** Its provider's events come in. */
-  async heard({ scope, id, lastFeedbackAt }: FeedbackRelay, now: Date): Promise<void> {
+  /** Records that its provider's events come in. */
+  async #heard({ scope, id, lastFeedbackAt }: FeedbackRelay, now: Date): Promise<void> {
     const before = new Date(now.getTime() - SHOWN_EVERY_MS);
     if (lastFeedbackAt !== null && lastFeedbackAt > before) return;
     await this.database.statement(
@@ -133,48 +162,6 @@ export class FeedbackRelays {
       `,
       { flushed: false },
     );
-  }
-}
-
-/** What a provider posted to a feedback address. */
-export interface PostedFeedback {
-  /** The kind, as the address has it. */
-  readonly path: string;
-  readonly token: string;
-  readonly request: Omit<FeedbackRequest, 'receivedAt'>;
-}
-
-/** Why nothing was taken: no such address, no proof, or not what the provider sends. */
-export type FeedbackRefusal = 'no-address' | 'no-proof' | 'unreadable';
-
-/** Takes what providers post about the mail of a project's relays. */
-@Injectable()
-export class RelayFeedback {
-  constructor(
-    private readonly relays: FeedbackRelays,
-    private readonly documents: FeedbackDocuments,
-    private readonly events: FeedbackEvents,
-    private readonly metrics: FeedbackMetrics,
-    private readonly clock: Clock,
-  ) {}
-
-  /** Resolves once all of it is written down, and to why when nothing is. Throws `UnavailableError`. */
-  async receive({ path, token, request }: PostedFeedback): Promise<'taken' | FeedbackRefusal> {
-    const relay = await this.relays.find(path, token);
-    const format = relay && kindRules(relay.kind).feedback;
-    if (relay === null || format === null) return 'no-address';
-    const received = { ...request, receivedAt: this.clock.now() };
-    const proof = { key: relay.feedbackKey, fetchText: (url: string) => this.documents.text(url) };
-    if (!(await format.isGenuine(received, proof))) {
-      this.metrics.refused(relay.kind);
-      return 'no-proof';
-    }
-    const read = readBy(format, received);
-    if (read === null) return 'unreadable';
-    if (read.confirmUrl !== undefined) await this.documents.get(read.confirmUrl);
-    await this.events.take(relay, read, received.receivedAt);
-    await this.relays.heard(relay, received.receivedAt);
-    return 'taken';
   }
 }
 

@@ -16,12 +16,7 @@ import { RemoveOldReports, ReportsService } from '../bounces/reports.service.js'
 import { ReturnPaths } from '../bounces/return-path.js';
 import { FeedbackEvents, FeedbackMetrics } from './feedback-events.service.js';
 import { kindRules, type RelayKind } from './kinds/kinds.js';
-import {
-  FeedbackAddresses,
-  FeedbackDocuments,
-  FeedbackRelays,
-  RelayFeedback,
-} from './relay-feedback.service.js';
+import { FeedbackAddresses, FeedbackDocuments, RelayFeedback } from './relay-feedback.service.js';
 import { relaySecret } from './relay.js';
 
 const SECRET = 'a secret of the tests, long enough for it';
@@ -85,7 +80,10 @@ describe('the feedback of a relay', () => {
     const metrics = new FeedbackMetrics(registry);
     const reports = new ReportsService(database, environments, clock);
     feedback = new RelayFeedback(
-      new FeedbackRelays(database, environments, addresses, box),
+      database,
+      environments,
+      addresses,
+      box,
       new FeedbackDocuments(http, clock),
       new FeedbackEvents(database, reports, paths, metrics),
       metrics,

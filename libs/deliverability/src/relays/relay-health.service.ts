@@ -15,18 +15,18 @@ import {
   SecretBox,
   type SmtpRoute,
 } from '#platform';
-import type { DeliverabilityTables } from '../deliverability-tables.js';
+import type { DeliverabilityTables } from '../deliverability.schema.js';
 import { type Relay, relaySecret } from './relay.js';
 import { RelayRepository } from './relay.repository.js';
 import type { OwnRelay } from './relays.query.js';
 
-/** What a connection to a relay depends on. */
-export type RelayEndpoint = Pick<
+/** The settings that a connection to a relay depends on. */
+type RelayEndpoint = Pick<
   Relay,
   'environmentId' | 'projectId' | 'host' | 'port' | 'tls' | 'username' | 'passwordBox'
 >;
 
-/** How relays are reached. */
+/** Routes to relays. */
 @Injectable()
 export class RelayRoutes {
   constructor(
@@ -34,7 +34,7 @@ export class RelayRoutes {
     private readonly outgoing: OutgoingHttp,
   ) {}
 
-  /** Looks the host up anew. Rejects with RouteUnavailable where it leads to no address that may be spoken to. */
+  /** Looks the host up anew. Rejects with RouteUnavailable unless it has an address that may be contacted. */
   async to(relay: RelayEndpoint): Promise<SmtpRoute> {
     const { host, port, tls, username, passwordBox } = relay;
     const address = await this.outgoing.addressOf(host);
@@ -63,13 +63,26 @@ export class RelayRoutes {
   }
 }
 
-/** Three of them pass before a check ends. */
-const LIMIT_MS = 5_000;
+/** Pause after the first failure, doubled each time. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** Time for which a worker that died while it tried a relay keeps it from others. */
+const TRIED_WITHIN_MS = 30_000;
+const AT_ONCE = 10;
+const MAX_ERROR = 500;
+/** Limit of each of the three steps of a check. */
+const CHECK_STEP_MS = 5_000;
 
-/** Finds out whether relays can be used. */
+type RelayId = Pick<Relay, 'id' | 'environmentId'>;
+
+/**
+ * Health of relays, shared by all workers in their rows. A relay that refuses connections is FAILING; one worker at a time tries
+ * it again by connecting, without a mail: after 1 s, then twice as long each time up to a minute.
+ */
 @Injectable()
-export class RelayChecks {
+export class RelayHealth {
   constructor(
+    private readonly database: Database,
     private readonly relays: RelayRepository,
     private readonly routes: RelayRoutes,
     @Inject(CONFIG) private readonly config: Config,
@@ -77,43 +90,15 @@ export class RelayChecks {
 
   /** Connects, secures and authenticates; sends nothing and changes nothing. Throws NotFoundError. */
   async check(scope: ProjectScope, relayKey: string): Promise<RouteCheck> {
-    return this.try(await this.relays.find(scope, relayKey));
+    return this.#check(await this.relays.find(scope, relayKey));
   }
 
-  /** The same of a relay that is known. */
-  async try(relay: RelayEndpoint): Promise<RouteCheck> {
-    const checked = await checkRoute(() => this.routes.to(relay), this.config.SMTP_EHLO_NAME, LIMIT_MS);
-    return checked.isReady ? checked : { ...checked, detail: redact(checked.detail) };
-  }
-}
-
-/** After the first failure, and then twice as long each time. */
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
-/** A worker that died while it tried a relay keeps it from others for so long. */
-const TRIED_WITHIN_MS = 30_000;
-const AT_ONCE = 10;
-const MAX_ERROR = 500;
-
-type RelayId = Pick<Relay, 'id' | 'environmentId'>;
-
-/**
- * Which relays can be used, known to all workers by their rows. One that cannot be connected to is FAILING, and is tried again by
- * connecting, without a mail, by one worker at a time: after 1 s, then twice as long each time up to a minute.
- */
-@Injectable()
-export class RelayHealth {
-  constructor(
-    private readonly database: Database,
-    private readonly checks: RelayChecks,
-  ) {}
-
-  /** It could not be brought to take mail. Several mails that fail together count once. */
+  /** Records that a relay takes no mail. Several mails that fail together count once. */
   async failed(relay: RelayId, detail: string): Promise<void> {
     await this.#fail(relay, detail, sql`status = 'ACTIVE'`);
   }
 
-  /** They took mail just now. One that another worker is writing is left to that one. */
+  /** Records that relays took mail just now. Skips one that another worker is writing. */
   async used(relays: readonly RelayId[]): Promise<void> {
     for (const [environmentId, those] of Map.groupBy(relays, (relay) => relay.environmentId))
       await this.database.system(() =>
@@ -128,17 +113,22 @@ export class RelayHealth {
       );
   }
 
-  /** Tries those anew whose pause is over, a few at once; resolves to how many there were. */
+  /** Retries relays whose pause is over, a few at once; resolves to their number. */
   async tryAgain(): Promise<number> {
     const due = await this.#takeDue();
     await Promise.all(
       due.map(async (relay) => {
-        const checked = await this.checks.try(relay);
+        const checked = await this.#check(relay);
         if (checked.isReady) await this.#works(relay);
         else await this.#fail(relay, checked.detail, sql`status = 'FAILING'`);
       }),
     );
     return due.length;
+  }
+
+  async #check(relay: RelayEndpoint): Promise<RouteCheck> {
+    const checked = await checkRoute(() => this.routes.to(relay), this.config.SMTP_EHLO_NAME, CHECK_STEP_MS);
+    return checked.isReady ? checked : { ...checked, detail: redact(checked.detail) };
   }
 
   async #takeDue(): Promise<OwnRelay[]> {
@@ -159,7 +149,7 @@ export class RelayHealth {
     return taken;
   }
 
-  /** Those of an environment that no other worker takes just now. */
+  /** Takes those of an environment that no other worker is taking. */
   #takeDueOf(environmentId: number, due: readonly RelayId[]): Promise<OwnRelay[]> {
     return this.database.system(async () => {
       const { rows } = await sql<OwnRelay>`

@@ -36,7 +36,7 @@ export class RelayRepository {
     return relay;
   }
 
-  /** How many the environment has; nobody adds one until the transaction ends. */
+  /** Number of the environment's relays; nobody adds one until the transaction ends. */
   async countAndLock({ environmentId }: ProjectScope): Promise<number> {
     await sql`select pg_advisory_xact_lock(hashtextextended('relays ' || ${environmentId}::text, 0))`.execute(
       this.database.tables(),
@@ -71,6 +71,40 @@ export class RelayRepository {
 
   remove(relay: Relay): void {
     this.database.em.remove(relay);
+  }
+
+  /**
+   * Takes up to `wanted` places of a relay's rate, which workers share, in the coming second; at least one each time that one
+   * is due.
+   */
+  async takePlaces(
+    { environmentId, id }: Pick<OwnRelay, 'environmentId' | 'id'>,
+    wanted: number,
+  ): Promise<number> {
+    const { rows } = await this.database.system(() =>
+      sql<{ taken: number }>`
+        with free as materialized (
+          -- Places given out further ahead than this rate allows are of a lower rate before it.
+          select rate_per_second as rate, case
+            when rate_until > ${present} + (1 + greatest(1, 1 / rate_per_second)) * interval '1 s' then ${present}
+            else greatest(rate_until, ${present}) end as since
+          from deliverability.relays
+          where environment_id = ${environmentId} and id = ${id} and rate_per_second is not null for update
+        ), taken as (
+          select since, rate, least(${wanted}::int, greatest(
+            floor(extract(epoch from ${present} + interval '1 s' - since) * rate),
+            case when since <= ${present} then 1 else 0 end))::int as taken
+          from free
+        ), granted as (
+          select taken, since + taken / rate * interval '1 s' as until from taken
+        )
+        update deliverability.relays r set rate_until = g.until
+        from granted g
+        where r.environment_id = ${environmentId} and r.id = ${id} and g.taken > 0
+        returning g.taken
+      `.execute(this.database.tables()),
+    );
+    return rows[0]?.taken ?? 0;
   }
 
   async #find({ environmentId }: ProjectScope, relayKey: string, lockMode: LockMode): Promise<Relay> {
@@ -113,39 +147,5 @@ export class SealedRelaySecrets extends SealedRows<string> {
       where environment_id = ${environmentId} and id = ${id}
         and password_box is not distinct from ${oldPassword} and feedback_key_box is not distinct from ${oldFeedbackKey}
     `;
-  }
-}
-
-/** Workers share a relay's rate: each takes places of it, of the coming second at most. */
-@Injectable()
-export class RelayRates {
-  constructor(private readonly database: Database) {}
-
-  /** How many of `wanted` mails may go in the second that begins; at least one each time that one is due. */
-  async take({ environmentId, id }: Pick<OwnRelay, 'environmentId' | 'id'>, wanted: number): Promise<number> {
-    const { rows } = await this.database.system(() =>
-      sql<{ taken: number }>`
-        with free as materialized (
-          -- What is given out for longer than this rate ever is was given out by a lower one that it had before.
-          select rate_per_second as rate, case
-            when rate_until > ${present} + (1 + greatest(1, 1 / rate_per_second)) * interval '1 s' then ${present}
-            else greatest(rate_until, ${present}) end as since
-          from deliverability.relays
-          where environment_id = ${environmentId} and id = ${id} and rate_per_second is not null for update
-        ), taken as (
-          select since, rate, least(${wanted}::int, greatest(
-            floor(extract(epoch from ${present} + interval '1 s' - since) * rate),
-            case when since <= ${present} then 1 else 0 end))::int as taken
-          from free
-        ), granted as (
-          select taken, since + taken / rate * interval '1 s' as until from taken
-        )
-        update deliverability.relays r set rate_until = g.until
-        from granted g
-        where r.environment_id = ${environmentId} and r.id = ${id} and g.taken > 0
-        returning g.taken
-      `.execute(this.database.tables()),
-    );
-    return rows[0]?.taken ?? 0;
   }
 }

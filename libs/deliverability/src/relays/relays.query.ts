@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { DeliverabilityTables } from '../deliverability-tables.js';
+import type { DeliverabilityTables } from '../deliverability.schema.js';
 import { RECORD_PURPOSES, type RecordPurpose } from '../dns/dns-record.js';
 import type { RelaySigning, RelayStatus, RelayStream } from './kinds/kind.js';
 import { kindRules, type RelayKind } from './kinds/kinds.js';
@@ -11,19 +11,19 @@ import type { Relay } from './relay.js';
 /** The streams that mail is sent by: none is TRANSACTIONAL so far. */
 const STREAMS_IN_USE: readonly RelayStream[] = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'];
 
-/** What decides which records a relay's mail needs. */
-export interface RelayMail {
+/** The properties of a relay that decide which records its mail needs. */
+interface RelayMail {
   readonly kind: RelayKind;
   readonly signing: RelaySigning;
 }
 
-/** The records that mail by one relay needs: without our signature, nobody looks for our key. */
+/** The records that mail by one relay needs; without our signature, our key is not one. */
 export function recordsOfRelay({ kind, signing }: RelayMail): readonly RecordPurpose[] {
   return kindRules(kind).dnsRecords.filter((purpose) => purpose !== 'DKIM' || signing === 'OWN');
 }
 
 /**
- * The records that the sending domain needs, whether its relays take mail now or not. The installation's relay needs all of
+ * The records that the sending domain needs, even if its relays take no mail now. The installation's relay needs all of
  * them, and takes what no relay of the project does.
  */
 export function requiredRecords(
@@ -63,13 +63,25 @@ export type OwnRelay = Pick<
   | 'status'
 >;
 
-/** The relays that projects have of their own, as senders need them. */
+/** A relay for the pre-send checks: its status, and the part that the sending domain has in its mail. */
+export interface RelaySummary {
+  readonly name: string;
+  readonly status: RelayStatus;
+  /** Its provider could report on mail, was handed some, and has reported nothing. */
+  readonly isSilent: boolean;
+  /** Our signature is on its mail and holds. */
+  readonly carriesOurSignature: boolean;
+  /** Its mail returns to the domain's return path, which SPF is about. */
+  readonly usesOurReturnPath: boolean;
+}
+
+/** Reads relays for senders, for checks and for the sending domain. */
 @Injectable()
-export class OwnRelaysQuery {
+export class RelaysQuery {
   constructor(private readonly database: Database) {}
 
-  /** Of these environments, in the order in which they are tried. The password is sealed. */
-  of(environmentIds: readonly number[]): Promise<OwnRelay[]> {
+  /** The relays of environments, in the order in which they are tried. The password is sealed. */
+  ofEnvironments(environmentIds: readonly number[]): Promise<OwnRelay[]> {
     return this.database.system(() =>
       this.database
         .tables<DeliverabilityTables>()
@@ -85,26 +97,9 @@ export class OwnRelaysQuery {
         .execute(),
     );
   }
-}
 
-/** How a relay stands, and what its mail has of the sending domain. */
-export interface RelayStanding {
-  readonly name: string;
-  readonly status: RelayStatus;
-  /** Its provider could tell what becomes of mail, was handed some, and has told nothing. */
-  readonly isSilent: boolean;
-  /** Our signature is on its mail and holds. */
-  readonly carriesOurSignature: boolean;
-  /** Its mail returns to the domain's return path, which SPF is about. */
-  readonly usesOurReturnPath: boolean;
-}
-
-@Injectable()
-export class RelayStandingQuery {
-  constructor(private readonly database: Database) {}
-
-  /** Those that take a stream, in the order in which they are tried; none where the installation's does. */
-  async ofStream(scope: ProjectScope, stream: RelayStream): Promise<RelayStanding[]> {
+  /** The relays that take a stream, in the order in which they are tried; none if the installation's does. */
+  async ofStream(scope: ProjectScope, stream: RelayStream): Promise<RelaySummary[]> {
     const rows = await this.database.transaction(scope, () =>
       this.database
         .tables<DeliverabilityTables>()
@@ -120,7 +115,7 @@ export class RelayStandingQuery {
     return rows.map(({ name, status, kind, signing, lastUsedAt, lastFeedbackAt }) => {
       const records = recordsOfRelay({ kind, signing });
       // A server of one's own reports to the return path.
-      const couldTell = kind !== 'SMTP' && kindRules(kind).feedback !== null;
+      const couldTell = kind !== 'SMTP';
       return {
         name,
         status,
@@ -130,14 +125,9 @@ export class RelayStandingQuery {
       };
     });
   }
-}
 
-/** Which records an environment's relays need, as they are now. */
-@Injectable()
-export class RequiredRecordsQuery {
-  constructor(private readonly database: Database) {}
-
-  ofScope(scope: ProjectScope): Promise<ReadonlySet<RecordPurpose>> {
+  /** The records that the environment's relays need now. */
+  requiredRecords(scope: ProjectScope): Promise<ReadonlySet<RecordPurpose>> {
     return this.database.transaction(scope, async () => {
       const relays = await this.database
         .tables<DeliverabilityTables>()

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
-import { DAY, DeliverabilityFixture, HOUR, MINUTE } from '../deliverability.fixture.js';
-import { DomainControlService } from './domain-control.service.js';
-import { DueDomainChecks } from './due-domain-checks.task.js';
-import { SendingDomainsService } from './sending-domains.service.js';
+import { DAY, DeliverabilityFixture, HOUR, MINUTE } from '#testing/deliverability';
+import { DueDomainChecks } from './domain-checks.service.js';
 import type { SendingDomainView } from './sending-domains.query.js';
+import { DomainControlService, SendingDomainsService } from './sending-domains.service.js';
 
 describe('The schedule of a domain’s checks', () => {
   let fixture: DeliverabilityFixture;

@@ -1,6 +1,5 @@
 import { type DnsRecord, RECORD_PURPOSES, type RecordPurpose } from '../dns/dns-record.js';
-import { relativeToZone } from './domain-name.js';
-import type { SendingDomain } from './sending-domain.js';
+import { relativeToZone, type SendingDomain } from './sending-domain.js';
 
 /** A record of a key that signs no more stays this long, for mail that is on its way. */
 export const RETIRED_KEY_KEPT_MS = 7 * 24 * 60 * 60_000;

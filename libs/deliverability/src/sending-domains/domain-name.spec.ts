@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseDomainName } from './domain-name.js';
+import { parseDomainName } from './sending-domain.js';
 
 describe('The name of a sending domain', () => {
   it.each([

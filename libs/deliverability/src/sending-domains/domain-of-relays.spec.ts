@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
 import { eventually } from '#testing/eventually';
-import { DAY, DeliverabilityFixture } from '../deliverability.fixture.js';
+import { DAY, DeliverabilityFixture } from '#testing/deliverability';
 import type { RecordPurpose } from '../dns/dns-record.js';
-import { RelaysService } from '../relays/relays.service.js';
 import type { WantedRelay } from '../relays/relay.js';
-import { DomainControlService } from './domain-control.service.js';
+import { RelaysService } from '../relays/relays.service.js';
 import { SendingDomainsQuery } from './sending-domains.query.js';
-import { SendingDomainsService } from './sending-domains.service.js';
+import { DomainControlService, SendingDomainsService } from './sending-domains.service.js';
 
 const ACTIVE = { status: 'ACTIVE', sendingAllowed: true };
 

@@ -4,23 +4,22 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { DnsRecord, RECORD_PURPOSES } from '../dns/dns-record.js';
-import { RequiredRecordsQuery } from '../relays/relays.query.js';
-import { SendingDomainExistsError } from './sending-domain.errors.js';
-import { SendingDomain } from './sending-domain.js';
+import { RelaysQuery } from '../relays/relays.query.js';
+import { SendingDomain, SendingDomainExistsError } from './sending-domain.js';
 
 /** The sending domain of an environment with its records. What is changed about one is written when the transaction ends. */
 @Injectable()
 export class SendingDomainRepository {
   constructor(
     private readonly database: Database,
-    private readonly required: RequiredRecordsQuery,
+    private readonly relays: RelaysQuery,
   ) {}
 
   find(scope: ProjectScope): Promise<SendingDomain | null> {
     return this.#find(scope, LockMode.NONE);
   }
 
-  /** To be shown with its records: until the transaction ends, neither changes, since who changes one locks the domain. */
+  /** Holds the domain and its records as they are until the transaction ends, since every change locks the domain. */
   hold(scope: ProjectScope): Promise<SendingDomain | null> {
     return this.#find(scope, LockMode.PESSIMISTIC_READ);
   }
@@ -53,13 +52,13 @@ export class SendingDomainRepository {
     }
   }
 
-  /** With its keys, records and checks. */
+  /** Its keys, records and checks go with it. */
   remove(domain: SendingDomain): void {
     this.database.em.remove(domain);
   }
 
   /**
-   * Whether a verified domain of another tenant has the name; the answer holds until the open transaction ends, so that of two
+   * True if a verified domain of another tenant has the name. The answer holds until the open transaction ends, so that of two
    * tenants who verify it at once the second one sees the first.
    */
   async isVerifiedElsewhere({ tenantId }: ProjectScope, domainName: string): Promise<boolean> {
@@ -90,11 +89,11 @@ export class SendingDomainRepository {
         { populate: ['key'], strategy: 'select-in', orderBy: { id: 'asc' }, refresh: true },
       );
       domain.records = records.toSorted((a, b) => placeOf(a) - placeOf(b));
-      domain.needed = await this.required.ofScope(scope);
+      domain.needed = await this.relays.requiredRecords(scope);
       return domain;
     });
   }
 }
 
-/** In the order in which they are explained. */
+/** The order in which they are explained. */
 const placeOf = ({ purpose }: DnsRecord): number => RECORD_PURPOSES.indexOf(purpose);

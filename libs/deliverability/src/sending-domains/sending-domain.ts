@@ -1,24 +1,56 @@
-import { InvalidStateError, type ProjectScope } from '#kernel';
-import type { NewDkimKey } from '../dkim/dkim-key-pair.js';
+import { parse } from 'tldts';
+import { DomainError, hostName, InvalidStateError, type ProjectScope } from '#kernel';
+import { DkimKeyPair, type DkimKeyState, dkimRecord, type NewDkimKey } from '../dkim/dkim-key.js';
+import { tellsDmarcFault } from '../dns/dmarc-policy.js';
 import {
+  DAILY_MS,
   DnsRecord,
   type NewDnsRecord,
+  nextEarlyCheck,
   RECORD_PURPOSES,
   type RecordPurpose,
   type SettingsValues,
+  VERIFICATION_PERIOD_MS,
 } from '../dns/dns-record.js';
-import { asAnothers } from '../dns/ownership-check.js';
-import type { RecordVerdict } from '../dns/record-verdict.js';
-import { DAILY_MS, nextEarlyCheck, VERIFICATION_PERIOD_MS } from './check-schedule.js';
-import { hasNextKeys, isSignatureKnown, recordsOfKeys, switchKeys } from './domain-keys.js';
-import { healthScore } from './health-score.js';
-import {
-  isStopped,
-  isVerified,
-  SENDING_DOMAIN_STATUSES,
-  type SendingDomainStatus,
-  type SendingDomainType,
-} from './sending-domain-status.js';
+import { failed, type RecordVerdict } from '../dns/record-verdict.js';
+
+export const SENDING_DOMAIN_STATUSES = [
+  'PENDING_VERIFICATION',
+  'ACTIVE',
+  'VERIFICATION_FAILED',
+  'DEGRADED',
+  'SUSPENDED',
+  'BLOCKED',
+  'EXPIRED',
+] as const;
+export type SendingDomainStatus = (typeof SENDING_DOMAIN_STATUSES)[number];
+
+/** CUSTOM is the customer's own; SYSTEM would be one that the operator lends. */
+export const SENDING_DOMAIN_TYPES = ['CUSTOM', 'SYSTEM'] as const;
+export type SendingDomainType = (typeof SENDING_DOMAIN_TYPES)[number];
+
+/** Whether a domain of this status counts as the customer's, from whom mail may come. */
+export function isVerified(status: SendingDomainStatus): boolean {
+  return status === 'ACTIVE' || status === 'DEGRADED';
+}
+
+/** Whether the operator has stopped it: then the customer can neither change nor remove it. */
+export function isStopped(status: SendingDomainStatus): boolean {
+  return status === 'SUSPENDED' || status === 'BLOCKED';
+}
+
+/** The environment has a domain already, or another tenant has proved that the name is theirs. */
+export class SendingDomainExistsError extends DomainError {
+  override readonly code = 'already-exists';
+
+  constructor(readonly reason: 'one-each' | 'taken') {
+    super(
+      reason === 'one-each'
+        ? 'This environment has a sending domain already: change it instead.'
+        : 'Another account has verified this domain.',
+    );
+  }
+}
 
 /** How long a domain may be DEGRADED before it is EXPIRED and its name is free for others. */
 const EXPIRY_MS = 30 * 24 * 60 * 60_000;
@@ -217,3 +249,144 @@ export class SendingDomain {
     throw new InvalidStateError(message, this.status, SENDING_DOMAIN_STATUSES.filter(isAllowed));
   }
 }
+
+/** Room below the 253 characters of a host name (RFC 1035 §2.3.4) for `<selector>._domainkey.` and its like. */
+const MAX_LENGTH = 200;
+
+/** Reserved for trying out and for examples (RFC 6761 §6.2, §6.5): verified only where `DNS_SERVERS` has such zones. */
+const FOR_TRIALS: ReadonlySet<string> = new Set(['test', 'example']);
+
+/** On the list, and never in the DNS (RFC 7686 §2). */
+const NEVER_IN_DNS = 'onion';
+
+export type DomainNameResult = { readonly name: string } | { readonly fault: string };
+
+/** The domain that `input` means, as lower-case A-labels (RFC 5890), or what keeps it from being a sending domain. */
+export function parseDomainName(input: string): DomainNameResult {
+  const name = hostName(input.trim());
+  if (name === null) return { fault: 'is not a domain name such as news.example.com' };
+  if (name.length > MAX_LENGTH) return { fault: `is longer than ${MAX_LENGTH} characters` };
+  // The Public Suffix List: what nobody can register is nobody's.
+  const { domain, isIcann, isPrivate, publicSuffix } = parse(name, { allowPrivateDomains: true });
+  const isListed = isIcann === true || isPrivate === true || FOR_TRIALS.has(publicSuffix ?? '');
+  if (domain === null || !isListed || publicSuffix === NEVER_IN_DNS)
+    return { fault: 'is not a domain that one can register, or one below it' };
+  return { name };
+}
+
+/** The zone that a registrar's form is about, and `host` as it is written there: `@` for the zone itself. */
+export function relativeToZone(
+  host: string,
+  domainName: string,
+): { readonly zone: string; readonly label: string } {
+  const zone = parse(domainName, { allowPrivateDomains: true }).domain ?? domainName;
+  return { zone, label: host === zone ? '@' : host.slice(0, -zone.length - 1) };
+}
+
+/** Keys of a domain in a state, with the records that publish them. */
+export function recordsOfKeys(
+  domain: { readonly id: number; readonly environmentId: number; readonly domainName: string },
+  keys: readonly NewDkimKey[],
+  state: DkimKeyState,
+  now: Date,
+): DnsRecord[] {
+  return keys.map((made) => {
+    const { selector, algorithm, publicKey } = made;
+    const host = `${selector}._domainkey.${domain.domainName}`;
+    const expectedValue = dkimRecord(algorithm, publicKey);
+    const wanted = { purpose: 'DKIM', recordType: 'TXT', host, expectedValue } as const;
+    return new DnsRecord(domain, wanted, new DkimKeyPair(domain, made, state, now));
+  });
+}
+
+/** Whether new keys wait until their records are found. */
+export function hasNextKeys(records: readonly DnsRecord[]): boolean {
+  return nextKeys(records).length > 0;
+}
+
+/** Once new keys have all been found in DNS, they sign, and those that signed do no more. */
+export function switchKeys(records: readonly DnsRecord[], now: Date): void {
+  const next = nextKeys(records);
+  if (next.length === 0 || !next.every(({ isRight }) => isRight)) return;
+  for (const { key, isRequired } of records) if (isRequired) key?.switch(now);
+}
+
+/**
+ * Whether mail counts as signed; null when that could not be found out. Few receivers know Ed25519 (RFC 8463): without
+ * the RSA key, it counts as not signed.
+ */
+export function isSignatureKnown(records: readonly DnsRecord[], now: Date): boolean | null {
+  const rsa = records.filter(({ key, isInForce }) => isInForce && key?.algorithm === 'rsa-sha256');
+  if (rsa.some(({ isUnknown }) => isUnknown)) return null;
+  return !rsa.some((record) => record.isBroken(now));
+}
+
+const nextKeys = (records: readonly DnsRecord[]) => records.filter(({ key }) => key?.state === 'NEXT');
+
+/** What each kind of record is worth when it is right; together 100. */
+const WEIGHTS: Readonly<Record<RecordPurpose, number>> = {
+  DKIM: 40,
+  SPF: 20,
+  DMARC: 20,
+  MX: 10,
+  OWNERSHIP: 10,
+};
+/** Taken off for a record that is right and could do harm: DMARC's adkim=s with aspf=s, DKIM's t=y. */
+const FAULT_COSTS = 5;
+
+/** 0 to 100; docs/sending-domains.md has the formula. Several records of a kind share its worth; kinds that are not there take none. */
+export function healthScore(records: readonly DnsRecord[]): number {
+  const inForce = records.filter(({ isInForce }) => isInForce);
+  const score = inForce.reduce((sum, { purpose, status, note }) => {
+    const ofKind = inForce.filter((other) => other.purpose === purpose).length;
+    const hasFault = purpose === 'DMARC' ? tellsDmarcFault(note) : note !== null;
+    const worth = WEIGHTS[purpose] - (hasFault ? FAULT_COSTS : 0);
+    return sum + (status === 'VERIFIED' ? worth / ofKind : 0);
+  }, 0);
+  const best = [...new Set(inForce.map(({ purpose }) => purpose))].reduce(
+    (sum, kind) => sum + WEIGHTS[kind],
+    0,
+  );
+  return Math.round((100 * score) / best);
+}
+
+/** Two accounts may control a zone, an agency and its client: the first to verify the domain has it. */
+function asAnothers({ purpose }: Pick<NewDnsRecord, 'purpose'>, verdict: RecordVerdict): RecordVerdict {
+  if (purpose !== 'OWNERSHIP' || verdict.status !== 'VERIFIED') return verdict;
+  return failed('MISMATCH', 'another account has verified this domain', [verdict.actualValue]);
+}
+
+/** Settings of the installation that records name. */
+interface RecordSettings {
+  readonly BOUNCE_HOST: string;
+  readonly SPF_INCLUDE: string;
+}
+
+/** Values of the records that name hosts of the installation. */
+export const recordsOfSettings = ({ BOUNCE_HOST, SPF_INCLUDE }: RecordSettings): SettingsValues => ({
+  SPF: `v=spf1 include:${SPF_INCLUDE} ~all`,
+  MX: `10 ${BOUNCE_HOST}`,
+});
+
+/** The records that prove a domain and bring its bounces back: all but those of its keys. */
+export function ownersRecords(
+  domainName: string,
+  returnPathHost: string,
+  token: string,
+  settings: RecordSettings,
+): NewDnsRecord[] {
+  const { SPF, MX } = recordsOfSettings(settings);
+  return [
+    txt('OWNERSHIP', `_mailwright.${domainName}`, `mailwright-verification=${token}`),
+    txt('SPF', returnPathHost, SPF),
+    { purpose: 'MX', recordType: 'MX', host: returnPathHost, expectedValue: MX },
+    txt('DMARC', `_dmarc.${domainName}`, 'v=DMARC1; p=none'),
+  ];
+}
+
+const txt = (purpose: RecordPurpose, host: string, expectedValue: string): NewDnsRecord => ({
+  purpose,
+  recordType: 'TXT',
+  host,
+  expectedValue,
+});

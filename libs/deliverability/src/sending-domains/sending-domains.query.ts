@@ -1,9 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import type { Kysely } from 'kysely';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
-import type { DnsRecord } from '../dns/dns-record.js';
+import { Database, PreparedQuery, SecretBox } from '#platform';
+import type { DeliverabilityTables } from '../deliverability.schema.js';
+import { type DkimAlgorithm, dkimSecret } from '../dkim/dkim-key.js';
+import { dmarcAdvice } from '../dns/dmarc-policy.js';
+import type { DnsRecord, DnsRecordStatus } from '../dns/dns-record.js';
 import { instructionsText } from './dns-instructions.js';
-import type { SendingDomain } from './sending-domain.js';
+import { isVerified, type SendingDomain, type SendingDomainStatus } from './sending-domain.js';
 import { SendingDomainRepository } from './sending-domain.repository.js';
 
 /** A domain with the records that its owner has to publish. */
@@ -16,12 +20,77 @@ export interface DnsInstructions {
   readonly instructionsText: string;
 }
 
-/** Shows sending domains. */
+/** The state of a project's sending domain, without the keys that sign its mail. */
+export interface SendingDomainSummary {
+  /** Lower-case A-labels. */
+  readonly domainName: string;
+  readonly verified: boolean;
+  /** False if it is verified and still must not send, since its DKIM record is gone, for example. */
+  readonly sendingAllowed: boolean;
+  /** When it was verified first; null before that. */
+  readonly verifiedAt: Date | null;
+  /** Null if it is not suspended. */
+  readonly suspensionReason: string | null;
+  /** The last check of its DMARC record; null before the first. */
+  readonly dmarc: DmarcSummary | null;
+}
+
+interface DmarcSummary {
+  readonly status: DnsRecordStatus;
+  readonly failureReason: string | null;
+  /** The next step for a valid record, such as a policy after p=none; null if there is none. */
+  readonly advice: string | null;
+}
+
+/** A key that signs mail. */
+export interface DkimKey {
+  readonly selector: string;
+  readonly algorithm: DkimAlgorithm;
+  /** PKCS #8. */
+  readonly privateKeyPem: string;
+}
+
+/** The sending domain as the sender of mail needs it. */
+export interface SendingIdentity {
+  readonly domainId: number;
+  /** Lower-case A-labels. */
+  readonly domainName: string;
+  readonly status: SendingDomainStatus;
+  readonly sendingAllowed: boolean;
+  /** True if its DNS was right and is not known to have stopped being the customer's. */
+  readonly verified: boolean;
+  /** When its DNS was right first; null: never. */
+  readonly verifiedAt: Date | null;
+  /** The domain of the envelope sender (VERP). */
+  readonly returnPathHost: string;
+  /** The keys that sign now, RSA before Ed25519. */
+  readonly keys: readonly DkimKey[];
+}
+
+/** Runs for each batch of mails. */
+const IDENTITY = new PreparedQuery((tables: Kysely<DeliverabilityTables>, environmentId: number) =>
+  tables
+    .selectFrom('deliverability.sending_domains as d')
+    .leftJoin('deliverability.dkim_keys as k', (join) =>
+      join
+        .onRef('k.domainId', '=', 'd.id')
+        .onRef('k.environmentId', '=', 'd.environmentId')
+        .on('k.state', '=', 'ACTIVE'),
+    )
+    .where('d.environmentId', '=', environmentId)
+    .select(['d.id as domainId', 'd.domainName', 'd.status', 'd.sendingAllowed', 'd.verifiedAt'])
+    .select(['d.returnPathHost', 'k.selector', 'k.algorithm', 'k.privateKeyBox'])
+    .orderBy('k.algorithm', 'desc')
+    .orderBy('k.id'),
+);
+
+/** Reads sending domains. */
 @Injectable()
 export class SendingDomainsQuery {
   constructor(
     private readonly database: Database,
     private readonly domains: SendingDomainRepository,
+    private readonly secrets: SecretBox,
     private readonly clock: Clock,
   ) {}
 
@@ -30,7 +99,7 @@ export class SendingDomainsQuery {
     return toView(await this.#load(scope));
   }
 
-  /** What to enter where; throws `NotFoundError` when no domain is set up. */
+  /** The records to publish, and how; throws `NotFoundError` when no domain is set up. */
   async instructions(scope: ProjectScope): Promise<DnsInstructions> {
     const domain = await this.#load(scope);
     return {
@@ -38,6 +107,47 @@ export class SendingDomainsQuery {
       requiredRecords: domain.requiredRecords.map(toRecordView),
       instructionsText: instructionsText(domain, this.clock.now()),
     };
+  }
+
+  /** Null when no domain is set up. */
+  async summary(scope: ProjectScope): Promise<SendingDomainSummary | null> {
+    const row = await this.database.transaction(scope, () =>
+      this.database
+        .tables<DeliverabilityTables>()
+        .selectFrom('deliverability.sending_domains as d')
+        .leftJoin('deliverability.dns_records as r', (join) =>
+          join
+            .onRef('r.domainId', '=', 'd.id')
+            .onRef('r.environmentId', '=', 'd.environmentId')
+            .on('r.purpose', '=', 'DMARC'),
+        )
+        .where('d.environmentId', '=', scope.environmentId)
+        .select(['d.domainName', 'd.status', 'd.sendingAllowed', 'd.verifiedAt', 'd.suspensionReason'])
+        .select(['r.status as dmarcStatus', 'r.failureReason', 'r.note'])
+        .executeTakeFirst(),
+    );
+    if (row === undefined) return null;
+    const { status, dmarcStatus, failureReason, note, ...facts } = row;
+    const dmarc =
+      dmarcStatus === null ? null : { status: dmarcStatus, failureReason, advice: dmarcAdvice(note) };
+    return { ...facts, verified: isVerified(status), dmarc };
+  }
+
+  /** Null when no domain is set up. Throws `UnreadableSecretError` when a key cannot be decrypted. */
+  async identity(scope: ProjectScope): Promise<SendingIdentity | null> {
+    const rows = await this.database.transaction(scope, () =>
+      IDENTITY.run(this.database.tables(), scope.environmentId),
+    );
+    const [domain] = rows;
+    if (domain === undefined) return null;
+    const { domainId, domainName, status, sendingAllowed, verifiedAt, returnPathHost } = domain;
+    const facts = { domainId, domainName, status, sendingAllowed, verifiedAt, returnPathHost };
+    const keys = rows.flatMap(({ selector, algorithm, privateKeyBox }) =>
+      selector === null || algorithm === null || privateKeyBox === null
+        ? []
+        : [{ selector, algorithm, privateKeyPem: this.secrets.open(privateKeyBox, dkimSecret(scope)) }],
+    );
+    return { ...facts, verified: isVerified(status), keys };
   }
 
   #load(scope: ProjectScope): Promise<SendingDomain> {
@@ -55,7 +165,7 @@ function toView(domain: SendingDomain) {
   return {
     ...facts,
     dnsRecords: required.map(toRecordView),
-    /** Whether all of them were found right when they were last looked for. */
+    /** True if the last checks found all of them right. */
     allVerified: required.every(({ isRight }) => isRight),
   };
 }
@@ -64,4 +174,9 @@ function toRecordView({ key, ...facts }: DnsRecord) {
   if (key === null) return { ...facts, key };
   const { state, algorithm, retiredAt } = key;
   return { ...facts, key: { state, algorithm, retiredAt } };
+}
+
+/** True if `host` is the domain or below it, so that the domain may sign its mail, and aligns. */
+export function isAtOrBelow(host: string, domainName: string): boolean {
+  return host === domainName || host.endsWith(`.${domainName}`);
 }

@@ -1,26 +1,23 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
-  InUseError,
   DomainValidationError,
+  InUseError,
   InvalidStateError,
   NotFoundError,
   type ProjectScope,
   UnavailableError,
 } from '#kernel';
+import { DAY, DeliverabilityFixture } from '#testing/deliverability';
 import { eventually } from '#testing/eventually';
 import { publishRecords } from '#testing/published-records';
 import { letTimeGo, passTime, stopTime, waitingTimers } from '#testing/time-limits';
-import { DAY, DeliverabilityFixture } from '../deliverability.fixture.js';
-import { SealedDkimKeys } from '../dkim/sealed-dkim-keys.query.js';
-import { DomainCheckRequests } from './domain-check-requests.query.js';
-import { DomainControlService } from './domain-control.service.js';
-import { DomainVerificationService } from './domain-verification.service.js';
-import { RemoveOldDomainData } from './remove-old-domain-data.task.js';
-import { SendingDomainExistsError } from './sending-domain.errors.js';
+import { SealedDkimKeys } from '../dkim/dkim-keys.service.js';
+import { RemoveOldDomainData } from './domain-checks.service.js';
+import { DomainCheckRequests, DomainVerificationService } from './domain-verification.service.js';
+import { SendingDomainExistsError } from './sending-domain.js';
 import { SendingDomainsQuery } from './sending-domains.query.js';
-import { SendingDomainsService } from './sending-domains.service.js';
-import { SendingIdentityQuery } from './sending-identity.query.js';
+import { DomainControlService, SendingDomainsService } from './sending-domains.service.js';
 
 describe('A sending domain', () => {
   let fixture: DeliverabilityFixture;
@@ -35,7 +32,7 @@ describe('A sending domain', () => {
   const change = (scope: ProjectScope, name: string) =>
     fixture.get(SendingDomainsService).change(scope, name);
   const remove = (scope: ProjectScope) => fixture.get(SendingDomainsService).remove(scope);
-  const identity = (scope: ProjectScope) => fixture.get(SendingIdentityQuery).ofScope(scope);
+  const identity = (scope: ProjectScope) => fixture.get(SendingDomainsQuery).identity(scope);
   const control = () => fixture.get(DomainControlService);
   const selectorsOf = async (scope: ProjectScope) =>
     (await identity(scope))?.keys.map(({ selector }) => selector);

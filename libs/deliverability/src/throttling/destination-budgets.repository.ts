@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { before, Database, type OldRows, RemoveOldRows } from '#platform';
 import { DISTRUST_REPORTS, SLOW_DOWN_MS } from '../bounces/retry-schedule.js';
-import type { DeliverabilityTables } from '../deliverability-tables.js';
+import type { DeliverabilityTables } from '../deliverability.schema.js';
 import type { DestinationLimit } from './destination.js';
 
 /** Mails of a batch for a destination. */

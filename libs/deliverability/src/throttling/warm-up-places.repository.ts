@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { DeliverabilityTables } from '../deliverability-tables.js';
+import type { DeliverabilityTables } from '../deliverability.schema.js';
 import type { WarmUpDay } from './warm-up.js';
 
 /** A day of a domain's warm-up. */

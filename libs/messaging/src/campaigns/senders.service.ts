@@ -5,13 +5,12 @@ import {
   type CampaignFacts,
   DeliverabilityModule,
   type DmarcAlignment,
-  DmarcPolicies,
   isAtOrBelow,
-  ReceivingDomains,
-  type RelayStanding,
-  RelayStandingQuery,
-  type SendingDomainStanding,
-  SendingDomainStandingQuery,
+  RelaysQuery,
+  type RelaySummary,
+  SenderHosts,
+  SendingDomainsQuery,
+  type SendingDomainSummary,
   TrackingHostsQuery,
 } from '#deliverability';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
@@ -41,12 +40,11 @@ const NOTHING_OWN: OwnSender = { fromName: null, fromEmail: null };
 export class Senders {
   constructor(
     private readonly projects: ProjectsQuery,
-    private readonly domains: SendingDomainStandingQuery,
+    private readonly domains: SendingDomainsQuery,
     private readonly hosts: TrackingHostsQuery,
     private readonly wordings: ProjectWordings,
-    private readonly relays: RelayStandingQuery,
-    private readonly policies: DmarcPolicies,
-    private readonly receiving: ReceivingDomains,
+    private readonly relays: RelaysQuery,
+    private readonly senderHosts: SenderHosts,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -59,7 +57,7 @@ export class Senders {
     if (project === null) return null;
     const addresses = [fromEmail, project.defaultFromEmail, this.config.DEFAULT_FROM_EMAIL];
     const identity = senderIdentity(senderName(fromName, project.senderName), ...addresses);
-    const signing = (await this.domains.ofScope(scope))?.domainName;
+    const signing = (await this.domains.summary(scope))?.domainName;
     const isSigned = signing !== undefined && isAtOrBelow(identity.domain, signing);
     const sender = { ...identity, messageIdDomain: isSigned ? signing : identity.domain };
     return { project, sender, linkBase: await this.hosts.linkBase(scope, project) };
@@ -79,12 +77,12 @@ export class Senders {
     if (scope.environment !== 'LIVE')
       return { sender: { host, needsDomain: false, domain: null, replies: null }, relays: null };
     const relays = await this.relays.ofStream(scope, 'CAMPAIGN');
-    const standing = await this.domains.ofScope(scope);
+    const summary = await this.domains.summary(scope);
     const [alignment, replies] = await Promise.all([
-      standing && this.#alignment(host, standing, relays),
+      summary && this.#alignment(host, summary, relays),
       this.#replies(host, replyTo),
     ]);
-    const domain = standing && { ...standing, covers: isAtOrBelow(host, standing.domainName), alignment };
+    const domain = summary && { ...summary, covers: isAtOrBelow(host, summary.domainName), alignment };
     return { sender: { host, needsDomain: this.config.REQUIRE_VERIFIED_DOMAIN, domain, replies }, relays };
   }
 
@@ -94,7 +92,7 @@ export class Senders {
     return Promise.all(
       [...new Set([host, ...ofReplyTo])].map(async (domain) => ({
         domain,
-        canReceive: await this.receiving.canReceive(domain),
+        canReceive: await this.senderHosts.canReceive(domain),
       })),
     );
   }
@@ -102,8 +100,8 @@ export class Senders {
   /** Null where mail from `host` aligns under any policy, or nobody knows. */
   async #alignment(
     host: string,
-    { domainName, verified }: SendingDomainStanding,
-    relays: readonly RelayStanding[],
+    { domainName, verified }: SendingDomainSummary,
+    relays: readonly RelaySummary[],
   ): Promise<DmarcAlignment | null> {
     const isBelow = host !== domainName && isAtOrBelow(host, domainName);
     const signed = relays.filter(({ carriesOurSignature }) => carriesOurSignature);
@@ -111,7 +109,7 @@ export class Senders {
     // A relay that signs may sign as anybody.
     if (!isBelow || !verified || !isSigned) return null;
     const returnsToUs = relays.length === 0 || signed.some(({ usesOurReturnPath }) => usesOurReturnPath);
-    const policy = await this.policies.of(host);
+    const policy = await this.senderHosts.dmarcPolicyOf(host);
     return policy === null ? null : alignmentBelow(domainName, policy, returnsToUs);
   }
 }

@@ -15,7 +15,7 @@ import { standIns } from '#testing/relays/stand-ins';
 import { SmtpClient } from '#testing/smtp-client';
 import { CONSEQUENCES } from '../../bounces/bounce-class.js';
 import { classifyRefusal, refusalOf } from '../../bounces/refusal.js';
-import { verdicts } from '../../dkim/dkim.fixture.js';
+import { verdicts } from '#testing/dkim-verdicts';
 import { RELAY_STREAMS, UnreadableFeedbackError } from './kind.js';
 import { kindRules, RELAY_KINDS } from './kinds.js';
 

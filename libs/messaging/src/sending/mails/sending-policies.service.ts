@@ -7,7 +7,7 @@ import {
   type OwnRelay,
   recordsOfRelay,
   type SendingIdentity,
-  SendingIdentityQuery,
+  SendingDomainsQuery,
   SigningKeyring,
   warmUpDay,
 } from '#deliverability';
@@ -21,7 +21,7 @@ const UNSIGNED: SendingPolicy = { kind: 'open', signing: null, returnPathHost: n
 @Injectable()
 export class SendingPolicies {
   constructor(
-    private readonly identities: SendingIdentityQuery,
+    private readonly domains: SendingDomainsQuery,
     private readonly keyring: SigningKeyring,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
@@ -30,7 +30,7 @@ export class SendingPolicies {
   /** Of mail whose From is at `senderDomain`, by a relay of the project's own or (undefined) the installation's. */
   async of(scope: ProjectScope, senderDomain: string, relay: OwnRelay | undefined): Promise<SendingPolicy> {
     try {
-      const identity = await this.identities.ofScope(scope);
+      const identity = await this.domains.identity(scope);
       if (identity !== null && mayCarry(identity, senderDomain))
         return this.#ofVerified(scope, identity, relay);
       // The test environment's mail does not leave the house.

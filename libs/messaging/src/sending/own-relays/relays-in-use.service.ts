@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isDeepStrictEqual } from 'node:util';
-import { type OwnRelay, OwnRelaysQuery, RelayHealth, RelayRates, RelayRoutes } from '#deliverability';
+import { type OwnRelay, RelayHealth, RelayRepository, RelayRoutes, RelaysQuery } from '#deliverability';
 import { type Config, CONFIG, SmtpTransport } from '#platform';
 import { SmtpDelivery } from '../transports/smtp.transport.js';
 import type { RelaysOfProject } from './own-relays.route.js';
@@ -30,10 +30,10 @@ export class RelaysInUse {
   #refreshed: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly query: OwnRelaysQuery,
+    private readonly query: RelaysQuery,
     private readonly routes: RelayRoutes,
     private readonly health: RelayHealth,
-    private readonly rates: RelayRates,
+    private readonly repository: RelayRepository,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -66,7 +66,10 @@ export class RelaysInUse {
   async #refresh(): Promise<void> {
     const environmentIds = [...this.#projects.keys()];
     if (environmentIds.length === 0) return;
-    const rows = Map.groupBy(await this.query.of(environmentIds), ({ environmentId }) => environmentId);
+    const rows = Map.groupBy(
+      await this.query.ofEnvironments(environmentIds),
+      ({ environmentId }) => environmentId,
+    );
     for (const [environmentId, project] of this.#projects)
       this.#update(project, rows.get(environmentId) ?? []);
     await this.#tellUsed();
@@ -106,7 +109,7 @@ export class RelaysInUse {
     const parts = {
       transport: new SmtpDelivery(transport),
       // Without the database none is given, and a failure is told of by the next mail that fails.
-      takePlaces: (wanted: number) => this.rates.take(relay, wanted).catch(() => 0),
+      takePlaces: (wanted: number) => this.repository.takePlaces(relay, wanted).catch(() => 0),
       failed: (detail: string) => this.health.failed(relay, detail).catch(() => undefined),
     };
     return new RelayInUse(relay, parts, project.changed, wires);

@@ -4,19 +4,30 @@ import { pino } from 'pino';
 import { InUseError, type ProjectScope, type ResourceUser } from '#kernel';
 import { ManualClock } from '#testing/clocks';
 import { loadConfig, PlatformModule } from '#platform';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { type DnsServer, startDnsServer } from '#testing/dns-server';
-import { createProject } from '#testing/fixtures';
-import { publishRecords } from '#testing/published-records';
-import { deliverabilityEntities } from './deliverability-tables.js';
-import { DeliverabilityWorkerModule, RelaysModule, SendingDomainsModule } from './deliverability.module.js';
-import { DomainCheckRequests } from './sending-domains/domain-check-requests.query.js';
-import { DomainChecksService } from './sending-domains/domain-checks.service.js';
-import { DomainPlan } from './sending-domains/domain-plan.js';
-import { DomainUsage } from './sending-domains/domain-usage.js';
-import { DueDomainChecks } from './sending-domains/due-domain-checks.task.js';
-import { SendingDomainsQuery, type SendingDomainView } from './sending-domains/sending-domains.query.js';
-import { SendingDomainsService } from './sending-domains/sending-domains.service.js';
+import {
+  DeliverabilityWorkerModule,
+  RelaysModule,
+  SendingDomainsModule,
+} from '../../libs/deliverability/src/deliverability.module.js';
+import { deliverabilityEntities } from '../../libs/deliverability/src/deliverability.schema.js';
+import {
+  DomainChecksService,
+  DueDomainChecks,
+} from '../../libs/deliverability/src/sending-domains/domain-checks.service.js';
+import { DomainCheckRequests } from '../../libs/deliverability/src/sending-domains/domain-verification.service.js';
+import {
+  SendingDomainsQuery,
+  type SendingDomainView,
+} from '../../libs/deliverability/src/sending-domains/sending-domains.query.js';
+import {
+  DomainPlan,
+  DomainUsage,
+  SendingDomainsService,
+} from '../../libs/deliverability/src/sending-domains/sending-domains.service.js';
+import { createTestDatabase, type TestDatabase } from './database.js';
+import { type DnsServer, startDnsServer } from './dns-server.js';
+import { createProject } from './fixtures.js';
+import { publishRecords } from './published-records.js';
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;

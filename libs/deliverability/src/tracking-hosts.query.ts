@@ -4,9 +4,9 @@ import { sql } from 'kysely';
 import type { Project } from '#access';
 import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database } from '#platform';
-import type { DeliverabilityTables } from '../deliverability-tables.js';
-import type { DnsRecordStatus } from '../dns/dns-record.js';
-import { publicHostOf } from './public-host.js';
+import type { DeliverabilityTables } from './deliverability.schema.js';
+import type { DnsRecordStatus } from './dns/dns-record.js';
+import { publicHostOf } from './tracking-host.js';
 
 /** How a project's host for links stands, and what to publish for it. */
 export interface TrackingHostView {

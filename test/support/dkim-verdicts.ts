@@ -1,5 +1,5 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
-import type { PublishedKey } from '#testing/dkim-keys';
+import type { PublishedKey } from './dkim-keys.js';
 
 /** What mailauth says of each signature of a message, the first one first. */
 export async function verdicts(message: Buffer, domain: string, keys: readonly PublishedKey[]) {

@@ -1,11 +1,10 @@
 import { generateKeyPair, type KeyObject, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { type Config, CONFIG, SecretBox } from '#platform';
-import type { DkimAlgorithm } from './dkim-key.js';
-import type { NewDkimKey } from './dkim-key-pair.js';
-import { dkimSecret } from './dkim-secret.js';
+import { type Config, CONFIG, type SealedRow, SealedRows, SecretBox } from '#platform';
+import { type DkimAlgorithm, dkimSecret, type NewDkimKey } from './dkim-key.js';
 
 const generate = promisify(generateKeyPair);
 /** RFC 8301 §3.2 asks for 1024 at least and advises 2048; longer ones don't fit in every form. */
@@ -58,5 +57,31 @@ export class DkimKeyMaker {
       selector: `mw${randomBytes(SELECTOR_BYTES).toString('hex')}`,
       privateKeyBox: this.secrets.seal(pem, dkimSecret(scope)),
     };
+  }
+}
+
+/** The private halves of all projects' DKIM keys. */
+@Injectable()
+export class SealedDkimKeys extends SealedRows<number> {
+  override readonly inWords = 'DKIM keys';
+  protected override readonly contextOf = dkimSecret;
+
+  protected override sealedOtherwise(prefix: string, limit: number) {
+    return sql<SealedRow<number>>`
+      select k.id as key, d.project_id as "projectId", k.environment_id as "environmentId", array[k.private_key_box] as boxes
+      from deliverability.dkim_keys k join deliverability.sending_domains d on d.id = k.domain_id and d.environment_id = k.environment_id
+      where not starts_with(k.private_key_box, ${prefix})
+      order by k.id limit ${limit}
+    `;
+  }
+
+  protected override rewrite(
+    { key: id, environmentId, boxes: [old] }: SealedRow<number>,
+    [box]: readonly (string | null)[],
+  ) {
+    return sql`
+      update deliverability.dkim_keys set private_key_box = ${box}
+      where environment_id = ${environmentId} and id = ${id} and private_key_box = ${old}
+    `;
   }
 }

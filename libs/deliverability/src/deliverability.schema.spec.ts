@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Database } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
-import { deliverabilityEntities } from './deliverability-tables.js';
-import { DkimKeyPair } from './dkim/dkim-key-pair.js';
+import { deliverabilityEntities } from './deliverability.schema.js';
+import { DkimKeyPair } from './dkim/dkim-key.js';
 import { failed } from './dns/record-verdict.js';
-import { RequiredRecordsQuery } from './relays/relays.query.js';
+import { RelaysQuery } from './relays/relays.query.js';
 import { SendingDomain } from './sending-domains/sending-domain.js';
 import { SendingDomainRepository } from './sending-domains/sending-domain.repository.js';
 
@@ -30,7 +30,7 @@ describe('What is written of deliverability is read as it was', () => {
 
   it('a sending domain with its records and keys', async () => {
     const { live } = await createProject(test);
-    const domains = new SendingDomainRepository(database, new RequiredRecordsQuery(database));
+    const domains = new SendingDomainRepository(database, new RelaysQuery(database));
     await database.transaction(live, async () => {
       const domain = new SendingDomain(live, 'acme.example', 'bounce.acme.example', NOW);
       await domains.add(domain);

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
-import { DAY, DeliverabilityFixture, HOUR, MINUTE } from '../deliverability.fixture.js';
-import { DueTrackingHostChecks } from './due-tracking-host-checks.task.js';
-import { TrackingHostChecks } from './tracking-host-checks.service.js';
+import { DAY, DeliverabilityFixture, HOUR, MINUTE } from '#testing/deliverability';
+import { DueTrackingHostChecks, TrackingHostChecks } from './tracking-host-checks.service.js';
 import { TrackingHostsQuery } from './tracking-hosts.query.js';
 
 const PUBLIC_URL = 'https://mail.mailwright.example:8443/base';

@@ -1,6 +1,5 @@
-import type { DnsRecordStatus } from '../dns/dns-record.js';
-import type { RecordVerdict } from '../dns/record-verdict.js';
-import { DAILY_MS, nextEarlyCheck, VERIFICATION_PERIOD_MS } from '../sending-domains/check-schedule.js';
+import { DAILY_MS, type DnsRecordStatus, nextEarlyCheck, VERIFICATION_PERIOD_MS } from './dns/dns-record.js';
+import type { RecordVerdict } from './dns/record-verdict.js';
 
 /** What was seen of a host for links. */
 export interface TrackingHost {
@@ -68,4 +67,9 @@ function afterSuccess(host: TrackingHost, now: Date): TrackingHost {
     verifiedAt: host.verifiedAt ?? now,
     nextCheckAt: new Date(now.getTime() + DAILY_MS),
   };
+}
+
+/** The host by which the world reaches the api, without port; an address stands without brackets. */
+export function publicHostOf({ PUBLIC_URL }: { readonly PUBLIC_URL: string }): string {
+  return new URL(PUBLIC_URL).hostname.replace(/^\[(.*)\]$/, '$1');
 }
