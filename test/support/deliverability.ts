@@ -6,7 +6,6 @@ import { ManualClock } from '#testing/clocks';
 import { loadConfig, PlatformModule } from '#platform';
 import {
   DeliverabilityWorkerModule,
-  RelaysModule,
   SendingDomainsModule,
 } from '../../libs/deliverability/src/deliverability.module.js';
 import { deliverabilityEntities } from '../../libs/deliverability/src/deliverability.schema.js';
@@ -163,7 +162,7 @@ function boot(
     clock,
   });
   @Module({
-    imports: [platform, UsageModule, RelaysModule, SendingDomainsModule, DeliverabilityWorkerModule],
+    imports: [platform, UsageModule, SendingDomainsModule, DeliverabilityWorkerModule],
   })
   class SpecModule {}
   return NestFactory.createApplicationContext(SpecModule, { logger: false, abortOnError: false });

@@ -1,11 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AudienceModule, AudiencePlanModule } from '#audience';
-import {
-  BouncesModule,
-  DeliverabilityWorkerModule,
-  RelayFeedbackModule,
-  ThrottlingModule,
-} from '#deliverability';
+import { BouncesModule, DeliverabilityWorkerModule } from '#deliverability';
 import { BillingModule, PlanLimitsService } from '#billing';
 import { AutomationsWorkerModule, MessagingModule, MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
@@ -35,8 +30,6 @@ export class WorkerModule {
         MessagingWorkerModule,
         WebhooksWorkerModule,
         BouncesModule,
-        RelayFeedbackModule,
-        ThrottlingModule,
       ],
       providers: [...queueProviders, BounceProcessor, BounceServer, Worker],
     };

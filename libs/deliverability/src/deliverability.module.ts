@@ -32,112 +32,81 @@ import { WarmUpPlaces } from './throttling/warm-up-places.repository.js';
 import { DueTrackingHostChecks, TrackingHostChecks } from './tracking-host-checks.service.js';
 import { TrackingHostsQuery } from './tracking-hosts.query.js';
 
-/** How fast mail may go where. */
-@Module({
-  providers: [DestinationBudgets, RemoveOldThrottling, WarmUpPlaces],
-  exports: [DestinationBudgets, RemoveOldThrottling, WarmUpPlaces],
-})
-export class ThrottlingModule {}
+const byTokenSecret = <Addresses>(Class: new (secret: string) => Addresses) => ({
+  provide: Class,
+  inject: [CONFIG],
+  useFactory: (config: Config) => new Class(config.TOKEN_SECRET),
+});
 
-/** What is known of customers' hosts for links. */
-@Module({ providers: [TrackingHostsQuery], exports: [TrackingHostsQuery] })
-export class TrackingHostsModule {}
-
-/** The addresses of this installation's mails, for who sends mail and for who takes in what comes back. */
+/** The addresses of this installation's mails, for its senders and for the receiver of reports. */
 @Module({
-  providers: [
-    {
-      provide: ReturnPaths,
-      inject: [CONFIG],
-      useFactory: (config: Config) => new ReturnPaths(config.TOKEN_SECRET),
-    },
-    {
-      provide: UnsubscribeAddresses,
-      inject: [CONFIG],
-      useFactory: (config: Config) => new UnsubscribeAddresses(config.TOKEN_SECRET),
-    },
-  ],
+  providers: [byTokenSecret(ReturnPaths), byTokenSecret(UnsubscribeAddresses)],
   exports: [ReturnPaths, UnsubscribeAddresses],
 })
 export class ReturnPathsModule {}
 
-const BOUNCE_SERVICES = [RemoveOldReports, ReportsService];
-
-/** Reports on mail that was accepted. */
-@Module({
-  imports: [AccessModule, ReturnPathsModule],
-  providers: BOUNCE_SERVICES,
-  exports: [...BOUNCE_SERVICES, ReturnPathsModule],
-})
-export class BouncesModule {}
-
-const RELAY_SERVICES = [
+const SERVICES = [
+  DestinationBudgets,
+  DkimKeyMaker,
+  DnsReader,
+  DomainCheckRequests,
+  DomainControlService,
   FeedbackAddresses,
   RelayHealth,
   RelayRepository,
   RelayRoutes,
-  RelaysService,
-  SealedRelaySecrets,
-];
-
-/** Where projects' live mail is handed over, and what is said back. */
-@Module({ providers: RELAY_SERVICES, exports: RELAY_SERVICES })
-export class RelaysModule {}
-
-/** What providers post about mail that their relays took. */
-@Module({
-  imports: [AccessModule, BouncesModule, RelaysModule],
-  providers: [FeedbackDocuments, FeedbackEvents, FeedbackMetrics, RelayFeedback],
-  exports: [FeedbackEvents, RelayFeedback],
-})
-export class RelayFeedbackModule {}
-
-const DOMAIN_SERVICES = [
-  DkimKeyMaker,
-  DnsReader,
-  SenderHosts,
-  DomainCheckRequests,
-  DomainControlService,
   RelaysQuery,
+  RelaysService,
   SealedDkimKeys,
+  SealedRelaySecrets,
+  SenderHosts,
   SendingDomainRepository,
   SendingDomainsQuery,
   SigningKeyring,
+  TrackingHostsQuery,
+  WarmUpPlaces,
 ];
 
-/** Sending domains: as whom mail goes out, and what the operator does with them. */
+/** Sending domains, relays, hosts for links and throttling, for senders of mail and for the operator. */
 @Module({
-  imports: [TrackingHostsModule],
-  providers: [{ provide: DkimSigner, useFactory: () => new DkimSigner() }, ...DOMAIN_SERVICES],
-  exports: [DkimSigner, TrackingHostsModule, ...DOMAIN_SERVICES],
+  providers: [{ provide: DkimSigner, useFactory: () => new DkimSigner() }, ...SERVICES],
+  exports: [DkimSigner, ...SERVICES],
 })
 export class DeliverabilityModule {}
 
-/** What customers do with their domains. Needs a global `DomainUsage` and `DomainPlan`. */
+const DOMAIN_SERVICES = [DomainVerificationService, SendingDomainsService];
+
+/** Customers' actions on their domains. Needs a global `DomainUsage` and `DomainPlan`. */
 @Module({
   imports: [DeliverabilityModule],
-  providers: [DomainVerificationService, SendingDomainsService],
-  exports: [DeliverabilityModule, DomainVerificationService, SendingDomainsService],
+  providers: DOMAIN_SERVICES,
+  exports: [DeliverabilityModule, ...DOMAIN_SERVICES],
 })
 export class SendingDomainsModule {}
 
-/** What only the worker has: looking at DNS, asked for and by the schedule. */
+const BOUNCE_SERVICES = [FeedbackEvents, RelayFeedback, RemoveOldReports, ReportsService];
+
+/** Reports on mail that was accepted: mail to return paths, and events of providers. */
+@Module({
+  imports: [AccessModule, DeliverabilityModule, ReturnPathsModule],
+  providers: [FeedbackDocuments, FeedbackMetrics, ...BOUNCE_SERVICES],
+  exports: [ReturnPathsModule, ...BOUNCE_SERVICES],
+})
+export class BouncesModule {}
+
+const WORKER_SERVICES = [
+  DomainChecksService,
+  DueDomainChecks,
+  DueTrackingHostChecks,
+  RemoveOldDomainData,
+  RemoveOldThrottling,
+  TrackingHostChecks,
+];
+
+/** Worker-only providers: checks of DNS, on request and by the schedule. */
 @Module({
   imports: [AccessModule, DeliverabilityModule],
-  providers: [
-    DomainChecksService,
-    DueDomainChecks,
-    DueTrackingHostChecks,
-    RecordChecks,
-    RemoveOldDomainData,
-    TrackingHostChecks,
-  ],
-  exports: [
-    DomainChecksService,
-    DueDomainChecks,
-    DueTrackingHostChecks,
-    RemoveOldDomainData,
-    TrackingHostChecks,
-  ],
+  providers: [RecordChecks, ...WORKER_SERVICES],
+  exports: WORKER_SERVICES,
 })
 export class DeliverabilityWorkerModule {}

@@ -21,12 +21,8 @@ export {
   BouncesModule,
   DeliverabilityModule,
   DeliverabilityWorkerModule,
-  RelayFeedbackModule,
-  RelaysModule,
   ReturnPathsModule,
   SendingDomainsModule,
-  ThrottlingModule,
-  TrackingHostsModule,
 } from './deliverability.module.js';
 export { deliverabilityEntities } from './deliverability.schema.js';
 export { SealedDkimKeys } from './dkim/dkim-keys.service.js';

@@ -1,7 +1,7 @@
 import { DAILY_MS, type DnsRecordStatus, nextEarlyCheck, VERIFICATION_PERIOD_MS } from './dns/dns-record.js';
 import type { RecordVerdict } from './dns/record-verdict.js';
 
-/** What was seen of a host for links. */
+/** State of a host for links. */
 export interface TrackingHost {
   readonly status: DnsRecordStatus;
   /** Begins with a `FailureCode`. */

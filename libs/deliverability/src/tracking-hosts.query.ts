@@ -8,7 +8,7 @@ import type { DeliverabilityTables } from './deliverability.schema.js';
 import type { DnsRecordStatus } from './dns/dns-record.js';
 import { publicHostOf } from './tracking-host.js';
 
-/** How a project's host for links stands, and what to publish for it. */
+/** A project's host for links, and the record to publish for it. */
 export interface TrackingHostView {
   readonly status: DnsRecordStatus;
   readonly checkedAt: Date | null;
@@ -20,7 +20,7 @@ export interface TrackingHostView {
   };
 }
 
-/** Whose a host is that points here, or did. */
+/** The owner of a host that points here, or did. */
 export interface HostOwner {
   readonly environmentIds: readonly number[];
   readonly isVerified: boolean;
@@ -51,7 +51,7 @@ export class TrackingHostsQuery {
     };
   }
 
-  /** What the links of new mails begin with: the project's host while it is verified, else PUBLIC_URL. */
+  /** Base of the links of new mails: the project's host while it is verified, else PUBLIC_URL. */
   async linkBase(scope: ProjectScope, { trackingHost }: HostOfProject): Promise<string> {
     const seen = trackingHost === null ? undefined : await this.#seen(scope, trackingHost);
     return seen?.status === 'VERIFIED' ? `https://${trackingHost}` : this.config.PUBLIC_URL;

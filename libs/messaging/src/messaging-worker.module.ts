@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
-import { DeliverabilityModule, RelaysModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
+import { DeliverabilityModule, ReturnPathsModule } from '#deliverability';
 import { MailMetrics, RetiredTablesService } from '#platform';
 import { AutomationMailPreparation } from './sending/preparation/automation-mail-preparation.service.js';
 import { AutomationsModule } from './automations/automations.module.js';
@@ -99,10 +99,8 @@ const SERVICES = [
     AutomationsModule,
     BillingModule,
     DeliverabilityModule,
-    RelaysModule,
     ReportsWorkerModule,
     ReturnPathsModule,
-    ThrottlingModule,
   ],
   providers: [
     {

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
-import { DeliverabilityModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
+import { DeliverabilityModule, ReturnPathsModule } from '#deliverability';
 import { AutomationsModule } from './automations/automations.module.js';
 import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 import { CampaignAudienceQuery } from './campaigns/campaign-audience.query.js';
@@ -82,7 +82,6 @@ const SERVICES = [
     ReportsModule,
     ReturnPathsModule,
     SendersModule,
-    ThrottlingModule,
   ],
   providers: SERVICES,
   exports: [ContentModule, ReportsModule, SendersModule, ...SERVICES],

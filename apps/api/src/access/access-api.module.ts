@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { AccessModule, KeyAuthenticator } from '#access';
-import { TrackingHostsModule } from '#deliverability';
+import { DeliverabilityModule } from '#deliverability';
 import { ApiKeyAuthenticator } from '#platform/http';
 import { ProjectTextsController } from './project-texts.controller.js';
 import { ProjectController } from './project.controller.js';
 
 /** The access context over HTTP; it also authenticates API keys for the HTTP kit. */
 @Module({
-  imports: [AccessModule, TrackingHostsModule],
+  imports: [AccessModule, DeliverabilityModule],
   controllers: [ProjectController, ProjectTextsController],
   providers: [{ provide: ApiKeyAuthenticator, useExisting: KeyAuthenticator }],
 })

@@ -21,7 +21,7 @@ export function addMasterKeyRotate(program: Command, cli: CliContext): void {
 async function rotate(cli: CliContext): Promise<Record<string, number>> {
   const [
     { withServices },
-    { DeliverabilityModule, RelaysModule, SealedDkimKeys, SealedRelaySecrets },
+    { DeliverabilityModule, SealedDkimKeys, SealedRelaySecrets },
     { SealedWebhookSecrets, WebhooksModule },
     { AutomationSecretsModule, SealedAutomationSecrets },
   ] = await Promise.all([
@@ -43,7 +43,7 @@ async function rotate(cli: CliContext): Promise<Record<string, number>> {
       for (const place of places) counts[place.inWords] = await sealAll(place);
       return counts;
     },
-    [DeliverabilityModule, RelaysModule, WebhooksModule, AutomationSecretsModule],
+    [DeliverabilityModule, WebhooksModule, AutomationSecretsModule],
   );
 }
 

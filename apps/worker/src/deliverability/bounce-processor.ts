@@ -241,7 +241,7 @@ export class FindReportedMessages extends TransactionalJob<ReportedMessages> {
   }
 }
 
-/** Some providers name the address that a mail was forwarded to: it need not be ours where the id tells enough. */
+/** A provider may name the address that a mail was forwarded to: a unique id is enough. */
 function mailOf(
   { addressMark: mark }: ReportedMessages['reports'][number],
   mails: readonly Found[],

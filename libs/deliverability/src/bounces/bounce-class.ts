@@ -1,22 +1,21 @@
-/** What a refusal says about the address, the message or us; each class has its own consequence. */
+/** Meaning of a refusal for the address, the message or us; each class has its own consequence. */
 export type BounceClass = 'hard' | 'mailbox' | 'policy' | 'sender' | 'content' | 'network' | 'unknown';
 
-/** What becomes of a mail that was sent: it comes back, for a reason of one of these classes, or is called spam. */
+/** Failure of a mail that was sent: it comes back, for a reason of one of these classes, or is called spam. */
 export type MailFailure = BounceClass | 'complaint';
 
 export interface Consequences {
   /** Its address is kept from mail at once, once its mailbox has turned mail away for weeks, or not. */
   readonly address: 'suppress' | 'suppress-after-streak' | 'keep';
-  /** What many of its kind stop: the project's sending, its domain's, or the flow of mail to the destination. */
+  /** Many of its kind stop the project's sending, its domain's, or the flow of mail to the destination. */
   readonly stops: 'project' | 'domain' | 'destination' | null;
-  /** Whether it may be gone another time: then the author may have the mail sent again. */
+  /** True if a later attempt may succeed: then the author may have the mail sent again. */
   readonly mayPass: boolean;
 }
 
 /**
- * What follows from each, whoever told of it: the next hop in its reply, a report to the return path, a provider's event.
- * The way that it came decides only how it is written down. A reply leaves the delivery FAILED with the class as its reason;
- * what comes later leaves it SENT, marked as bounced, and counts as a hard bounce where it suppresses, else as a soft one.
+ * Consequences of each failure, from whatever source: a reply of the next hop, a report to the return path, a provider's event.
+ * A reply leaves the delivery FAILED; a later report leaves it SENT and bounced, hard if it suppresses the address, else soft.
  */
 export const CONSEQUENCES: Readonly<Record<MailFailure, Consequences>> = {
   hard: { address: 'suppress', stops: 'project', mayPass: false },

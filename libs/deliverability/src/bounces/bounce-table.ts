@@ -6,11 +6,11 @@ import type { BounceClass } from './bounce-class.js';
  */
 export interface BounceRule {
   readonly class: BounceClass;
-  /** Of the enhanced status code (RFC 3463); the empty string stands for none. */
+  /** Matches the enhanced status code (RFC 3463); the empty string stands for none. */
   readonly enhanced?: RegExp;
-  /** Of the words, without the addresses in them. */
+  /** Matches the words, without addresses. */
   readonly text?: RegExp;
-  /** Of the basic code (RFC 5321 §4.2). */
+  /** Matches the basic code (RFC 5321 §4.2). */
   readonly basic?: RegExp;
   /** Reply line: basic code, enhanced code if there is one, words. */
   readonly sample: string;

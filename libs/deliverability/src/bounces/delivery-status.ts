@@ -1,7 +1,7 @@
 import { type Refusal, refusalOf } from './refusal.js';
 import { fieldGroupsOf, type Fields } from './report-parts.js';
 
-/** What a delivery status notification says: the mail failed, with the words for it, or something else happened. */
+/** Content of a delivery status notification: the mail failed, with the words for it, or something else happened. */
 export type DeliveryStatus =
   | { readonly action: 'failed'; readonly refusal: Refusal; readonly recipient: string | null }
   | { readonly action: 'delayed' | 'relayed' | 'delivered' | 'expanded' | 'none' };
@@ -27,7 +27,7 @@ export function deliveryStatusOf(text: string): DeliveryStatus | null {
   return { action: recipients.map(actionOf).find((action) => action !== 'failed') ?? 'none' };
 }
 
-/** Some servers leave action and status out and give the reply alone. */
+/** A few servers omit action and status and give the reply alone. */
 function isOfRecipient(fields: Fields): boolean {
   if (fields.has('action') || fields.has('status')) return true;
   return fields.has('final-recipient') && fields.has('diagnostic-code');
@@ -43,7 +43,7 @@ function recipientOf(fields: Fields): string | null {
   return address === '' ? null : address;
 }
 
-/** Where the action is missing or unheard of, a permanent status tells, and where that is missing too, the reply. */
+/** Without a known action, a permanent status decides; without that, the reply. */
 function actionOf(fields: Fields): DeliveryStatus['action'] {
   const word = /^[a-z]{1,40}/i.exec(fields.get('action') ?? '')?.[0]?.toLowerCase() ?? '';
   const other = OTHER_ACTIONS.find((action) => action === word);

@@ -9,7 +9,7 @@ export interface Refusal {
   readonly text: string;
 }
 
-/** As much of a refusal's words as is looked at. */
+/** Characters of a refusal's words that are read. */
 export const MAX_TEXT = 2_000;
 /** Addresses, which may contain misleading words: `no-such-user@blacklist.example`. Dots in a row end one: `ada@x.example...User`. */
 const ADDRESS = /[^\s<>"',;:()@]{1,64}@(?:[^\s<>"',;:()@.]|\.(?!\.)){1,255}/g;
@@ -45,7 +45,7 @@ function matches({ enhanced, text, basic }: BounceRule, refusal: Refusal): boole
   );
 }
 
-/** What is temporary by its enhanced code is not permanent, whatever its basic code is; without either, nothing is. */
+/** An enhanced code overrides the basic code in whether the refusal is permanent. */
 function basicCodeOf({ code, enhancedCode }: Refusal): string {
   if (enhancedCode !== null && enhancedCode.charAt(0) !== String(code).charAt(0))
     return `${enhancedCode.charAt(0)}00`;

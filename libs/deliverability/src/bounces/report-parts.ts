@@ -4,7 +4,7 @@ import type { Attachment, decodeWords, Email } from 'postal-mime';
 export interface ReportParts {
   /** The first of each name, which is in lower case; encoded words (RFC 2047) are decoded. */
   readonly headers: ReadonlyMap<string, string>;
-  /** What a person would read. */
+  /** The text for a person. */
   readonly text: string;
   /** message/delivery-status (RFC 3464 §2). */
   readonly deliveryStatus: string | null;
@@ -15,7 +15,7 @@ export interface ReportParts {
 }
 
 /**
- * What matters of a report stands before the returned message; the rest is not looked at. Lines and equals signs are
+ * Limits of reading: all that matters of a report stands before the returned message. Lines and equals signs are
  * bounded as well, since each line, and each unit of base64 that such a sign ends, costs the parser a piece of memory.
  */
 const LOOKED_AT = { bytes: 128 * 1024, lines: 2_000, equals: 6_000 };
@@ -66,7 +66,7 @@ function partsOf(
   };
 }
 
-/** What a page says. */
+/** The text of an HTML page. */
 function wordsOf(html: string): string {
   return html
     .slice(0, MAX_TEXT)

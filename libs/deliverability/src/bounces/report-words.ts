@@ -1,10 +1,10 @@
 /** The words by which a mail without a part for machines shows what it is; each repetition is bounded, as in the table. */
 
-/** Who sends bounces. */
+/** Senders of bounces. */
 export const DAEMON =
   /mailer-?daemon|post[_-]?master|mail[ ._-]?(?:delivery|daemon|router|system|admin)|mdaemon|\bsystem administrator|\bmail_service|delivery[ ._-]?(?:sub)?system|<>/i;
 
-/** Who answers for a mailing list, and how it says that a mail did not go out to the list. */
+/** Senders that answer for a mailing list, and their words for mail that did not go out to it. */
 export const LIST_SERVER =
   /(?:-(?:admin|owner|request|bounces?)|\bowner-[\w.-]{1,60}|\bmajordomo|\blistserv)@/i;
 export const LIST_REFUSAL =
@@ -14,7 +14,7 @@ export const LIST_REFUSAL =
 export const CHALLENGE =
   /\bX-Boxbe-Notice\b|\bboxbe\b.{0,80}\bguest list\b|\bguest list\b.{0,80}\bboxbe\b|\b(?:waitlisted|wait-listed)\b|\bchallenge[ -]response\b|\bprove (?:that )?you(?:'re| are) (?:not a |a )?(?:human|person|real|robot|machine|spammer)|\b(?:click|follow|visit)\b.{0,40}\blinks?\b.{0,40}\b(?:to be (?:added|approved)|to (?:confirm|verify) (?:that you|your (?:address|message|e-?mail)))\b|\breply to this (?:mail|e-?mail|message)\b.{0,60}\b(?:to be|will be|have it) (?:delivered|released|approved)\b/is;
 
-/** What a machine says that answers for a person. */
+/** Words of a machine that answers for a person. */
 export const AUTOMATIC_REPLY =
   /\bout of (?:the )?office\b|\bauto(?:matic|mated)?[ -]?(?:reply|response|answer)|\bvacation\b|\bon holiday|\baway from\b|\babwesen|\babsence\b|\bfuera de la oficina|\bassente\b|\bautomatische antwort/i;
 
@@ -32,11 +32,11 @@ export const STILL_TRYING =
 
 export const DELAY = /\bdelay|\bwarning\b/i;
 
-/** Where the returned message begins, in reports that carry it in their own text. */
+/** Beginning of the returned message, in reports that carry it in their own text. */
 export const RETURNED =
   /^[ \t>]{0,8}(?:-{2,40} ?(?:Below this line|Enclosed|This is a copy|Original message|Returned (?:message|mail)|Unsent message|The header|Attachment is a copy)|-{5,40} ?RETURNED MAIL|\|-{5,40} Message (?:text|header)|Original (?:message|mail) (?:as )?(?:follows|received)|Below is a copy of the original|Message headers follow|Received: |Return-Path: |Message-ID: )/im;
 
-/** What only may have happened, since a list of possible reasons names all of them, and the footers of scanners. */
+/** Mere possibilities, since a list of possible reasons names all of them, and the footers of scanners. */
 export const GUESS =
   /\b(?:may|might) (?:be|have|not|no longer)\b|\bcould be\b|\bperhaps\b|\bpossible (?:reason|cause)s?\b|\b(?:was|been) scanned (?:for|by)\b|\breport this (?:e-?mail|message) as\b|\bif (?:the|you|your|this|it)\b/i;
 
@@ -46,7 +46,7 @@ export const AUTOMATIC_REJECTION = /\bwas automatically rejected:\s{1,9}(\S[^\n]
 /** Sendmail's subjects: `Returned mail: User unknown`. */
 export const SUBJECT_REASON = /^(?:returned|failed) mail: (.{1,200})/i;
 
-/** Where the report begins to speak of the recipient, after what it says to everybody. */
+/** Beginning of the part about the recipient, after the introduction. */
 export const RECIPIENT =
   /^ ?<[^<>\s@]{1,64}@[^<>\s]{1,255}>:|(?:address\(es\)|addresses?) failed:[ \t]{0,9}\n|could not be delivered to[^:]{0,200}:|following (?:list of )?(?:recipients?|address(?:es)?|address\(es\))[^:]{0,80}:|transcript of session follows|technical details|reason(?: for failure)?:/im;
 

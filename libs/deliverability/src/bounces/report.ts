@@ -6,7 +6,7 @@ import { AUTOMATIC_REJECTION, CHALLENGE, SUBJECT_REASON } from './report-words.j
 import { showsDistrust } from './retry-schedule.js';
 import { ownTextOf, reasonIn, textBounceOf, withoutGuesses } from './text-bounce.js';
 
-/** What came back of a mail. */
+/** A report on a mail. */
 export type Report =
   | {
       readonly kind: 'bounce';
@@ -82,7 +82,7 @@ function bounced(parts: ReportParts, said: Refusal, recipient: string | null): R
   };
 }
 
-/** What the fields say; where that is nothing, what a person would read beside them: the reason, all of it, the subject. */
+/** The refusal in the fields; if it is unknown, in the text beside them: the reason, all of it, the subject. */
 function tellingRefusal({ headers, text }: ReportParts, said: Refusal): Refusal {
   const own = withoutGuesses(ownTextOf(text));
   const rejection = AUTOMATIC_REJECTION.exec(own)?.[1];
@@ -109,7 +109,7 @@ function complaint(parts: ReportParts): Report {
   return { kind: 'complaint', originalMessageId: originalMessageIdOf(parts) };
 }
 
-/** Of the message that is returned; some write it into the text. */
+/** Message-ID of the returned message; some servers write it into the text. */
 function originalMessageIdOf({ returned, text }: ReportParts): string | null {
   const id =
     returned === null
@@ -118,14 +118,14 @@ function originalMessageIdOf({ returned, text }: ReportParts): string | null {
   return id === undefined ? null : id.slice(0, MAX_MESSAGE_ID);
 }
 
-/** What is kept of a report: nothing that tells who got the mail. */
+/** The facts of a report that are kept: nothing that identifies the recipient. */
 export interface ReportFacts {
   readonly kind: 'BOUNCE' | 'COMPLAINT';
   readonly bounceClass: BounceClass | null;
   readonly basicCode: number | null;
   readonly enhancedCode: string | null;
   readonly excerpt: string | null;
-  /** Whether the message that it returns is this delivery's; null when it returns none. */
+  /** True if the returned message is this delivery's; null without one. */
   readonly namesMessage: boolean | null;
   /** Its destination refuses the mail for who we are. Not kept, but told. */
   readonly isDistrust: boolean;
@@ -176,7 +176,7 @@ function excerptOf(text: string, recipient: string | null): string | null {
 
 function without(given: string, name: string): string {
   const lower = given.toLowerCase();
-  // Some letters become two in lower case; then the places would not agree.
+  // A few letters become two in lower case, which would shift positions.
   const text = lower.length === given.length ? given : lower;
   const sought = name.toLowerCase();
   let [kept, from] = ['', 0];

@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 const DELAYS_MINUTES = [5, 15, 30, 60, 120, 240];
 const JITTER = 0.2;
 
-/** How long a message is tried, counted from the moment it was due first (RFC 5321 §4.5.4.1 asks for days). */
+/** Time for which a message is tried, from the moment it was first due (RFC 5321 §4.5.4.1 asks for days). */
 export const GIVE_UP_AFTER_MS = 48 * 60 * MINUTE_MS;
 
 /**
@@ -24,7 +24,7 @@ export function nextAttemptAt(
   return next.getTime() - firstDueAt.getTime() > GIVE_UP_AFTER_MS ? null : next;
 }
 
-/** How long a destination that refused mail for our reputation gets one mail a minute. */
+/** Time for which a destination that refused mail for our reputation gets one mail a minute. */
 export const SLOW_DOWN_MS = 90 * 60_000;
 
 /**
@@ -36,7 +36,7 @@ export const DISTRUST_REPORTS = { enough: 3, withinMs: 60 * 60_000 } as const;
 /** Greylisting asks for a second try (RFC 6647), and says nothing of the sender. */
 const GREYLISTING = /\bgr[ae]y-?list/i;
 
-/** Whether a refusal is for policy or reputation, so that its destination is to be slowed down. */
+/** True if a refusal is for policy or reputation, so that its destination must be slowed down. */
 export function slowsDown(refusal: Refusal): boolean {
   return showsDistrust(classifyRefusal(refusal), refusal);
 }

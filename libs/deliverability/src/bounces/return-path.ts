@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
-/** Whose mail an address belongs to. */
+/** The mail that an address belongs to. */
 export interface ReturnPathClaims {
   readonly environmentId: number;
   readonly deliveryId: string;
@@ -34,7 +34,7 @@ abstract class SealedAddresses {
     return `${this.tokenOf(claims)}@${host}`;
   }
 
-  /** What comes before the `@` of its address, which is enough to know the mail by. */
+  /** The local part of its address, which identifies the mail. */
   tokenOf({ environmentId, deliveryId }: ReturnPathClaims): string {
     const claims = Buffer.alloc(CLAIMS_BYTES);
     claims.writeUInt8(KEY_ID, 0);
@@ -43,7 +43,7 @@ abstract class SealedAddresses {
     return `${this.letter}+${base32(claims)}.${this.#macOf(claims)}`;
   }
 
-  /** Whose mail this address belongs to, in whatever case; null when the address is none of ours. The host may be any. */
+  /** Reads an address in any case, at any host; null if it is not ours. */
   read(address: string): ReturnPathClaims | null {
     const [, token] = /^([^@]+)@[^@]+$/.exec(address) ?? [];
     return token === undefined ? null : this.readToken(token);

@@ -29,7 +29,7 @@ const MAX_OWN_TEXT = 4_000;
 /** A daemon comes to the point in its first line, people do not. */
 const MAX_OPENING = 200;
 
-/** What a bounce says that has no part for machines: qmail's format, Exim's old one, and whatever a daemon writes. */
+/** The refusal in a bounce without a part for machines: qmail's format, Exim's old one, and free text of daemons. */
 export function textBounceOf(parts: ReportParts, isNobodys: boolean): Refusal | 'delayed' | null {
   const { headers } = parts;
   const own = ownTextOf(parts.text);
@@ -59,7 +59,7 @@ export function withoutGuesses(text: string): string {
     .join('');
 }
 
-/** What is said of the recipient, without the introduction where there is one. */
+/** The part about the recipient, without an introduction. */
 export function reasonIn(text: string): string {
   const found = RECIPIENT.exec(text);
   return (found === null ? text : text.slice(found.index)).trim();

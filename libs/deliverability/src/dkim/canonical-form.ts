@@ -5,7 +5,7 @@ export interface HeaderField {
   readonly name: string;
   /** Lower case, as fields are told apart. */
   readonly key: string;
-  /** What follows the colon, folded as it was, without the last line end. */
+  /** The text after the colon, folded as it was, without the last line end. */
   readonly value: string;
 }
 
@@ -89,7 +89,7 @@ function endOfBlanks(body: Buffer, from: number): number {
   return at;
 }
 
-/** Where the last line that is not empty ends, blanks at its end left out. */
+/** End of the last line that is not empty, without blanks at its end. */
 function endOfContent(body: Buffer): number {
   let end = body.length;
   for (;;) {

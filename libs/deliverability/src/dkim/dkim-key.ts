@@ -14,7 +14,7 @@ export function dkimRecord(algorithm: DkimAlgorithm, publicKey: string): string 
   return `v=DKIM1; k=${keyTypeOf(algorithm)}; p=${publicKey}`;
 }
 
-/** What a sealed DKIM key is bound to. */
+/** Context that a sealed DKIM key is bound to. */
 export function dkimSecret({ projectId, environmentId }: Pick<ProjectScope, 'projectId' | 'environmentId'>) {
   return { purpose: 'dkim-key', owner: { projectId, environmentId } };
 }

@@ -34,7 +34,7 @@ export class SigningTurns {
 }
 
 /**
- * What is signed, as far as a message has it (RFC 6376 §5.4.1). Mailbox providers take a one-click unsubscription for
+ * Signed fields, as far as a message has them (RFC 6376 §5.4.1). Mailbox providers take a one-click unsubscription for
  * the sender's only when both its fields are signed (RFC 8058 §4).
  */
 const SIGNED = [
@@ -78,7 +78,7 @@ export interface SignedHeaders {
   readonly fields: readonly HeaderField[];
 }
 
-/** Which fields of a message its signature covers, `Content-*` among them, but for those that are replaced on the way. */
+/** The fields of a message that its signature covers, `Content-*` included, except those that are replaced on the way. */
 export function signedHeaders(fields: readonly HeaderField[], replaced: readonly string[]): SignedHeaders {
   const isKept = (key: string) => !replaced.includes(key);
   const signed = fields
@@ -88,7 +88,7 @@ export function signedHeaders(fields: readonly HeaderField[], replaced: readonly
   return { names: [...signed.map(({ name }) => name), ...sealed], fields: signed };
 }
 
-/** Who signs, with one key or several. */
+/** A signer, with one key or several. */
 export interface DkimIdentity {
   /** `d=`, as A-labels: the domain of From or one above it, so that DMARC aligns. */
   readonly domain: string;
@@ -103,7 +103,7 @@ const LINE_LIMIT = 76;
 const SIGNATURE_LINE = 72;
 const IN_HAND = 16;
 
-/** What all signatures of a message have in common. */
+/** The common part of all signatures of a message. */
 interface Digest {
   readonly bodyHash: string;
   readonly names: readonly string[];
@@ -198,7 +198,7 @@ function signatureOf(signed: Buffer, { algorithm, key }: SigningKey): Promise<Bu
 
 function signOnPool(algorithm: string | null, data: Buffer, key: SigningKey['key']): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // With a callback Node signs on libuv's threads.
+    // The callback makes Node sign on libuv's threads.
     sign(algorithm, data, key, (error, signature) => {
       if (error === null) resolve(signature);
       else reject(error);

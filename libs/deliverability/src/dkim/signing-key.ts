@@ -48,7 +48,7 @@ function readKey(selector: string, pem: string): KeyObject {
   try {
     return createPrivateKey(pem);
   } catch {
-    // What OpenSSL says of it may quote the key.
+    // OpenSSL's message may quote the key.
     throw new BrokenSigningKeyError(selector, 'cannot be read');
   }
 }
@@ -61,7 +61,7 @@ export class SigningKeyring {
 
   /** @throws {BrokenSigningKeyError} */
   keyOf(material: SigningKeyMaterial): SigningKey {
-    // By its hash: the text of the key is not kept any longer than its owner keeps it.
+    // Keyed by hash, so that the text of the key is not kept longer than its owner keeps it.
     const id = createHash('sha256').update(material.privateKeyPem).digest('base64');
     const name = `${material.algorithm}/${material.selector}/${id}`;
     const known = this.#parsed.get(name);

@@ -10,7 +10,7 @@ export type DnsRecordStatus = (typeof DNS_RECORD_STATUSES)[number];
 export const RECORD_PURPOSES = ['OWNERSHIP', 'DKIM', 'SPF', 'MX', 'DMARC'] as const;
 export type RecordPurpose = (typeof RECORD_PURPOSES)[number];
 
-/** What is to be published. */
+/** A record to publish. */
 export interface NewDnsRecord {
   readonly purpose: RecordPurpose;
   readonly recordType: DnsRecordType;
@@ -39,7 +39,7 @@ export class DnsRecord implements NewDnsRecord {
   status: DnsRecordStatus = 'PENDING';
   /** Begins with a `FailureCode`. */
   failureReason: string | null = null;
-  /** What could be better about a record that is right. */
+  /** Possible improvement of a record that is right. */
   note: string | null = null;
   /** Definite failures without a success between them. */
   failures = 0;
@@ -88,7 +88,7 @@ export class DnsRecord implements NewDnsRecord {
       : `. Replace ${this.previousValue}: the mail server’s host has changed`;
   }
 
-  /** What was seen of it counts no more: it is looked at again as if it were new. */
+  /** Resets earlier results: it is checked again as if it were new. */
   forget(): void {
     this.lastCheckedAt = null;
     this.failureReason = null;
@@ -99,17 +99,17 @@ export class DnsRecord implements NewDnsRecord {
     this.failingSince = null;
   }
 
-  /** Whether the last look found it as it should be. */
+  /** The last check found it as it should be. */
   get isRight(): boolean {
     return this.status === 'VERIFIED' && this.failureReason === null;
   }
 
-  /** Whether the last look found it wrong, and not only could not find out. */
+  /** The last check found it wrong, rather than no answer. */
   get isWrong(): boolean {
     return this.status === 'FAILED' && !this.isUnknown;
   }
 
-  /** Whether the last look found nothing out. */
+  /** The last check got no answer. */
   get isUnknown(): boolean {
     return this.failureReason?.startsWith('DNS_ERROR') === true;
   }
@@ -124,12 +124,12 @@ export class DnsRecord implements NewDnsRecord {
     );
   }
 
-  /** Whether mail depends on it now: not the record of a key that is to come, or is gone. */
+  /** Mail depends on it now: not the record of a next or retired key. */
   get isInForce(): boolean {
     return this.key === null || this.key.state === 'ACTIVE';
   }
 
-  /** Whether the customer is to have it in DNS: all but that of a key that signs no more. */
+  /** The customer must publish it: all but that of a retired key. */
   get isRequired(): boolean {
     return this.key?.state !== 'RETIRED';
   }

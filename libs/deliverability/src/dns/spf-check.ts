@@ -63,7 +63,7 @@ async function follow(
   mayPass: boolean,
 ): Promise<Fault | null> {
   for (const mechanism of record.mechanisms) {
-    // What stands behind `all` is never reached (RFC 7208 §5.1).
+    // Terms after `all` are never reached (RFC 7208 §5.1).
     if (mechanism.name === 'all') return null;
     const fault = await followMechanism(host, mechanism, evaluation, mayPass && mechanism.qualifier === '+');
     if (fault !== null) return fault;

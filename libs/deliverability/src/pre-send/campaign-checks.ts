@@ -106,7 +106,7 @@ function senderDomainCheck({ host, needsDomain, domain }: SenderFacts): PreSendC
   if (suspensionReason !== null) return fail(code, `${domainName} is suspended: ${suspensionReason}`);
   if (!verified)
     return fail(code, `${domainName} is not verified: add its DNS records and have them checked.`);
-  // With p=none it arrives all the same, and dmarc-policy warns.
+  // Under p=none it still arrives, and dmarc-policy warns.
   if (alignment !== null && failsDmarc(alignment) && alignment.policy !== 'none')
     return fail(code, dmarcFailure(host, domainName, alignment));
   return check(

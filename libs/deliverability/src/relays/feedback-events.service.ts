@@ -13,9 +13,9 @@ import { kindRules, type RelayKind } from './kinds/kinds.js';
 /** An event that names its mail by the provider's own id alone. */
 export interface FeedbackByMessageId {
   readonly messageId: string;
-  /** Of the address that the event names. */
+  /** Mark of the address that the event names. */
   readonly addressMark: string | null;
-  /** What is kept of it; null for a reader who unsubscribed. */
+  /** Null for a reader who unsubscribed. */
   readonly facts: ReportFacts | null;
 }
 
@@ -25,7 +25,7 @@ export const MessagesReported = defineEvent<{
   receivedAt: string;
   /** When they are looked for, ISO 8601; at once where it is left out. */
   lookAt?: string;
-  /** Whether no two mails ever have the same id. */
+  /** True if ids never repeat. */
   idIsUnique: boolean;
   reports: readonly FeedbackByMessageId[];
 }>('deliverability.messages_reported.v1');
@@ -41,7 +41,7 @@ export function addressMark(address: string): string {
 }
 
 /**
- * What is kept of a provider's event, as of a report to the return path; null for a reader who unsubscribed. It tells nothing of
+ * The facts of a provider's event, as of a report to the return path; null for a reader who unsubscribed. It tells nothing of
  * what destinations make of the installation: a project could slow down others with what it posts.
  */
 export function factsOfFeedback(event: Exclude<FeedbackEvent, { kind: 'delivered' }>): ReportFacts | null {
@@ -53,10 +53,10 @@ export function factsOfFeedback(event: Exclude<FeedbackEvent, { kind: 'delivered
   return { ...factsOf({ ...report, originalMessageId: null }, null), isDistrust: false };
 }
 
-/** What became of an event: `foreign` names a mail of another project, `unknown` none of ours. */
+/** Result of an event: `foreign` names a mail of another project, `unknown` none of ours. */
 export type FeedbackResult = 'taken' | 'by-message-id' | 'delivered' | 'foreign' | 'unknown';
 
-/** What providers posted, by kind of relay. */
+/** Counts providers' posts by kind of relay. */
 @Injectable()
 export class FeedbackMetrics {
   readonly #events: Counter<'kind' | 'result'>;

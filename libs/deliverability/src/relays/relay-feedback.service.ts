@@ -47,7 +47,9 @@ const KEPT_MS = 24 * 60 * 60_000;
 /** Documents by which providers prove their events: cached for a day, a hundred at most; fetched once at a time. */
 @Injectable()
 export class FeedbackDocuments {
-  readonly #kept = new LRUCache<string, { readonly text: Promise<string>; readonly until: number }>({ max: MAX_KEPT });
+  readonly #kept = new LRUCache<string, { readonly text: Promise<string>; readonly until: number }>({
+    max: MAX_KEPT,
+  });
 
   constructor(
     private readonly http: OutgoingHttp,

@@ -25,13 +25,13 @@ const SETTINGS = [
   'ratePerSecond',
   'signing',
 ] as const;
-/** With these the next hop is another one: what was learnt of the last one is forgotten. */
+/** A change of these makes it another next hop, so that its health is reset. */
 const OF_THE_NEXT_HOP: ReadonlySet<string> = new Set(['host', 'port', 'tls', 'username', 'options']);
 
-/** What its owner decides. */
+/** The settings that its owner decides. */
 export type RelaySettings = Readonly<Pick<Relay, (typeof SETTINGS)[number]>>;
 
-/** What changes; a field that is left out stays. The secrets are sealed. */
+/** Changed fields; others stay. The secrets are sealed. */
 export type RelayPatch = Partial<
   RelaySettings & {
     readonly status: 'ACTIVE' | 'PAUSED';
@@ -113,7 +113,7 @@ export class Relay {
   }
 }
 
-/** What was learnt of it until now is forgotten. */
+/** Resets its health. */
 function settle(relay: Relay, status: 'ACTIVE' | 'PAUSED'): void {
   relay.status = status;
   relay.failures = 0;
@@ -121,18 +121,18 @@ function settle(relay: Relay, status: 'ACTIVE' | 'PAUSED'): void {
   relay.lastError = null;
 }
 
-/** What the sealed secrets of a relay are bound to. */
+/** Context that the sealed secrets of a relay are bound to. */
 export function relaySecret({ projectId, environmentId }: Pick<ProjectScope, 'projectId' | 'environmentId'>) {
   return { purpose: 'relay', owner: { projectId, environmentId } };
 }
 
-/** What a client says of a new relay. */
+/** A client's settings of a new relay. */
 export type WantedRelay = { readonly kind: RelayKind } & Pick<RelaySettings, 'name'> & Partial<RelaySettings>;
 
-/** What is kept sealed and never shown. */
+/** Secrets, kept sealed and never shown. */
 export interface RelaySecrets {
   readonly password?: string | null | undefined;
-  /** With which the provider's events are proved. */
+  /** Proves the provider's events. */
   readonly feedbackKey?: string | null | undefined;
 }
 
@@ -203,7 +203,7 @@ function usernameOf(kind: RelayKind, given: string | null, hasPassword: boolean)
   });
 }
 
-/** By path, the options that the kind does not take, and values that it cannot use. */
+/** Faults by path: options that the kind does not take, and values that it cannot use. */
 function optionFaults(kind: RelayKind, options: RelayOptions): Record<string, string> {
   const { options: taken, name } = kindRules(kind);
   const faults: Record<string, string> = {};

@@ -57,7 +57,7 @@ export class RelaysService {
     });
   }
 
-  /** What is on its wire ends there; what waits takes another relay. Throws NotFoundError. */
+  /** Mail on its wire ends there; waiting mail takes another relay. Throws NotFoundError. */
   async remove(scope: ProjectScope, relayKey: string): Promise<void> {
     await this.database.transaction(scope, async () => {
       this.relays.remove(await this.relays.lock(scope, relayKey));

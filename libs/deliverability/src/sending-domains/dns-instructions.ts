@@ -29,7 +29,7 @@ const ADVICE: Readonly<Partial<Record<RecordPurpose, string>>> = {
   DMARC: 'If you have a DMARC record already, keep it: any valid one will do.',
 };
 
-/** What to enter at the registrar or DNS provider, for someone who has its form open. */
+/** Instructions for someone who has the form of the registrar or DNS provider open. */
 export function instructionsText(domain: SendingDomain, now: Date): string {
   const { domainName, requiredRecords: required } = domain;
   const { zone } = relativeToZone(domainName, domainName);

@@ -29,12 +29,12 @@ export type SendingDomainStatus = (typeof SENDING_DOMAIN_STATUSES)[number];
 export const SENDING_DOMAIN_TYPES = ['CUSTOM', 'SYSTEM'] as const;
 export type SendingDomainType = (typeof SENDING_DOMAIN_TYPES)[number];
 
-/** Whether a domain of this status counts as the customer's, from whom mail may come. */
+/** A domain of this status counts as the customer's, from whom mail may come. */
 export function isVerified(status: SendingDomainStatus): boolean {
   return status === 'ACTIVE' || status === 'DEGRADED';
 }
 
-/** Whether the operator has stopped it: then the customer can neither change nor remove it. */
+/** The operator has stopped it: the customer can neither change nor remove it. */
 export function isStopped(status: SendingDomainStatus): boolean {
   return status === 'SUSPENDED' || status === 'BLOCKED';
 }
@@ -52,7 +52,7 @@ export class SendingDomainExistsError extends DomainError {
   }
 }
 
-/** How long a domain may be DEGRADED before it is EXPIRED and its name is free for others. */
+/** Time for which a domain may be DEGRADED before it is EXPIRED and its name is free for others. */
 const EXPIRY_MS = 30 * 24 * 60 * 60_000;
 
 /** The domain that a project's mail comes from; one for each environment. */
@@ -83,7 +83,7 @@ export class SendingDomain {
   expiresAt!: Date | null;
   readonly createdAt: Date;
   updatedAt!: Date;
-  /** What its owner publishes, in the order in which it is explained; its repository reads and writes it beside it. */
+  /** The records that its owner publishes, in the order of the instructions; read and written by its repository. */
   records: DnsRecord[] = [];
   /** The purposes of those that the project's relays need; read beside it as well. */
   needed: ReadonlySet<RecordPurpose> = new Set(RECORD_PURPOSES);
@@ -96,7 +96,7 @@ export class SendingDomain {
     this.rename(domainName, returnPathHost, now);
   }
 
-  /** Those that are to stand in DNS now. */
+  /** The records that must stand in DNS now. */
   get requiredRecords(): DnsRecord[] {
     return this.records.filter(({ isRequired, purpose }) => isRequired && this.needed.has(purpose));
   }
@@ -299,7 +299,7 @@ export function recordsOfKeys(
   });
 }
 
-/** Whether new keys wait until their records are found. */
+/** New keys wait until their records are found. */
 export function hasNextKeys(records: readonly DnsRecord[]): boolean {
   return nextKeys(records).length > 0;
 }
@@ -312,7 +312,7 @@ export function switchKeys(records: readonly DnsRecord[], now: Date): void {
 }
 
 /**
- * Whether mail counts as signed; null when that could not be found out. Few receivers know Ed25519 (RFC 8463): without
+ * True if mail counts as signed; null if DNS did not answer. Few receivers know Ed25519 (RFC 8463): without
  * the RSA key, it counts as not signed.
  */
 export function isSignatureKnown(records: readonly DnsRecord[], now: Date): boolean | null {
@@ -323,7 +323,7 @@ export function isSignatureKnown(records: readonly DnsRecord[], now: Date): bool
 
 const nextKeys = (records: readonly DnsRecord[]) => records.filter(({ key }) => key?.state === 'NEXT');
 
-/** What each kind of record is worth when it is right; together 100. */
+/** Worth of each kind of record when it is right; together 100. */
 const WEIGHTS: Readonly<Record<RecordPurpose, number>> = {
   DKIM: 40,
   SPF: 20,
