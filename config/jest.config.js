@@ -15,7 +15,7 @@ const MUTATED = {
   'libs/billing/src/credits': ['credit'],
   'libs/deliverability/src/bounces': ['refusal', 'bounce-table', 'retry-schedule'],
   'libs/messaging/src/campaigns': ['campaign', 'campaign.errors', 'sender-identity'],
-  'libs/messaging/src/sending': ['delivery-outcome', 'engine/route-pause', 'engine/unflushed-outcomes'],
+  'libs/messaging/src/sending': ['delivery-outcome', 'engine/route-pause', 'engine/sender-state'],
 };
 
 /** The suites that `npm test` leaves to `npm run test:full`: docs/internals/testing.md. */

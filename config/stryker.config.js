@@ -10,7 +10,7 @@ export default {
     'libs/deliverability/src/bounces/{refusal,retry-schedule}.ts',
     'libs/messaging/src/campaigns/{campaign,campaign.errors,sender-identity}.ts',
     'libs/messaging/src/sending/delivery-outcome.ts',
-    'libs/messaging/src/sending/engine/{route-pause,unflushed-outcomes}.ts',
+    'libs/messaging/src/sending/engine/{route-pause,sender-state}.ts',
     '!**/*.{query,spec}.ts',
   ],
   testRunner: 'jest',

@@ -11,7 +11,7 @@ const DEAR = [
   'test/black-box/log-lines',
   'apps/api/src/main',
   'apps/launcher/src/launcher',
-  'libs/messaging/src/sending/transports/smtp-matrix',
+  'libs/messaging/src/sending/engine/smtp-matrix',
 ];
 
 export default class DearFilesFirst extends TestSequencer {

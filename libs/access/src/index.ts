@@ -4,7 +4,7 @@ export type { ApiKeyStatus, NewApiKey } from './api-keys/api-key.js';
 export { ApiKeysQuery, type ApiKeySummary } from './api-keys/api-keys.query.js';
 export { ApiKeysService, type CreatedApiKey } from './api-keys/api-keys.service.js';
 export { KeyAuthenticator } from './api-keys/key-authenticator.js';
-export { environmentScopes, EnvironmentsQuery } from './projects/environments.query.js';
+export { environmentScopes, EnvironmentsQuery, scopeColumns } from './projects/environments.query.js';
 export { ProjectAlreadyExistsError } from './projects/project.errors.js';
 export type { NewProject, ProjectProfile as Project, ProjectWithEnvironments } from './projects/project.js';
 export {

@@ -32,23 +32,12 @@ export { type CounterCheck, CountersService, FoldCounters } from './counters.ser
 export {
   CUSTOM_FIELD_STATUSES,
   CUSTOM_FIELD_TYPES,
-  type CustomFieldDefinition,
-  type CustomFieldErrors,
-  type CustomFieldOption,
-  type CustomFieldStatus,
   type CustomFieldType,
-  type CustomFieldValue,
-  type CustomFieldValues,
   type CustomFieldView,
 } from './custom-fields/custom-field.js';
-export { parseCustomFieldValue } from './custom-fields/custom-field-value.js';
-export {
-  applyCustomFields,
-  customFieldPaths,
-  templateDefaults,
-} from './custom-fields/custom-field-values.js';
+export { templateDefaults } from './custom-fields/custom-field-values.js';
 export { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
-export { CustomFieldsService, type NewCustomField } from './custom-fields/custom-fields.service.js';
+export { CustomFieldsService } from './custom-fields/custom-fields.service.js';
 export { AddressDigests } from './suppressions/address-digests.service.js';
 export {
   ERASED_MAILS_KEPT_DAYS,
@@ -71,15 +60,12 @@ export { RemoveOldUnsubscriptions } from './consents/unsubscription.repository.j
 export {
   IMPORT_CONFLICTS,
   IMPORT_STATUSES,
-  type ImportConflict,
   type ImportCounts,
   type ImportError,
   ImportQueued,
-  type ImportStatus,
   type ImportView,
 } from './imports/import.js';
 export { type ImportContent, isCharset } from './imports/import-content.js';
-export type { ColumnMapping } from './imports/import-columns.js';
 export { ImportRunsService } from './imports/import-runs.service.js';
 export { ImportsQuery } from './imports/imports.query.js';
 export { type ImportOptions, ImportsService, RemoveOldImports } from './imports/imports.service.js';
@@ -93,15 +79,14 @@ export {
 export { SEGMENT_STATUSES, SEGMENT_TYPES, SegmentDue } from './segments/segment.js';
 export { SegmentsService } from './segments/segments.service.js';
 export {
-  type NamedSubscribers,
   type SegmentMember,
   SegmentMembersService,
   type SegmentPreview,
 } from './segments/segment-members.service.js';
 export { after as durationAfter, parseDuration } from './rules/rule-dates.js';
 export type { MailActivity, MailFilter, RuleDuration } from './rules/rule.js';
-export { type NamedSegment, SegmentsQuery, type SegmentView } from './segments/segments.query.js';
-export { type JudgedRules, SubscriberRulesService } from './rules/subscriber-rules.service.js';
+export { SegmentsQuery, type SegmentView } from './segments/segments.query.js';
+export { SubscriberRulesService } from './rules/subscriber-rules.service.js';
 export { Triggers, TRIGGERS_CHANNEL } from './triggers.service.js';
 export type { AudienceBreakdown } from './recipient-sets.query.js';
 export {

@@ -24,7 +24,7 @@ interface Allowance {
 
 /**
  * Keeps the AI credits of tenants: an append-only ledger whose sum is never below zero under any concurrency. Consumers reserve
- * the highest cost and settle the actual one. Database functions write the account: the ledger's trigger refuses all others.
+ * the highest cost and settle the actual one. Database functions alone may write the account.
  */
 @Injectable()
 export class CreditsService {

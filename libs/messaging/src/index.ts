@@ -57,14 +57,14 @@ export { CampaignsService } from './campaigns/campaigns.service.js';
 export { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 export { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 export { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
-export { CampaignPreviewService } from './sending/previews/campaign-preview.service.js';
+export { CampaignPreviewService } from './sending/mails/mail-preview.service.js';
 export { FailedDeliveriesService } from './campaigns/failed-deliveries.service.js';
 export { DeliveriesQuery, type DeliveryRow } from './sending/deliveries.query.js';
 export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries/delivery.js';
 export { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
 export { DeliveryActivityQuery } from './engagement/delivery-activity.query.js';
-export { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
-export { RemoveErasedMails } from './deliveries/erased-mails.query.js';
+export { OptInMailsService } from './sending/mails/opt-in-mails.service.js';
+export { RemoveErasedMails } from './deliveries/linked-mails.service.js';
 export {
   type ErasedPerson,
   MailErasureService,
@@ -72,9 +72,9 @@ export {
   type MailPersonalData,
   MailPersonalDataQuery,
 } from './mail-personal-data.service.js';
-export { TestMailsService } from './sending/previews/test-mails.service.js';
+export { TestMailsService } from './sending/mails/test-mails.service.js';
 export { type DescribedMail, MailPagesService, type Unsubscriber } from './engagement/mail-pages.service.js';
-export { type MailView, MailViewService } from './sending/previews/mail-view.service.js';
+export { type MailView, MailViewService } from './sending/mails/mail-preview.service.js';
 export { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';
 export { type CampaignStatistics } from './reports/statistics/campaign-statistics.js';
@@ -106,16 +106,15 @@ export { type KeptDays, ProjectRetentionRepository } from './project-retention.r
 export { RetentionRunner } from './retention.job.js';
 export { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
 export { RemoveOldExports, ReportExportsService } from './reports/exports/report-exports.service.js';
-export {
-  type TestInboxMessage,
-  type OpenedTestInboxMessage,
-} from './sending/test-inbox/test-inbox-message.js';
-export { ReportedDistrust } from './sending/pacing/reported-distrust.service.js';
-export { GuardSenders } from './sending/guard/guard-senders.task.js';
-export { GuardSending } from './sending/guard/guard-sending.task.js';
+export { DeliveryPacing } from './sending/delivery-pacing.service.js';
+export { GuardSenders, GuardSending } from './sending/sending-guard.task.js';
 export { SendingStops } from './campaigns/sending-stops.service.js';
-export { TestInboxQuery } from './sending/test-inbox/test-inbox.query.js';
-export { TrimTestInboxes } from './sending/test-inbox/trim-test-inboxes.task.js';
+export {
+  type OpenedTestInboxMessage,
+  type TestInboxMessage,
+  TestInboxService,
+  TrimTestInboxes,
+} from './sending/test-inbox.service.js';
 export {
   type CampaignDiscrepancy,
   StatisticsCheckQuery,
@@ -127,5 +126,5 @@ export {
   TimelineQuery,
 } from './reports/statistics/timeline.query.js';
 export { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
-export { MailboxSimulator } from './mailbox-simulator/mailbox-simulator.service.js';
+export { MailboxSimulator } from './sending/mailbox-simulator.service.js';
 export { type TrackedRequest, TrackingService } from './engagement/tracking.service.js';

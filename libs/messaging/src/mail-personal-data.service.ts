@@ -5,8 +5,8 @@ import { Clock, type EmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { eraseRuns } from './automations/runs/run.repository.js';
 import { moveFrontsBack } from './deliveries/campaign-front.query.js';
-import { wakeSenders } from './deliveries/deliveries.channel.js';
-import { keepErasedMails } from './deliveries/erased-mails.query.js';
+import { wakeSenders } from './deliveries/delivery-queue.query.js';
+import { keepErasedMails } from './deliveries/linked-mails.service.js';
 import { forgetBreakdowns } from './reports/statistics/campaign-breakdowns.service.js';
 import { eraseExports } from './reports/exports/report-exports.service.js';
 

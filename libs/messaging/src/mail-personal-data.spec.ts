@@ -18,9 +18,9 @@ import { eventually } from '#testing/eventually';
 import { createProject } from '#testing/fixtures';
 import { tracesOf } from '#testing/traces';
 import { messagingEntities } from './messaging-tables.js';
-import { CampaignPreparation } from './sending/preparation/campaign-preparation.service.js';
+import { MailPreparation } from './sending/mails/mail-preparation.service.js';
 import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';
-import { DeliveryJournal } from './sending/engine/delivery-journal.service.js';
+import { DeliveryStore } from './sending/engine/delivery-store.repository.js';
 import type { DeliveryOutcome } from './sending/delivery-outcome.js';
 import { MessagingWorkerModule } from './messaging-worker.module.js';
 import { MailErasureService } from './mail-personal-data.service.js';
@@ -169,31 +169,31 @@ describe('erasure from mail', () => {
   it('stops a mail that a sender has in hand, composed already', async () => {
     const ada = await reader('ada');
     const { ids, under } = await send(ada.topicId, [ada]);
-    const [claims, journal] = [get(DeliveryClaimsQuery), get(DeliveryJournal)];
+    const [claims, store] = [get(DeliveryClaimsQuery), get(DeliveryStore)];
     const claimed = await claims.claimCampaign(under, 10, newId());
     const work = claimed.map(
       (delivery) => ({ scope, delivery, ambiguousPolicy: 'RESEND', usagePeriod: null }) as const,
     );
     const composed = await eventually('the campaign is compiled', async () => {
-      const [first] = await get(CampaignPreparation).prepare(work);
+      const [first] = await get(MailPreparation).campaigns(work);
       return first !== undefined && 'mail' in first && first;
     });
     expect(composed).toMatchObject({ mail: { to: ada.address.value } });
     await erase(ada);
-    const { marked } = await journal.write(
+    const { marked } = await store.write(
       scope,
       { outcomes: [], starting: claimed, usagePeriod: null, flushed: true },
       clock.now(),
     );
     expect([...marked]).toEqual([]);
-    await journal.release(scope, claimed);
+    await store.release(scope, claimed);
 
     const [again] = await claims.claimCampaign(under, 10, newId());
     expect(again).toMatchObject({ id: ids[0], subscriberId: null, address: '' });
-    const [prepared] = await get(CampaignPreparation).prepare([{ ...work[0]!, delivery: again! }]);
+    const [prepared] = await get(MailPreparation).campaigns([{ ...work[0]!, delivery: again! }]);
     expect(prepared).toMatchObject({ outcome: { state: 'SKIPPED', reason: 'erased' } });
     const outcomes = [(prepared as { outcome: DeliveryOutcome }).outcome];
-    await journal.write(scope, { outcomes, starting: [], usagePeriod: null, flushed: true }, clock.now());
+    await store.write(scope, { outcomes, starting: [], usagePeriod: null, flushed: true }, clock.now());
     expect(await deliveries(ids)).toEqual([{ state: 'SKIPPED', reason: 'erased', ...nobody(ids[0]!) }]);
   });
 
@@ -202,7 +202,7 @@ describe('erasure from mail', () => {
     const { ids, under } = await send(ada.topicId, [ada]);
 
     const claimed = await get(DeliveryClaimsQuery).claimCampaign(under, 10, newId());
-    await get(DeliveryJournal).write(
+    await get(DeliveryStore).write(
       scope,
       { outcomes: [], starting: claimed, usagePeriod: null, flushed: true },
       clock.now(),
@@ -220,7 +220,7 @@ describe('erasure from mail', () => {
       providerMessageId: null,
       dueSince: null,
     };
-    await get(DeliveryJournal).write(
+    await get(DeliveryStore).write(
       scope,
       { outcomes: [bounce], starting: [], usagePeriod: null, flushed: true },
       clock.now(),

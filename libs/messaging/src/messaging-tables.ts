@@ -6,7 +6,7 @@ import type { TriggerType } from './automations/automation.js';
 import type { RunStatus, StepStatus } from './automations/runs/step-batch.js';
 import { CampaignSchema } from './campaigns/campaign.schema.js';
 import type { DeliveryKind, DeliveryState, MailLinks } from './deliveries/delivery.js';
-import type { MailboxBehaviour } from './mailbox-simulator/mailbox-simulation.js';
+import type { MailboxBehaviour } from './sending/mailbox-behaviour.js';
 import { ReportExportSchema } from './reports/exports/report-export.schema.js';
 import { CampaignReportSchema } from './reports/writing/campaign-report.schema.js';
 

@@ -1,19 +1,9 @@
 import { type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { type Logger, pino } from 'pino';
+import { pino } from 'pino';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { ManualClock } from '#testing/clocks';
-import {
-  type Publisher,
-  CONFIG,
-  type Config,
-  Database,
-  loadConfig,
-  LOGGER,
-  Notifications,
-  PlatformModule,
-  SilentPublisher,
-} from '#platform';
+import { type Publisher, loadConfig, Notifications, PlatformModule, SilentPublisher } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { insertSubscribers } from '#testing/subscribers';
@@ -30,13 +20,7 @@ import { CampaignClosingService } from './sending/engine/campaign-closing.servic
 import { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
 import { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
-import { DeliverySenderFactory } from './sending/engine/delivery-sender-factory.service.js';
-import { DeliverySources } from './sending/engine/delivery-sources.service.js';
-import { InstallationSenders } from './sending/engine/installation-senders.service.js';
-import { OwnRelaySenders } from './sending/engine/own-relay-senders.service.js';
-import { SlowedDestinations } from './sending/pacing/slowed-destinations.service.js';
-import { DeliveryTransports } from './sending/transports/delivery-transports.service.js';
-import { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
+import { OptInMailsService } from './sending/mails/opt-in-mails.service.js';
 import { MessagingWorkerModule } from './messaging-worker.module.js';
 
 export const MINUTE = 60_000;
@@ -91,8 +75,6 @@ interface Surroundings {
 
 /** The messaging context with its engine on a database of its own, and a clock that the test moves. */
 export class MessagingFixture {
-  #engine: DeliveryEngine | undefined;
-
   private constructor(
     readonly test: TestDatabase,
     readonly clock: ManualClock,
@@ -163,33 +145,14 @@ export class MessagingFixture {
   }
 
   get engine(): DeliveryEngine {
-    this.#engine ??= this.get(DeliveryEngine);
-    return this.#engine;
+    return this.get(DeliveryEngine);
   }
 
-  /** Stops the engine, forgets all mail and all sending domains, and makes an engine that was not started yet. */
+  /** Stops the engine, and forgets all mail and all sending domains. */
   async clear(): Promise<void> {
     await this.engine.stop(1_000);
     await this.test.query(
       'delete from messaging.deliveries; delete from messaging.campaigns; delete from deliverability.sending_domains; delete from deliverability.relays',
-    );
-    const { clock } = this;
-    const transports = new DeliveryTransports(
-      this.get(Database),
-      clock,
-      this.get<Config>(CONFIG),
-      this.get<Logger>(LOGGER),
-    );
-    const installation = new InstallationSenders(
-      this.get(DeliverySources),
-      transports,
-      this.get(DeliverySenderFactory),
-    );
-    this.#engine = new DeliveryEngine(
-      installation,
-      this.get(OwnRelaySenders),
-      this.get(SlowedDestinations),
-      this.get(Notifications),
     );
   }
 
@@ -231,7 +194,7 @@ export class MessagingFixture {
       'select id from audience.confirmations where environment_id = $1',
       [scope.environmentId],
     );
-    for (const { id } of confirmations) await this.get(OptInDeliveriesService).add(scope, id);
+    for (const { id } of confirmations) await this.get(OptInMailsService).queue(scope, id);
   }
 
   /** Ends the open deliveries of a campaign that has failed, as its job does. */

@@ -11,32 +11,30 @@ import { CampaignRepository } from './campaigns/campaign.repository.js';
 import { CampaignUsageQuery } from './campaigns/campaign-usage.query.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
 import { SendersModule } from './campaigns/senders.service.js';
-import { AutomationMails } from './sending/mails/automation-mails.service.js';
-import { CampaignMailsService } from './sending/mails/campaign-mails.service.js';
 import { DeliveryActivityQuery } from './engagement/delivery-activity.query.js';
-import { CampaignPreviewService } from './sending/previews/campaign-preview.service.js';
 import { DeliveriesQuery } from './sending/deliveries.query.js';
 import { FailedDeliveriesService } from './campaigns/failed-deliveries.service.js';
-import { MailCompiler } from './sending/mails/mail-compiler.service.js';
 import { MailRendering } from './sending/mails/mail-rendering.service.js';
-import { SampleRecipients } from './sending/mails/sample-recipients.service.js';
-import { MailReaders } from './sending/previews/mail-readers.service.js';
 import { ContentModule } from './content/content.module.js';
 import { MailPersonalDataQuery } from './mail-personal-data.service.js';
-import { TestDeliveriesService } from './sending/queueing/test-deliveries.service.js';
-import { TestMailsService } from './sending/previews/test-mails.service.js';
 import { LinkedMails } from './deliveries/linked-mails.service.js';
 import { MailPagesService } from './engagement/mail-pages.service.js';
-import { MailViewService } from './sending/previews/mail-view.service.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SendingStops } from './campaigns/sending-stops.service.js';
-import { TestInboxQuery } from './sending/test-inbox/test-inbox.query.js';
 import { AddressConsequencesService } from './engagement/address-consequences.service.js';
 import { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
 import { LinkSetsService } from './engagement/link-sets.service.js';
 import { MailPublisher } from './engagement/mail-publisher.service.js';
 import { TrackedEventsService } from './engagement/tracked-events.service.js';
 import { TrackingService } from './engagement/tracking.service.js';
+import {
+  AutomationMails,
+  CampaignMailsService,
+  MailCompiler,
+} from './sending/mails/compiled-mails.service.js';
+import { CampaignPreviewService, MailViewService } from './sending/mails/mail-preview.service.js';
+import { TestMailsService } from './sending/mails/test-mails.service.js';
+import { TestInboxService } from './sending/test-inbox.service.js';
 
 const SERVICES = [
   AddressConsequencesService,
@@ -57,14 +55,11 @@ const SERVICES = [
   MailCompiler,
   MailPagesService,
   MailPublisher,
-  MailReaders,
   MailRendering,
   MailViewService,
   PreSendAnalysisService,
-  SampleRecipients,
   SendingStops,
-  TestDeliveriesService,
-  TestInboxQuery,
+  TestInboxService,
   TestMailsService,
   TrackedEventsService,
   TrackingService,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, drain, isOf, keptDay } from '#platform';
-import { PARTITION } from './deliveries/partition.query.js';
+import { PARTITION } from './deliveries/campaign-front.query.js';
 
 /** Days for which a project's rows are kept; null: as long as the installation's. */
 export interface KeptDays {

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
-import { environmentScopes } from '#access';
+import { environmentScopes, scopeColumns } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
 import {
   type Config,
@@ -13,11 +13,10 @@ import {
   LOGGER,
   PeriodicTask,
   PeriodicTasks,
-  RetiredTablesService,
   type RetentionKind,
+  RetiredTablesService,
 } from '#platform';
-import { PARTITION } from './deliveries/partition.query.js';
-import { SCOPE } from './deliveries/scope.query.js';
+import { PARTITION } from './deliveries/campaign-front.query.js';
 import { ProjectRetentionRepository } from './project-retention.repository.js';
 import { domainFigures } from './reports/statistics/campaign-figures.query.js';
 import { languageFigures, type TranslatedMails } from './reports/statistics/campaign-figures.query.js';
@@ -236,7 +235,7 @@ class Settlement {
     return this.database.system(async () => {
       const { rows } = await sql<Omit<SettledCampaign, 'scope'> & ProjectScope>`
         select c.id, c.queued_at, ${PARTITION}::text as queued_on,
-          array(select jsonb_object_keys(c.translations)) as translations, ${SCOPE}
+          array(select jsonb_object_keys(c.translations)) as translations, ${scopeColumns}
         from messaging.campaigns c join ${environmentScopes} e on e.environment_id = c.environment_id
         where ${PARTITION} >= ${from}::date and ${PARTITION} < ${day}::date
           and ${within(environmentId, 'c.environment_id')} and (${after}::uuid is null or c.id > ${after}::uuid)

@@ -95,7 +95,7 @@ export function toAutomationFields(body: CreateAutomationBody): AutomationFields
   };
 }
 
-/** What is absent stays. */
+/** The fields in the body; absent ones stay. */
 export function toAutomationPatch(body: UpdateAutomationBody): Partial<UpdateAutomationBody> {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }

@@ -2,7 +2,7 @@ import { Delete, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
-import { TestInboxQuery } from '#messaging';
+import { TestInboxService } from '#messaging';
 import { ApiController, InScope, Operation, toPage } from '#platform/http';
 import {
   openedTestInboxMessageView,
@@ -16,7 +16,7 @@ const RAW = 'message/rfc822';
 
 @ApiController('test-inbox/messages', { tag: 'Test inbox' })
 export class TestInboxController {
-  constructor(private readonly inbox: TestInboxQuery) {}
+  constructor(private readonly inbox: TestInboxService) {}
 
   @Get()
   @Operation({

@@ -15,7 +15,7 @@ import {
   UnsubscribeMailed,
 } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
-import { DeliveryFeedbackService, MailPagesService, ReportedDistrust } from '#messaging';
+import { DeliveryFeedbackService, DeliveryPacing, MailPagesService } from '#messaging';
 import {
   type Config,
   CONFIG,
@@ -131,7 +131,7 @@ export class RecordBounces extends TransactionalJob<{ bounces: readonly Reported
   constructor(
     private readonly database: Database,
     private readonly feedback: DeliveryFeedbackService,
-    private readonly distrust: ReportedDistrust,
+    private readonly pacing: DeliveryPacing,
     private readonly clock: Clock,
   ) {
     super();
@@ -144,7 +144,7 @@ export class RecordBounces extends TransactionalJob<{ bounces: readonly Reported
     const outcome = await this.feedback.allBounced(scope, bounces);
     const [taken, early] = [new Set(outcome.taken), new Set(outcome.early)];
     for (const { deliveryId, isDistrust } of bounces)
-      if (isDistrust === true && taken.has(deliveryId)) await this.distrust.reported(scope, deliveryId);
+      if (isDistrust === true && taken.has(deliveryId)) await this.pacing.reported(scope, deliveryId);
     if (early.size === 0) return done;
     if (early.size === bounces.length) return snooze(new Date(this.clock.now().getTime() + LOOK_AGAIN_MS));
     // The early ones become a job of their own.

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ConfirmationRequested } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { OptInDeliveriesService } from '#messaging';
+import { OptInMailsService } from '#messaging';
 import { done, type JobResult, TransactionalJob } from '#platform';
 
 /** Queues a confirmation mail. */
@@ -11,7 +11,7 @@ export class SendConfirmationMail extends TransactionalJob<{ confirmationId: str
   override readonly queue = 'mail';
   override readonly on = ConfirmationRequested;
 
-  constructor(private readonly deliveries: OptInDeliveriesService) {
+  constructor(private readonly mails: OptInMailsService) {
     super();
   }
 
@@ -19,7 +19,7 @@ export class SendConfirmationMail extends TransactionalJob<{ confirmationId: str
     scope: ProjectScope,
     { confirmationId }: { confirmationId: string },
   ): Promise<JobResult> {
-    await this.deliveries.add(scope, confirmationId);
+    await this.mails.queue(scope, confirmationId);
     return done;
   }
 }

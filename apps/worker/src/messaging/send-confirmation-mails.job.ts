@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ConfirmationsRequested } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { OptInDeliveriesService } from '#messaging';
+import { OptInMailsService } from '#messaging';
 import { done, type JobResult, TransactionalJob } from '#platform';
 
 interface Requests {
@@ -15,12 +15,12 @@ export class SendConfirmationMails extends TransactionalJob<Requests> {
   override readonly queue = 'imports';
   override readonly on = ConfirmationsRequested;
 
-  constructor(private readonly deliveries: OptInDeliveriesService) {
+  constructor(private readonly mails: OptInMailsService) {
     super();
   }
 
   override async handle(scope: ProjectScope, { confirmationIds }: Requests): Promise<JobResult> {
-    for (const confirmationId of confirmationIds) await this.deliveries.add(scope, confirmationId);
+    for (const confirmationId of confirmationIds) await this.mails.queue(scope, confirmationId);
     return done;
   }
 }

@@ -15,6 +15,11 @@ export const environmentScopes: RawBuilder<unknown> = sql`(
   from access.project_environments e join access.projects p on p.id = e.project_id
 )`;
 
+/** Columns of a `ProjectScope`, of `environmentScopes e`. */
+export const scopeColumns: RawBuilder<unknown> = sql`
+  e.tenant_id as "tenantId", e.project_id as "projectId", e.environment_id as "environmentId", e.environment
+`;
+
 /** Whom an environment belongs to, for work that knows only its id: a signed link, a job's row. */
 @Injectable()
 export class EnvironmentsQuery {

@@ -107,24 +107,19 @@ export class Subscription {
 
   /** Its state with the terms of its plans. */
   stateWith(terms: Terms, pending: Terms | null, now: Date): AccountState {
-    const { currentPeriodStart: start, currentPeriodEnd: end } = this;
+    const { status, anchoredAt, trialEndsAt, cancelAtPeriodEnd, cancelledAt, cancellationReason } = this;
+    const { pastDueSince, restrictedSince, endedAt, currentPeriodStart: start, currentPeriodEnd: end } = this;
+    // A row that was made by hand has only the anchor of its periods.
+    const isStored = start !== null && end !== null;
+    const period = isStored ? { start, end } : billingPeriod(anchoredAt, now, this.billingInterval);
+    const cancellation = { cancelAtPeriodEnd, cancelledAt, cancellationReason };
+    const times = { anchoredAt, period, trialEndsAt, pastDueSince, restrictedSince, endedAt };
     return {
-      status: this.status,
+      status,
       terms,
       pending,
-      anchoredAt: this.anchoredAt,
-      // A row that was made by hand has only the anchor of its periods.
-      period:
-        start === null || end === null
-          ? billingPeriod(this.anchoredAt, now, this.billingInterval)
-          : { start, end },
-      trialEndsAt: this.trialEndsAt,
-      cancelAtPeriodEnd: this.cancelAtPeriodEnd,
-      cancelledAt: this.cancelledAt,
-      cancellationReason: this.cancellationReason,
-      pastDueSince: this.pastDueSince,
-      restrictedSince: this.restrictedSince,
-      endedAt: this.endedAt,
+      ...times,
+      ...cancellation,
       isRenewedElsewhere: this.provider === 'STRIPE',
     };
   }

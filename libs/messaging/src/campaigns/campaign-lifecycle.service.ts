@@ -4,7 +4,7 @@ import { EmailQuotaService } from '#billing';
 import { type PreSendCheck, quotaMessage, summarise } from '#deliverability';
 import { Clock, defineEvent, InvalidStateError, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database, LOGGER, publish, Publisher } from '#platform';
-import { wakeSenders } from '../deliveries/deliveries.channel.js';
+import { wakeSenders } from '../deliveries/delivery-queue.query.js';
 import { type Campaign, lastTimeOf, type UnboundEmails } from './campaign.js';
 import { describeFailures, PreSendRejectedError } from './campaign.errors.js';
 import { CampaignRepository } from './campaign.repository.js';

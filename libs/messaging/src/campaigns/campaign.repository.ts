@@ -12,7 +12,7 @@ import {
   type ProjectScope,
 } from '#kernel';
 import { Database, keptDay, NEWEST_FIRST, present } from '#platform';
-import { PARTITION } from '../deliveries/partition.query.js';
+import { PARTITION } from '../deliveries/campaign-front.query.js';
 import type { MessagingTables } from '../messaging-tables.js';
 import { Campaign, type CampaignDraft, type CampaignStatus, isCampaignKey } from './campaign.js';
 

@@ -5,7 +5,7 @@ import { bounceClassesOf } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, isOf, keptDay } from '#platform';
 import { movingFrontBack } from '../deliveries/campaign-front.query.js';
-import { wakeSenders } from '../deliveries/deliveries.channel.js';
+import { wakeSenders } from '../deliveries/delivery-queue.query.js';
 import type { Campaign } from './campaign.js';
 import { CampaignRepository } from './campaign.repository.js';
 
@@ -81,5 +81,6 @@ export class FailedDeliveriesService {
 
 const temporarilyFailed = (scope: ProjectScope, { id, queuedAt }: SentCampaign): RawBuilder<unknown> => sql`
   d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = (${queuedAt}::timestamptz at time zone 'UTC')::date
-  and ${isOf(scope, sql`d.environment_id`)} and d.state = 'FAILED' and d.reason is not null and d.reason = any(${TEMPORARY}::text[])
+  and ${isOf(scope, sql`d.environment_id`)}
+  and d.state = 'FAILED' and d.reason is not null and d.reason = any(${TEMPORARY}::text[])
 `;

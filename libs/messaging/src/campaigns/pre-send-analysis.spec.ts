@@ -4,13 +4,12 @@ import { newId, octetsOf, type ProjectScope } from '#kernel';
 import { rsaKey } from '#testing/dkim-keys';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { insertSendingDomain } from '#testing/sending-domain';
-import { CampaignMailsService } from '../sending/mails/campaign-mails.service.js';
+import { CampaignMailsService } from '../sending/mails/compiled-mails.service.js';
 import { MailRendering } from '../sending/mails/mail-rendering.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { CampaignDraft } from './campaign.js';
 import { PreSendRejectedError } from './campaign.errors.js';
 import { CampaignLifecycleService } from './campaign-lifecycle.service.js';
-import { SampleRecipients } from '../sending/mails/sample-recipients.service.js';
 import { PreSendAnalysisService } from './pre-send-analysis.service.js';
 
 const DOMAIN = 'mail.acme.example';
@@ -123,7 +122,7 @@ describe('the analysis of a campaign', () => {
     const mail = await fixture
       .get(CampaignMailsService)
       .ofQueued({ scope, campaignId: id, version: '1' }, null);
-    const recipient = await fixture.get(SampleRecipients).of(mail, 'ada@example.com');
+    const recipient = await fixture.get(MailRendering).sampleRecipient(mail, 'ada@example.com');
     const one = {
       deliveryId: newId(),
       messageId: newId() + '@a.example',

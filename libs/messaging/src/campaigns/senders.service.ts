@@ -68,7 +68,7 @@ export class Senders {
     return (await this.wordings.of(scope, [locale])).wording;
   }
 
-  /** The sender as mailbox providers will see it, for the pre-send checks. DNS answers within 4 s or not, and is kept for a minute. */
+  /** The sender as mailbox providers will see it, for the pre-send checks. DNS has 4 s; its answers are kept for a minute. */
   async facts(
     scope: ProjectScope,
     { host, replyTo }: MailAddresses,

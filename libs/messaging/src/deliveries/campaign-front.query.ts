@@ -1,7 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { type Database, environmentOf, prepared } from '#platform';
-import { PARTITION } from './partition.query.js';
+
+/** The day, `YYYY-MM-DD`, by which the deliveries of a campaign `c` are partitioned. */
+export const PARTITION = sql<string>`(c.queued_at at time zone 'UTC')::date`;
 
 /** The deliveries `d` of a campaign `c`. */
 const ofCampaign = sql`
@@ -9,14 +11,14 @@ const ofCampaign = sql`
 `;
 
 /**
- * The open deliveries `d` of a campaign `c`. No index holds the open ones alone, since each mail would have to be taken out of it:
- * they are looked for from the campaign's front on.
+ * The open deliveries `d` of a campaign `c`. No index holds the open ones alone, since each mail would have to be taken out of
+ * it: they are looked for from the campaign's front on.
  */
 export const isOpenOf = sql`
   ${ofCampaign} and d.finished_at is null and (d.next_attempt_at, d.id) >= (c.front_at, c.front_id)
 `;
 
-/** Whether a campaign `c` has an open delivery anywhere, before its front too: reads all of them. */
+/** True for a campaign `c` with an open delivery anywhere, before its front too: reads all of them. */
 export const isOpenAnywhere = sql`exists (
   select 1 from messaging.deliveries d where ${ofCampaign} and d.finished_at is null
 )`;
@@ -27,14 +29,14 @@ export const firstOpenOf = sql`(
 )`;
 
 /**
- * For the open transaction: that few lie behind a front is not known to the planner, which takes it for a third of the campaign and
- * would read the whole partition.
+ * Prepares the open transaction to read behind a front: the planner takes it for a third of the campaign, and would read the
+ * whole partition.
  */
 export async function lookBehindFront(database: Database): Promise<void> {
   await sql`set local enable_seqscan = off`.execute(database.tables());
 }
 
-/** The same for who takes the first of them in their order: sorting would read all that are open for each batch. */
+/** Prepares it to take the first in their order: sorting would read all that are open for each batch. */
 export async function walkFromFront(database: Database): Promise<void> {
   await sql`
     select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan', 'enable_sort']) name
@@ -42,8 +44,8 @@ export async function walkFromFront(database: Database): Promise<void> {
 }
 
 /**
- * Moves a campaign's front up to its first open delivery, in the open transaction; not while somebody has the campaign locked: whoever opens
- * deliveries of one, or moves them back, locks it first.
+ * Moves a campaign's front up to its first open delivery, in the open transaction; not while the campaign is locked: a transaction
+ * that opens deliveries of it, or moves them back, locks it first.
  */
 export async function moveFront(
   database: Database,
@@ -79,12 +81,13 @@ export const movingFrontBack = (
 ): RawBuilder<unknown> => sql`
   update messaging.campaigns c set front_at = first.next_attempt_at, front_id = first.id
   from (select o.next_attempt_at, o.id from ${opened} o order by o.next_attempt_at, o.id limit 1) first
-  where c.id = ${campaignId} and c.environment_id = ${environmentOf(scope)} and (first.next_attempt_at, first.id) < (c.front_at, c.front_id)
+  where c.id = ${campaignId} and c.environment_id = ${environmentOf(scope)}
+    and (first.next_attempt_at, first.id) < (c.front_at, c.front_id)
 `;
 
 /**
- * Locks the campaigns of which deliveries `d` of `which` are open, in the open transaction, and moves their fronts back to `to`: before the
- * deliveries are.
+ * Locks the campaigns of which deliveries `d` of `which` are open, in the open transaction, and moves their fronts back to `to`,
+ * before the deliveries are moved.
  */
 export async function moveFrontsBack(
   database: Database,

@@ -6,7 +6,7 @@ import { FailedDeliveriesService } from '../campaigns/failed-deliveries.service.
 import { MailErasureService } from '../mail-personal-data.service.js';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { DeliverySources } from '../sending/engine/delivery-sources.service.js';
-import type { DeliverySource } from '../sending/delivery-source.js';
+import type { DeliverySource } from '../sending/delivery-work.js';
 import { moveFront } from './campaign-front.query.js';
 
 describe('the front of a campaign', () => {

@@ -1,20 +1,87 @@
+import { type RawBuilder, sql } from 'kysely';
 import { Injectable } from '@nestjs/common';
-import { ErasedAddresses, type PageReader, PreferencesService } from '#audience';
+import { ERASED_MAILS_KEPT_DAYS, ErasedAddresses, type PageReader, PreferencesService } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, type LinkedMail } from '#platform';
-import { addressDigestOf } from './erased-mails.query.js';
-import { findMailOfLink, type MailOfLink, topicsAbout } from './mail-of-link.query.js';
+import {
+  before,
+  Database,
+  environmentOf,
+  type LinkedMail,
+  neverJoined,
+  type OldRows,
+  RemoveOldRows,
+} from '#platform';
+
+/** A mail of a campaign or of an automation. */
+export interface MailOfLink {
+  readonly id: string;
+  readonly queuedOn: string;
+  readonly subscriberId: string | null;
+  readonly address: string;
+  readonly addressKey: string;
+  /** The reader's language when it was queued; null: not known. */
+  readonly locale: string | null;
+  /** When it was sent; where it is not yet, when it was made. */
+  readonly shownAt: Date;
+  readonly messageId: string;
+  /** Null for a mail of an automation. */
+  readonly campaignId: string | null;
+  readonly versionId: number | null;
+  readonly place: number | null;
+  readonly topicIds: string[];
+}
+
+/** The mail of a link; null when there is none. */
+export async function findMailOfLink(
+  database: Database,
+  scope: ProjectScope,
+  deliveryId: string,
+  lock?: 'lock',
+): Promise<MailOfLink | null> {
+  const environment = environmentOf(scope);
+  const { rows } = await sql<MailOfLink>`
+    select d.id, d.queued_on, d.subscriber_id, d.address, d.address_key, d.locale,
+      coalesce(d.sent_at, d.created_at) as shown_at, d.message_id,
+      c.id as campaign_id, v.id as version_id, p.place,
+      coalesce(c.topic_ids, array_remove(array[v.mail_topic_ids[p.place + 1]], null)) as topic_ids
+    from messaging.deliveries d
+    left join messaging.campaigns c
+      on d.kind = 'CAMPAIGN' and c.id = d.source_id and c.environment_id = ${environment}
+    left join lateral (
+      select r.version_id from messaging.automation_runs r
+      where d.kind = 'AUTOMATION' and r.id = messaging.run_of_step(d.source_id) and r.environment_id = ${environment}
+      ${neverJoined}
+    ) r on true
+    left join messaging.automation_versions v on v.id = r.version_id and v.environment_id = ${environment}
+    cross join lateral (select messaging.place_of_step(d.source_id) as place) p
+    where d.id = ${deliveryId} and d.environment_id = ${environment} and (c.id is not null or v.id is not null)
+    ${lock === undefined ? sql`` : sql`for update of d`}
+  `.execute(database.tables());
+  return rows[0] ?? null;
+}
+
+/** The topics of a campaign; a topic's own id where it is none. */
+async function topicsAbout(
+  database: Database,
+  { environmentId }: ProjectScope,
+  id: string,
+): Promise<string[]> {
+  const { rows } = await sql<{ topicIds: string[] }>`
+    select c.topic_ids from messaging.campaigns c where c.id = ${id} and c.environment_id = ${environmentId}
+  `.execute(database.tables());
+  return rows[0]?.topicIds ?? [id];
+}
 
 /** The mail that a link belongs to. */
 export interface LinkToMail {
   /** The delivery's. */
   readonly id: string;
-  /** What else the token says. */
+  /** The rest of the token. */
   readonly mail?: LinkedMail | null;
 }
 
 /**
- * Who has the address of a mail now. `nobody`: the subscriber was erased. `unknown`: so long ago that a later one with the
+ * The present owner of a mail's address. `nobody`: the subscriber was erased; `unknown`: so long ago that a later one with the
  * address cannot be found.
  */
 export type MailReader = PageReader | 'nobody' | 'unknown';
@@ -24,7 +91,7 @@ interface MailAndReader extends Pick<MailOfLink, 'locale' | 'topicIds'> {
   readonly messageId?: string;
 }
 
-/** Finds the mails of links, and who has their addresses now. In the open transaction. */
+/** Finds the mails of links and the present owners of their addresses, in the open transaction. */
 @Injectable()
 export class LinkedMails {
   constructor(
@@ -34,7 +101,7 @@ export class LinkedMails {
     private readonly clock: Clock,
   ) {}
 
-  /** Of a mail that is no longer kept, what the token and its subscriber say; null without such a mail. */
+  /** A mail that is no longer kept is found by its token and its subscriber; null without such a mail. */
   async find(
     scope: ProjectScope,
     { id, mail: linked = null }: LinkToMail,
@@ -48,7 +115,7 @@ export class LinkedMails {
     return { reader, locale: null, topicIds };
   }
 
-  /** The mail's subscriber; where that one was erased, who signed up with the address since. */
+  /** The mail's subscriber; if erased, the one who signed up with the address since. */
   async readerOf(
     scope: ProjectScope,
     { id, subscriberId, addressKey }: Pick<MailOfLink, 'id' | 'subscriberId' | 'addressKey'>,
@@ -62,5 +129,58 @@ export class LinkedMails {
     if (digest === null) return 'unknown';
     const ownerId = await this.erased.ownerOf(scope, digest);
     return (ownerId === null ? null : await this.people.readerOf(scope, ownerId)) ?? 'nobody';
+  }
+}
+
+const KEPT_MS = ERASED_MAILS_KEPT_DAYS * 24 * 60 * 60_000;
+
+/** A person whose mails are being erased, known by the digest of the address alone. */
+interface ErasedReader {
+  readonly subscriberId: string;
+  readonly digest: Buffer;
+}
+
+/** Keeps the digest of the address with each recent mail of a subscriber, whose deliveries are depersonalised next. */
+export async function keepErasedMails(
+  database: Database,
+  { environmentId }: ProjectScope,
+  { subscriberId, digest }: ErasedReader,
+  now: Date,
+): Promise<void> {
+  await sql`
+    insert into messaging.erased_mails (environment_id, delivery_id, address_digest, queued_on)
+    select ${environmentId}, d.id, ${digest}::bytea, d.queued_on from messaging.deliveries d
+    where d.environment_id = ${environmentId} and d.subscriber_id = ${subscriberId}
+      and d.kind in ('CAMPAIGN', 'AUTOMATION') and ${isRecent(sql`d.queued_on`, now)}
+    on conflict (environment_id, delivery_id) do nothing
+  `.execute(database.tables());
+}
+
+/** The digest of the address that a mail went to; null when it is no recent mail of an erased subscriber. */
+async function addressDigestOf(
+  database: Database,
+  scope: ProjectScope,
+  deliveryId: string,
+  now: Date,
+): Promise<Buffer | null> {
+  const { rows } = await sql<{ digest: Buffer }>`
+    select e.address_digest as digest from messaging.erased_mails e
+    where e.environment_id = ${environmentOf(scope)} and e.delivery_id = ${deliveryId} and ${isRecent(sql`e.queued_on`, now)}
+  `.execute(database.tables());
+  return rows[0]?.digest ?? null;
+}
+
+function isRecent(queuedOn: RawBuilder<unknown>, now: Date): RawBuilder<boolean> {
+  return sql<boolean>`${queuedOn} >= (${before(now, KEPT_MS)}::timestamptz at time zone 'UTC')::date`;
+}
+
+/** Removes digests of erased subscribers' addresses once they are too old. */
+@Injectable()
+export class RemoveErasedMails extends RemoveOldRows {
+  override readonly name = 'remove-erased-mails';
+  override readonly everyMs = 60 * 60_000;
+
+  protected override old(now: Date): OldRows[] {
+    return [{ table: 'messaging.erased_mails', where: sql`not ${isRecent(sql`queued_on`, now)}` }];
   }
 }

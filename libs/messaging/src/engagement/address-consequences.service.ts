@@ -48,7 +48,7 @@ export class AddressConsequencesService {
         ? (['SPAM_COMPLAINT', 'COMPLAINT'] as const)
         : (['HARD_BOUNCE', 'BOUNCE'] as const);
     const proof = consentProof(actor, mail.deliveryId);
-    // By the person, who may have been erased meanwhile and must not come back with an address.
+    // Suppressed by the person, who may have been erased meanwhile and must not come back with an address.
     const subscriberId = failure === 'complaint' ? await this.#complainant(scope, mail) : mail.subscriberId;
     if (subscriberId !== null) {
       await this.suppressions.suppressSubscriber(scope, subscriberId, reason, proof);
@@ -59,8 +59,8 @@ export class AddressConsequencesService {
   }
 
   /**
-   * The person who has the address of the mail now: they want no more mail, whoever had it when it was sent. A bounce tells of the
-   * address as it was then.
+   * The person who has the address of the mail now: they want no more mail, whoever had it when it was sent. A bounce tells of
+   * the address as it was then.
    */
   async #complainant(scope: ProjectScope, mail: FailedMail): Promise<string | null> {
     const reader = await this.mails.readerOf(scope, { ...mail, id: mail.deliveryId });
@@ -68,8 +68,8 @@ export class AddressConsequencesService {
   }
 
   /**
-   * True when the mailbox, full or otherwise unwilling, has turned away three campaigns or more over at least 14 days, up to this mail
-   * and without one in between that stayed; in the order in which they were sent. Bounces for other reasons say nothing of it.
+   * True when the mailbox, full or otherwise unwilling, has turned away at least three campaigns over at least 14 days up to this
+   * mail, in the order of sending and without one in between that stayed. Bounces for other reasons say nothing of it.
    */
   async #isGivenUp(scope: ProjectScope, { kind, subscriberId, finishedAt }: FailedMail): Promise<boolean> {
     if (kind !== 'CAMPAIGN' || subscriberId === null || finishedAt === null) return false;

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { type RawBuilder, sql } from 'kysely';
-import { type Database, present } from '#platform';
+import { sql } from 'kysely';
+import type { Database } from '#platform';
 
 const COUNTERS = ['hardBounced', 'softBounced', 'unsubscribed', 'complained'] as const;
 const MINUTE_COUNTERS = [
@@ -70,30 +70,3 @@ const additions = (counters: readonly string[]) =>
   sql.join(
     counters.map((name) => sql`${sql.ref(name)} = ${sql.ref(`c.${name}`)} + ${sql.ref(`excluded.${name}`)}`),
   );
-
-/**
- * Counts what was sent, as parts of the statement that writes it: `written` is the name of a set with source_id,
- * environment_id, kind and state. To stand behind it in its WITH.
- */
-export function countingSent(written: string): RawBuilder<unknown> {
-  return sql`
-    newly_sent as (
-      select source_id, environment_id, count(*) as n from ${sql.ref(written)}
-      where kind = 'CAMPAIGN' and state = 'SENT' group by source_id, environment_id order by source_id
-    ), counted_sent as (
-      insert into messaging.campaign_counters as c (campaign_id, writer, environment_id, sent, first_sent_at, last_sent_at)
-      select source_id, ${COUNTERS_WRITER}, environment_id, n, ${present}, ${present} from newly_sent
-      on conflict (campaign_id, writer, environment_id) do update set sent = c.sent + excluded.sent,
-        first_sent_at = least(c.first_sent_at, excluded.first_sent_at),
-        last_sent_at = greatest(c.last_sent_at, excluded.last_sent_at)
-      returning 1
-    ), counted_minute as (
-      insert into messaging.campaign_minutes as m (campaign_id, minute, writer, environment_id, sent, delivered)
-      select source_id, date_trunc('minute', ${present}), ${COUNTERS_WRITER}, environment_id, n, n from newly_sent
-      -- after the counters, as everywhere: one order of locks
-      where (select count(*) from counted_sent) >= 0
-      on conflict (campaign_id, minute, writer, environment_id) do update set sent = m.sent + excluded.sent,
-        delivered = m.delivered + excluded.delivered
-    )
-  `;
-}

@@ -1,4 +1,4 @@
-/** The originator of an open or a click: a person, a proxy that hides its reader, or a program that looks at mail before people do. */
+/** The originator of an open or a click: a person, a proxy that hides its reader, or a program that looks at mail before them. */
 export type Classification = 'human' | 'proxy' | 'scanner';
 
 /** Kinds of programs; all that is kept of a user agent. */

@@ -72,7 +72,8 @@ function events(scope: ProjectScope, mails: MailFilter, types: readonly string[]
 function followed(url: string): RawBuilder<unknown> {
   return sql`and (e.url = ${url} or (e.url is null and exists (
     select 1 from messaging.link_sets s
-    where s.campaign_id = e.campaign_id and s.environment_id = e.environment_id and s.translation is null and s.urls[e.link_number] = ${url}
+    where s.campaign_id = e.campaign_id and s.environment_id = e.environment_id
+      and s.translation is null and s.urls[e.link_number] = ${url}
   )))`;
 }
 

@@ -268,13 +268,15 @@ async function addFeedbackEvents(
       });
     if (events.length === 0) return [];
     const { rows } = await sql<{ deliveryId: string }>`${prepared}
-      insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type, bounce_type)
-      select m.id, ${at}, ${scope.environmentId}, ${kind === 'CAMPAIGN' ? sql`m."campaignId"` : null}, m."deliveryId", m."subscriberId",
-        ${type}, m."bounceType"
+      insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type,
+        bounce_type)
+      select m.id, ${at}, ${scope.environmentId}, ${kind === 'CAMPAIGN' ? sql`m."campaignId"` : null}, m."deliveryId",
+        m."subscriberId", ${type}, m."bounceType"
       from jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as m(id uuid, "deliveryId" uuid, "queuedOn" date,
         "subscriberId" uuid, "campaignId" uuid, "bounceType" text)
       where not exists (
-        select 1 from messaging.delivery_events e where ${isSame} and e.delivery_id = m."deliveryId" and ${isOf(scope, sql`e.environment_id`)} and e.type = ${type}
+        select 1 from messaging.delivery_events e
+        where ${isSame} and e.delivery_id = m."deliveryId" and ${isOf(scope, sql`e.environment_id`)} and e.type = ${type}
       ) ${type === 'BOUNCED' ? sql`` : sql`and ${isUnanswered(scope, KEPT_ANSWERS[type])}`}
       returning delivery_id as "deliveryId"
     `.execute(database.tables());

@@ -127,16 +127,18 @@ export class EventBatch {
   }
 
   /**
-   * The rows, `k`, in an unspecified order: `position`, which begins with 1, and the facts of an event. Their number is hidden from
-   * the planner: it is to look up a row for each, however few are in the tables by what it knows of them.
+   * The rows, `k`, in an unspecified order: `position`, which begins with 1, and the facts of an event. Their number is hidden
+   * from the planner: it is to look up a row for each, however few are in the tables by what it knows of them.
    */
   get rows(): RawBuilder<unknown> {
     const of = <Key extends keyof Mailing>(key: Key) => this.#mailings.map((mailing) => mailing[key]);
     return sql`(
       select position, delivery_id, mailing, (${of('queuedOn')}::date[])[mailing] as queued_on,
         ${environmentOf(this)} as environment_id, (${of('campaignId')}::uuid[])[mailing] as campaign_id,
-        case when code >= ${sql.lit(CLICK)} then 'CLICKED' else 'OPENED' end as type, nullif(code & ${LINKS}, 0) as link_number, at,
-        (${CLASSES}::text[])[code / ${sql.lit(KNOWN)} & 15] as known, (${AGENT_KINDS}::text[])[code / ${sql.lit(AGENT)} & 255] as agent,
+        case when code >= ${sql.lit(CLICK)} then 'CLICKED' else 'OPENED' end as type,
+        nullif(code & ${LINKS}, 0) as link_number, at,
+        (${CLASSES}::text[])[code / ${sql.lit(KNOWN)} & 15] as known,
+        (${AGENT_KINDS}::text[])[code / ${sql.lit(AGENT)} & 255] as agent,
         (${[...this.#urls.keys()]}::text[])[url] as url
       from unnest((select ${this.#deliveryIds.bytes}::uuid[]), (select ${this.#mailingOfEach.bytes}::int[]),
         (select ${this.#codes.bytes}::int[]), (select ${this.#times.bytes}::timestamptz[]),

@@ -59,7 +59,8 @@ export class MailPublisher {
         sql`
           select d.subscriber_id,
             ${FACTS} || jsonb_build_object('at', ${timestamp('e.occurred_at')}, 'link', e.link_number) as data
-          from ${batch.rows} join messaging.delivery_events e on e.delivery_id = k.delivery_id and ${isOf(batch, sql`e.environment_id`)}
+          from ${batch.rows} join messaging.delivery_events e on e.delivery_id = k.delivery_id
+            and ${isOf(batch, sql`e.environment_id`)}
             and e.campaign_id is not distinct from k.campaign_id and e.type = k.type and e.occurred_at = k.at
             and e.link_number is not distinct from k.link_number and e.classification = 'human'
           join messaging.deliveries d on d.id = k.delivery_id and d.queued_on = k.queued_on
@@ -85,5 +86,6 @@ const among = (deliveries: PublishedDeliveries) => sql`
 
 const told = (facts: RawBuilder<unknown>, which: RawBuilder<unknown>) => sql`
   select d.subscriber_id, ${FACTS} || ${facts} as data
-  from messaging.deliveries d left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id where ${which}
+  from messaging.deliveries d left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id
+  where ${which}
 `;

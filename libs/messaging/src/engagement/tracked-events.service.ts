@@ -74,8 +74,8 @@ export class TrackedEventsService {
 }
 
 /**
- * Makes writers of the same campaigns' events, or of the same mails of automations, take turns until the end of the transaction: of
- * two batches with events of one mail the second sees what the first has written. A lock a delivery would cost as much as its event.
+ * Makes writers of the same campaigns' events, or of the same mails of automations, take turns until the end of the transaction:
+ * of two batches with events of one mail the second sees the first's rows. A lock a delivery would cost as much as its event.
  */
 async function takeTurns(database: Database, batches: readonly EventBatch[]): Promise<void> {
   const turns = new Set(batches.flatMap((batch) => [...batch.turns]));
@@ -145,11 +145,13 @@ async function recordEvents(database: Database, batch: EventBatch, bursts: reado
       select delivery_id, queued_on, campaign_id, environment_id, at, (type = 'CLICKED')::int as click
       from given where classification = 'human' and campaign_id is not null
     ), looks as (
-      select delivery_id, queued_on, environment_id, campaign_id, count(*)::int as opens, sum(click)::int as clicks, min(at) as first_opened_at,
+      select delivery_id, queued_on, environment_id, campaign_id, count(*)::int as opens, sum(click)::int as clicks,
+        min(at) as first_opened_at,
         min(at) filter (where click = 1) as first_clicked_at, max(at) as last_at
       from people group by delivery_id, queued_on, environment_id, campaign_id
     ), added as materialized (
-      select l.*, e.opens is null as is_first, coalesce(e.opens, 0) = 0 as is_new_opener, l.clicks > 0 and coalesce(e.clicks, 0) = 0 as is_new_clicker
+      select l.*, e.opens is null as is_first, coalesce(e.opens, 0) = 0 as is_new_opener,
+        l.clicks > 0 and coalesce(e.clicks, 0) = 0 as is_new_clicker
       from looks l left join lateral (
         select e.opens, e.clicks from messaging.delivery_engagement e
         where e.delivery_id = l.delivery_id and e.queued_on = l.queued_on and e.environment_id = ${environmentOf(batch)}
@@ -164,7 +166,8 @@ async function recordEvents(database: Database, batch: EventBatch, bursts: reado
       update messaging.delivery_engagement e set opens = e.opens + a.opens, clicks = e.clicks + a.clicks,
         first_opened_at = least(e.first_opened_at, a.first_opened_at),
         first_clicked_at = least(e.first_clicked_at, a.first_clicked_at)
-      from added a where not a.is_first and e.delivery_id = a.delivery_id and e.queued_on = a.queued_on and e.environment_id = ${environmentOf(batch)}
+      from added a where not a.is_first and e.delivery_id = a.delivery_id and e.queued_on = a.queued_on
+        and e.environment_id = ${environmentOf(batch)}
         and e.queued_on between ${first}::date and ${last}::date
     ), ${counting(sql`
       select campaign_id, environment_id, sum(opens) as opened, count(*) filter (where is_new_opener) as unique_opens,
@@ -223,8 +226,8 @@ async function disownClicks(
 }
 
 const isLookOf = sql`
-  e.campaign_id = g.campaign_id and e.delivery_id = g.delivery_id and e.environment_id = g.environment_id and e.type in ('OPENED', 'CLICKED')
-  and e.classification = 'human'
+  e.campaign_id = g.campaign_id and e.delivery_id = g.delivery_id and e.environment_id = g.environment_id
+  and e.type in ('OPENED', 'CLICKED') and e.classification = 'human'
 `;
 
 /** A part of a WITH, `counted`: adds to the counters. */

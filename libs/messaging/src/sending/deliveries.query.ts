@@ -11,8 +11,7 @@ import {
 } from '#kernel';
 import { countOf, Database, environmentOf, isOf, keptDay } from '#platform';
 import { isCampaignKey } from '../campaigns/campaign.js';
-import { lookBehindFront } from '../deliveries/campaign-front.query.js';
-import { PARTITION } from '../deliveries/partition.query.js';
+import { lookBehindFront, PARTITION } from '../deliveries/campaign-front.query.js';
 import type { DeliveryState } from '../deliveries/delivery.js';
 import type { MessagingTables } from '../messaging-tables.js';
 
@@ -142,7 +141,7 @@ function isOpen(scope: ProjectScope, id: string): RawBuilder<boolean> {
   )`;
 }
 
-/** Those of erased subscribers come first, whose place is by their id alone. */
+/** Deliveries of erased subscribers come first, placed by their id alone. */
 function isBehind({ after }: PageRequest): RawBuilder<boolean> {
   if (!after) return sql<boolean>`true`;
   const [subscriberId, id] = after.place;

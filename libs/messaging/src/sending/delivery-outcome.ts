@@ -12,7 +12,7 @@ import { ContentCompileError, MergeTemplateError } from '../content/content.erro
 import { HeaderValueError } from '../content/mail/mime-message.js';
 import type { ClaimedDelivery, DeliveryState } from '../deliveries/delivery.js';
 
-/** How one attempt, or the decision against one, leaves a delivery. */
+/** The result of one attempt, or of the decision against one. */
 export interface DeliveryOutcome {
   readonly delivery: ClaimedDelivery;
   readonly state: Extract<DeliveryState, 'SENT' | 'DEFERRED' | 'FAILED' | 'AMBIGUOUS' | 'SKIPPED'>;
@@ -29,11 +29,11 @@ export interface DeliveryOutcome {
   readonly tried: boolean;
   /** The attempt does not count: the route failed before the message had a part in it. */
   readonly uncounted: boolean;
-  /** What the project's relay that took it calls it. */
+  /** Its id at the project's relay that took it. */
   readonly providerMessageId: string | null;
 }
 
-/** What a relay answered instead of taking the mail. */
+/** A relay's answer that did not take the mail. */
 type Refused = Extract<SendOutcome, { readonly kind: 'permanent' | 'temporary' }>;
 
 const RESEND_AFTER_MS = 60_000;
@@ -93,7 +93,7 @@ export function outcomeOfInterruption(
   return ended(delivery, 'AMBIGUOUS', 'no-reply', 'The sender stopped before the reply came.');
 }
 
-/** Whether it may have arrived already. */
+/** True for a mail that may have arrived already. */
 export const isInDoubt = ({ interrupted, possibleDuplicate }: ClaimedDelivery): boolean =>
   interrupted || possibleDuplicate;
 
@@ -121,12 +121,12 @@ export function outcomeOfDoubt(
   );
 }
 
-/** It found no relay, and is due as before. */
+/** No relay free; keeps the due time. */
 export function unassigned(delivery: ClaimedDelivery, now: Date): DeliveryOutcome {
   return { ...later(delivery, now, null), dueSince: null };
 }
 
-/** What is decided of a mail to a person before it is made; null: it is to be sent. */
+/** The outcome of a mail to a person that needs no mail; null: it is to be sent. */
 export function outcomeWithoutMail(
   delivery: ClaimedDelivery,
   policy: AmbiguousPolicy,
@@ -160,7 +160,7 @@ export function misconfigured(delivery: ClaimedDelivery, error: string): Deliver
   return ended(delivery, 'FAILED', 'config', error);
 }
 
-/** Whether only another content can mend it. */
+/** True for errors that only another content can mend. */
 export const isContentFault = (error: unknown): error is Error =>
   error instanceof MergeTemplateError ||
   error instanceof ContentCompileError ||
@@ -197,7 +197,7 @@ function deferral(
   return next === null ? ended(delivery, 'FAILED', reason, text) : { ...later(delivery, next, text), reason };
 }
 
-/** What a relay says before it has heard of the recipient is never charged to the recipient. */
+/** A refusal before the relay has heard of the recipient is never charged to the recipient. */
 function classOf({ reply, stage, kind }: Refused): BounceClass {
   if (stage === 'session') return 'network';
   const found = classifyRefusal(reply);

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import { eventually } from '#testing/eventually';
-import { MailViewService } from '../../sending/previews/mail-view.service.js';
+import { MailViewService } from '../../sending/mails/mail-preview.service.js';
 import { StatisticsCheckQuery } from '../../reports/statistics/statistics-check.query.js';
-import { MailboxSimulator } from '../../mailbox-simulator/mailbox-simulator.service.js';
+import { MailboxSimulator } from '../../sending/mailbox-simulator.service.js';
 import { TrackingService } from '../../engagement/tracking.service.js';
 import { AutomationsFixture, chain, delay, mail, rules, trigger, ways } from '../automations.fixture.js';
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import {
-  ConsentsService,
   type ConsentOutcomes,
+  ConsentsService,
   type Recipient,
   RecipientsQuery,
   SegmentMembersService,
@@ -14,7 +14,7 @@ import { EmailQuotaService } from '#billing';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { Senders } from '../../campaigns/senders.service.js';
-import { wakeSenders } from '../../deliveries/deliveries.channel.js';
+import { wakeSenders } from '../../deliveries/delivery-queue.query.js';
 import type { NodeType } from '../graph/automation-graph.js';
 import { delayDetail, delayEnd } from '../graph/delay.js';
 import { type ClaimedRun, onwards, type StepResult } from './step-batch.js';

@@ -8,7 +8,7 @@ import {
   type LinkClicks,
   MOST_LISTED,
 } from './report-facts.js';
-import { PARTITION } from '../../deliveries/partition.query.js';
+import { PARTITION } from '../../deliveries/campaign-front.query.js';
 
 /** Results of mails. */
 interface MailFigures {

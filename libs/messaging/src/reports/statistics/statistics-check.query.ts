@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database } from '#platform';
-import { PARTITION } from '../../deliveries/partition.query.js';
+import { PARTITION } from '../../deliveries/campaign-front.query.js';
 
 /** A number of a campaign that is not what its rows say. */
 export interface CampaignDiscrepancy {

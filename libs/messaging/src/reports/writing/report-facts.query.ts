@@ -2,17 +2,17 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database, environmentOf, isOf, keptDay } from '#platform';
-import { PARTITION } from '../../deliveries/partition.query.js';
+import { PARTITION } from '../../deliveries/campaign-front.query.js';
 import { type CampaignCounts, countsOf } from '../statistics/campaign-statistics.js';
 import { COUNTED_CAMPAIGNS, IS_TRACKED } from '../statistics/campaign-statistics.query.js';
 import { domainFigures, linkClicks } from '../statistics/campaign-figures.query.js';
-import type { LinkClicks } from '../statistics/report-facts.js';
 import {
   GROWN_UP_MS,
-  OPENS_DUE_MS,
   type HourFacts,
+  type LinkClicks,
   MOST_COMPARED,
   MOST_LISTED,
+  OPENS_DUE_MS,
   type PastCampaign,
   type ReportFacts,
 } from '../statistics/report-facts.js';

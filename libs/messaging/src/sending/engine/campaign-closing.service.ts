@@ -15,8 +15,7 @@ import {
   isOpenOf,
   walkFromFront,
 } from '../../deliveries/campaign-front.query.js';
-import { type CampaignUnderWay, isInDoubt, isOver } from './delivery-claims.query.js';
-import { epochOf } from './server-epoch.query.js';
+import { type CampaignUnderWay, epochOf, isInDoubt, isOver } from './delivery-claims.query.js';
 
 const CHUNK = 5_000;
 
@@ -61,7 +60,8 @@ export class CampaignClosingService {
       if (over.rows.length === 0 || (await this.#hasLeftAny(isDone))) return;
       // The time of its end is read after its last mail was seen to have ended, so that it never comes before it.
       const { rows } = await sql<PublishedCampaign>`
-        update messaging.campaigns c set status = 'SENT', completed_at = ${present}, updated_at = ${present}, front_at = 'infinity'
+        update messaging.campaigns c set status = 'SENT', completed_at = ${present}, updated_at = ${present},
+          front_at = 'infinity'
         where ${isDone}
         returning c.id, c.campaign_key, c.name, c.subject, c.status, c.estimated_recipient_count, c.scheduled_at,
           c.scheduled_at_local, c.completed_at
@@ -82,8 +82,8 @@ export class CampaignClosingService {
   }
 
   /**
-   * Ends the open deliveries of a campaign that was cancelled or failed, a chunk a transaction; it can be killed anywhere and goes
-   * on. `waiting` while some are on a wire: their sender records how they ended, or its lease runs out.
+   * Ends the open deliveries of a campaign that was cancelled or failed, a chunk a transaction; it can be killed anywhere and
+   * goes on. `waiting` while some are on a wire: their sender records how they ended, or its lease runs out.
    */
   async close(scope: ProjectScope, campaignId: string, signal: AbortSignal): Promise<'closed' | 'waiting'> {
     let next: Place | 'closed' | 'waiting' = FIRST;
@@ -119,8 +119,8 @@ export class CampaignClosingService {
   }
 
   /**
-   * Takes deliveries that are claimed and not on a wire from their sender, whose lease ends with it. Those on the wire of a sender
-   * that died may have arrived.
+   * Takes deliveries that are claimed and not on a wire from their sender, whose lease ends with it. Those on the wire of a
+   * sender that died may have arrived.
    */
   async #endOpen(scope: ProjectScope, campaign: ClosingCampaign, after: Place): Promise<ClosedChunk> {
     const now = this.clock.now();

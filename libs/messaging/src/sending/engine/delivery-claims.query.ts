@@ -1,17 +1,63 @@
-import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { environmentScopes } from '#access';
-import { ownStreams } from '#deliverability';
-import type { ProjectScope } from '#kernel';
+import type { Environment, ProjectScope } from '#kernel';
 import { Database, environmentOf, leasedTo, prepared, present } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
+import { Injectable } from '@nestjs/common';
+import { environmentScopes, scopeColumns } from '#access';
+import { ownStreams } from '#deliverability';
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
-import { PARTITION } from '../../deliveries/partition.query.js';
-import { SCOPE } from '../../deliveries/scope.query.js';
+import {
+  firstOpenOf,
+  isOpenOf,
+  moveFront,
+  PARTITION,
+  walkFromFront,
+} from '../../deliveries/campaign-front.query.js';
 import type { AmbiguousPolicy } from '../../campaigns/campaign.js';
-import { firstOpenOf, isOpenOf, walkFromFront, moveFront } from '../../deliveries/campaign-front.query.js';
-import { byOwner, type MailOwner, type SingleKinds } from './mail-owner.query.js';
-import { LEASE_MS } from './lease.js';
-import { beginEpoch, epochOf } from './server-epoch.query.js';
+
+/** The length of a sender's lease on what it claimed. A living sender renews it; a dead one is found out after this time. */
+export const LEASE_MS = 20_000;
+export const RENEW_EVERY_MS = 5_000;
+
+/** The present epoch of an environment's server, 0 until one has begun: see `messaging.server_epoch`. */
+export const epochOf = (scope: Pick<ProjectScope, 'environmentId'>) => sql<number>`
+  coalesce((select e.epoch from messaging.server_epoch e where e.environment_id = ${environmentOf(scope)}), 0)
+`;
+
+/** Begins an epoch, if none has begun since the server was made or recovered: later claims can rely on it. */
+async function beginEpoch(database: Database, { environmentId }: ProjectScope): Promise<void> {
+  await database
+    .tables<MessagingTables>()
+    .insertInto('messaging.server_epoch')
+    .values({
+      environmentId,
+      epoch: sql`(extract(epoch from clock_timestamp()) * 1000000)::bigint`,
+    })
+    .onConflict((conflict) => conflict.column('environmentId').doNothing())
+    .execute();
+}
+
+/** Kinds of mails that belong to no campaign's sending, and that one sender takes. */
+export type SingleKinds = readonly ['OPT_IN', 'TEST'] | readonly [Exclude<DeliveryKind, 'CAMPAIGN'>];
+
+/** The owner of a sender's mail: one project with relays of its own for it, or (`scope` is null) all projects without. */
+export interface MailOwner {
+  readonly environment: Environment;
+  readonly scope: ProjectScope | null;
+}
+
+/** True for mail of that environment and kind that is the owner's. Mail of the test environment goes by no relay. */
+function byOwner(
+  { environment, scope }: MailOwner,
+  environmentId: RawBuilder<unknown>,
+  kind: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  if (scope !== null) return sql`${environmentId} = ${scope.environmentId}`;
+  // `not in` is never made a join: the relays are read once a statement.
+  return environment === 'TEST'
+    ? sql`true`
+    : sql`((${environmentId}, ${kind}) not in (select environment_id, stream from ${ownStreams} own)) is true`;
+}
 
 /** A campaign that the engine is sending. */
 export interface CampaignUnderWay {
@@ -34,48 +80,48 @@ export interface OwnStream {
   readonly stream: DeliveryKind;
 }
 
-/** A delivery of its own (a confirmation, say), with whose it is. */
-export interface ClaimedSingle {
+/** A delivery of no campaign (a confirmation, say) with its owner. */
+interface ClaimedSingle {
   readonly scope: ProjectScope;
   readonly delivery: ClaimedDelivery;
 }
 
 /**
- * Of a campaign `c` that is found by its id: a plan made while few are being sent would look through all that are, for each mail,
- * when they are thousands.
+ * True for a campaign `c` that is found by its id: a plan made while few are being sent would look through all that are, for each
+ * mail, when they are thousands.
  */
 export const isSending = sql`(c.status = 'SENDING') is true`;
 
-/** A limit that is another one each time, and would be another text to prepare as a literal. */
+/** A limit that varies, and would be another text to prepare as a literal. */
 const varied = (limit: number): RawBuilder<number> => sql<number>`least(${limit}::bigint, ${MOST})`;
 
-/** No batch has more: it tells the planner, who does not know a batch's own limit. */
+/** The most of any batch, for the planner, which does not know a batch's own limit. */
 const MOST = 1_000;
 
-// Of what is open: due, and nobody's, which is never tried, waiting for a later try, or left by a sender that died.
+// Open deliveries that are due and nobody's: never tried, waiting for a later try, or left by a sender that died.
 const due = sql`
   d.next_attempt_at <= ${present}
   and (d.state in ('PENDING', 'DEFERRED') or (d.state in ('CLAIMED', 'SENDING') and d.lease_until <= ${present}))
 `;
 
-/** Whether all recipients of a campaign `c` are queued and none of its deliveries is open. */
+/** True for a campaign `c` whose recipients are all queued and none of whose deliveries is open. */
 export const isOver = sql`
   ${isSending} and c.expanded_at is not null and c.retry_from is null
     and ${firstOpenOf} is null
 `;
 
-/** In words that the indexes have. */
+/** Written with literals, as the indexes have it. */
 const ofKinds = (kinds: SingleKinds): RawBuilder<unknown> =>
   kinds.length === 1 ? sql`d.kind = ${sql.lit(kinds[0])}` : sql`d.kind in ('OPT_IN', 'TEST')`;
 
-/** What may have been on a wire when its sender died: marked so, or of an epoch whose last marks may be missing. */
+/** True for deliveries that a dead sender may have had on a wire: marked so, or of an epoch whose last marks may be missing. */
 export const isInDoubt = (row: 'd' | 'due', epoch: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   (${sql.ref(row)}.state = 'SENDING' or (${sql.ref(row)}.state = 'CLAIMED' and ${sql.ref(row)}.lease_epoch <> ${epoch}))
 `;
 
 /**
- * Of one environment's candidates. `inEpoch`: the marks that follow are not waited for, where there is an epoch. Not by `leaseDue`: what a sender that died may have had on a wire is told
- * apart as it is claimed, and a batch has a token.
+ * Claims one environment's candidates. `inEpoch`: the marks that follow are not waited for, where there is an epoch. Not by
+ * `leaseDue`: a dead sender's mails in doubt are told apart as they are claimed, and a batch has a token.
  */
 const claim = (
   scope: ProjectScope,
@@ -107,7 +153,7 @@ export class DeliveryClaimsQuery {
 
   /**
    * The owner's campaigns that have something to send now, or that are over, the one queued first at the head.
-   * Those that wait, be they thousands, are one look at an index each, and nothing more.
+   * Waiting ones, be they thousands, are one look at an index each, and nothing more.
    */
   async campaignsUnderWay(owner: MailOwner): Promise<CampaignUnderWay[]> {
     const isAny = sql`exists (select 1 from messaging.campaigns where status = 'SENDING')`;
@@ -116,7 +162,7 @@ export class DeliveryClaimsQuery {
       'system',
       sql<ProjectScope & Omit<CampaignUnderWay, 'scope' | 'byOwnRelays'>>`
         select c.id, ${PARTITION} as "queuedOn", c.ambiguous_policy as "ambiguousPolicy",
-          c.usage_period as "usagePeriod", is_due.yes is not null as "isDue", ${SCOPE}
+          c.usage_period as "usagePeriod", is_due.yes is not null as "isDue", ${scopeColumns}
         from messaging.campaigns c left join lateral (
           select d.next_attempt_at from messaging.deliveries d where ${isOpenOf}
           order by d.next_attempt_at, d.id limit 1
@@ -141,14 +187,17 @@ export class DeliveryClaimsQuery {
     leaseToken: string,
   ): Promise<ClaimedDelivery[]> {
     const front = (column: string) =>
-      sql`(select c.${sql.ref(column)} from messaging.campaigns c where c.id = ${id} and c.environment_id = ${environmentOf(scope)})`;
+      sql`(
+        select c.${sql.ref(column)} from messaging.campaigns c where c.id = ${id} and c.environment_id = ${environmentOf(scope)}
+      )`;
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
-      where d.source_id = ${id} and d.environment_id = ${environmentOf(scope)} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date
-        and d.finished_at is null and (d.next_attempt_at, d.id) >= (${front('front_at')}, ${front('front_id')}) and ${due}
+      where d.source_id = ${id} and d.environment_id = ${environmentOf(scope)} and d.kind = 'CAMPAIGN'
+        and d.queued_on = ${queuedOn}::date and d.finished_at is null and (d.next_attempt_at, d.id) >= (${front('front_at')}, ${front('front_id')}) and ${due}
         and exists (
           select 1 from messaging.campaigns c
-          where c.id = ${id} and c.environment_id = d.environment_id and ${isSending} and c.usage_period is not distinct from ${usagePeriod}::timestamptz
+          where c.id = ${id} and c.environment_id = d.environment_id and ${isSending}
+            and c.usage_period is not distinct from ${usagePeriod}::timestamptz
         )
       order by d.next_attempt_at, d.id limit ${varied(limit)} for update skip locked
     `;
@@ -202,13 +251,13 @@ export class DeliveryClaimsQuery {
     return rows;
   }
 
-  /** Whose mails of these kinds the first `limit` that are due are; who waits longest comes first. */
+  /** Owners of the first `limit` mails of these kinds that are due; the one that waits longest comes first. */
   async #scopesWithSingles(owner: MailOwner, kinds: SingleKinds, limit: number): Promise<ProjectScope[]> {
     if (!(await this.#isAnySingle(kinds))) return [];
     const rows = await this.database.statement(
       'system',
       sql<ProjectScope>`
-        select ${SCOPE} from messaging.deliveries d join ${environmentScopes} e on e.environment_id = d.environment_id
+        select ${scopeColumns} from messaging.deliveries d join ${environmentScopes} e on e.environment_id = d.environment_id
         where d.single_ended_at is null and ${ofKinds(kinds)} and ${due} and ${byOwner(owner, sql`d.environment_id`, sql`d.kind`)}
           and e.environment = ${owner.environment}
         order by d.next_attempt_at, d.id limit ${varied(limit)}
@@ -223,7 +272,7 @@ export class DeliveryClaimsQuery {
     const rows = await this.database.statement(
       'system',
       sql<ProjectScope & Pick<OwnStream, 'stream'>>`
-        select o.stream, ${SCOPE}
+        select o.stream, ${scopeColumns}
         from (select distinct environment_id, stream from ${ownStreams} own) o
         join ${environmentScopes} e on e.environment_id = o.environment_id
         where e.environment = 'LIVE' and case o.stream

@@ -1,18 +1,20 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { eventually } from '#testing/eventually';
 import { freePort } from '#testing/ports';
 import { startRawSmtpSink } from '#testing/raw-smtp-sink';
 import type { SmtpSink } from '#testing/sink-rules';
 import { newId, type ProjectScope } from '#kernel';
+import { MailMetrics, SmtpTransport } from '#platform';
 import { consentProof, UnsubscribeService, SuppressionsService } from '#audience';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
-import { DeliveryClaimsQuery } from './delivery-claims.query.js';
+import { DeliveryClaimsQuery, LEASE_MS } from './delivery-claims.query.js';
 import { DeliverySources } from './delivery-sources.service.js';
-import { DeliveryJournal } from './delivery-journal.service.js';
-import { InstallationSenders } from './installation-senders.service.js';
-import { LEASE_MS } from './lease.js';
+import { DeliveryStore } from './delivery-store.repository.js';
+import { DeliverySenderFactory } from './delivery-sender.service.js';
+import { InstallationRoute } from './installation.route.js';
 
 const DAY = 24 * 60 * MINUTE;
 
@@ -104,16 +106,29 @@ describe('the delivery engine', () => {
     fixture = await MessagingFixture.open({ SMTP_URL: `smtp://127.0.0.1:${port}` });
     scope = await fixture.scope();
     const { id } = await fixture.queuedCampaign(scope, 3);
+    const transport = new SmtpTransport({
+      url: sink.url,
+      connections: 2,
+      messagesPerConnection: 10,
+      ehloName: 'worker.sender.test',
+    });
+    const [metrics, logger] = [fixture.get(MailMetrics), pino({ level: 'silent' })];
+    const route = new InstallationRoute(transport, metrics, fixture.clock, logger);
+    const sender = fixture
+      .get(DeliverySenderFactory)
+      .make(fixture.get(DeliverySources).of('LIVE').at(-1)!, route);
     const { setTimeout: later } = globalThis;
     const noTurn = jest
       .spyOn(globalThis, 'setTimeout')
       .mockImplementation((turn) => later(turn, DAY).unref());
     try {
-      // They hear of nothing.
-      fixture.get(InstallationSenders).start();
+      // It hears of nothing.
+      sender.start();
       while ((await statusOf(id)) !== 'SENT') expect(await statusOf(id)).toMatch(/SENDING|SENT/);
     } finally {
       noTurn.mockRestore();
+      await sender.stop();
+      await transport.close();
     }
     expect(sink.count()).toBe(3);
   });
@@ -177,7 +192,7 @@ describe('the delivery engine', () => {
         .campaignsUnderWay({ environment: 'LIVE', scope: null });
       const claimed = await fixture.get(DeliveryClaimsQuery).claimCampaign(campaign!, 10, newId());
       expect(claimed).toMatchObject([{ interrupted: true }]);
-      if (end === 'stops') await fixture.get(DeliveryJournal).release(scope, claimed);
+      if (end === 'stops') await fixture.get(DeliveryStore).release(scope, claimed);
       fixture.clock.advance(2 * MINUTE);
       fixture.engine.start();
       await fixture.settled('it is held', ({ state }) => state === 'AMBIGUOUS');

@@ -5,12 +5,11 @@ import { eventually } from '#testing/eventually';
 import { isWaitingForLock } from '#testing/lock-waits';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
-import { DeliveryClaimsQuery } from './delivery-claims.query.js';
-import { DeliveryJournal } from './delivery-journal.service.js';
+import { DeliveryClaimsQuery, LEASE_MS } from './delivery-claims.query.js';
+import { DeliveryStore } from './delivery-store.repository.js';
 import { outcomeOf } from '../delivery-outcome.js';
-import { LEASE_MS } from './lease.js';
 
-describe('the journal of deliveries', () => {
+describe('the store of deliveries', () => {
   let fixture: MessagingFixture;
   let scope: ProjectScope;
 
@@ -25,7 +24,7 @@ describe('the journal of deliveries', () => {
     scope = await fixture.scope();
   });
 
-  const journal = () => fixture.get(DeliveryJournal);
+  const store = () => fixture.get(DeliveryStore);
 
   async function claimed(readers: number): Promise<ClaimedDelivery[]> {
     await fixture.queuedCampaign(scope, readers);
@@ -48,7 +47,7 @@ describe('the journal of deliveries', () => {
       [first!, second!].map((delivery, at) => ({ ...delivery, leaseToken: tokens[at]! }));
     const mark = async (starting: readonly ClaimedDelivery[]) => {
       const batch = { outcomes: [], starting, usagePeriod: null, flushed: true };
-      return (await journal().write(scope, batch, fixture.clock.now())).marked.size;
+      return (await store().write(scope, batch, fixture.clock.now())).marked.size;
     };
     expect(await mark(claimedAs(other, other))).toBe(0);
     await fixture.test.query('update messaging.deliveries set lease_token = $2 where id = $1', [
@@ -64,7 +63,7 @@ describe('the journal of deliveries', () => {
     const [only] = await claimed(1);
     fixture.clock.advance(LEASE_MS);
     const batch = { outcomes: [], starting: [only!], usagePeriod: null, flushed: true };
-    expect((await journal().write(scope, batch, fixture.clock.now())).marked.size).toBe(1);
+    expect((await store().write(scope, batch, fixture.clock.now())).marked.size).toBe(1);
     const owner = { environment: 'LIVE', scope: null } as const;
     const isDue = () => fixture.get(DeliveryClaimsQuery).campaignsUnderWay(owner);
     expect(await isDue()).toEqual([]);
@@ -82,7 +81,7 @@ describe('the journal of deliveries', () => {
     await lock(second);
     fixture.clock.advance(5_000);
     let isOver = false;
-    const renewal = journal()
+    const renewal = store()
       .renew(scope, [first!, second!])
       .finally(() => (isOver = true));
     await eventually('it is over, or waits', async () => isOver || (await isWaiting()));
@@ -113,7 +112,7 @@ describe('the journal of deliveries', () => {
     }[kind] as Parameters<typeof outcomeOf>[1];
     const outcome = outcomeOf(delivery!, result, 'RESEND', fixture.clock.now(), () => 0.5);
     const entry = { outcomes: [outcome], starting: [], usagePeriod: null, flushed: true };
-    await journal().write(scope, entry, fixture.clock.now());
+    await store().write(scope, entry, fixture.clock.now());
     const state = kind === 'accepted' ? 'SENT' : 'DEFERRED';
     expect(await fixture.deliveries()).toMatchObject([{ state, attempt }]);
   });

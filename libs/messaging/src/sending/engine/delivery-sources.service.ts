@@ -1,44 +1,111 @@
 import { Injectable } from '@nestjs/common';
 import type { Environment, ProjectScope } from '#kernel';
 import type { DeliveryKind } from '../../deliveries/delivery.js';
-import type { DeliverySource } from '../delivery-source.js';
-import { CampaignPreparation } from '../preparation/campaign-preparation.service.js';
-import { SinglesPreparation } from '../preparation/singles-preparation.service.js';
+import type { DeliverySource, DeliveryWork, PreparedDelivery } from '../delivery-work.js';
+import { MailPreparation } from '../mails/mail-preparation.service.js';
 import { CampaignClosingService } from './campaign-closing.service.js';
-import { CampaignSource } from './campaign-source.js';
-import { DeliveryClaimsQuery } from './delivery-claims.query.js';
-import type { MailOwner } from './mail-owner.query.js';
-import { SinglesSource } from './singles-source.js';
+import {
+  type CampaignUnderWay,
+  DeliveryClaimsQuery,
+  type MailOwner,
+  type SingleKinds,
+} from './delivery-claims.query.js';
 
-/** What there is to send. Confirmations, automations and campaigns apart, so that neither holds up a confirmation. */
+/** Campaigns that were found to be due are claimed for so long before they are looked up again. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** Makes the sources of senders: confirmations, automations and campaigns apart, so that none holds up a confirmation. */
 @Injectable()
 export class DeliverySources {
   constructor(
     private readonly claims: DeliveryClaimsQuery,
-    private readonly finish: CampaignClosingService,
-    private readonly singles: SinglesPreparation,
-    private readonly campaigns: CampaignPreparation,
+    private readonly closing: CampaignClosingService,
+    private readonly preparation: MailPreparation,
   ) {}
 
-  /** Of all projects but for what goes by relays of their own. */
+  /** The mail of all projects except the streams with relays of their own. */
   of(environment: Environment): DeliverySource[] {
     const owner = { environment, scope: null };
     return [
-      new SinglesSource(owner, ['OPT_IN', 'TEST'], this.claims, this.singles),
-      new SinglesSource(owner, ['AUTOMATION'], this.claims, this.singles),
-      this.#campaignsOf(owner),
+      this.#singles(owner, ['OPT_IN', 'TEST']),
+      this.#singles(owner, ['AUTOMATION']),
+      this.#campaigns(owner),
     ];
   }
 
-  /** Of one project's stream that goes by relays of its own. */
+  /** One project's stream that goes by relays of its own. */
   ofStream(scope: ProjectScope, stream: DeliveryKind): DeliverySource {
     const owner = { environment: scope.environment, scope };
-    return stream === 'CAMPAIGN'
-      ? this.#campaignsOf(owner)
-      : new SinglesSource(owner, [stream], this.claims, this.singles);
+    return stream === 'CAMPAIGN' ? this.#campaigns(owner) : this.#singles(owner, [stream]);
   }
 
-  #campaignsOf(owner: MailOwner): DeliverySource {
-    return new CampaignSource(owner, this.claims, this.finish, this.campaigns);
+  #campaigns(owner: MailOwner): DeliverySource {
+    return new CampaignSource(owner, this.claims, this.closing, this.preparation);
+  }
+
+  #singles(owner: MailOwner, kinds: SingleKinds): DeliverySource {
+    return {
+      claim: async (limit, leaseToken) => {
+        const singles = await this.claims.claimSingles(owner, kinds, limit, leaseToken);
+        return singles.map((single) => ({ ...single, ambiguousPolicy: 'RESEND', usagePeriod: null }));
+      },
+      prepare: (works) =>
+        kinds[0] === 'AUTOMATION'
+          ? this.preparation.automations(works)
+          : this.preparation.confirmationsAndTests(works),
+    };
+  }
+}
+
+/** The deliveries of an owner's campaigns that are being sent, taking turns between campaigns. */
+class CampaignSource implements DeliverySource {
+  #turn = 0;
+  #due: readonly CampaignUnderWay[] = [];
+  #lookAgainAt = 0;
+
+  constructor(
+    private readonly owner: MailOwner,
+    private readonly claims: DeliveryClaimsQuery,
+    private readonly closing: CampaignClosingService,
+    private readonly preparation: MailPreparation,
+  ) {}
+
+  async claim(limit: number, leaseToken: string): Promise<DeliveryWork[]> {
+    const isFresh = performance.now() < this.#lookAgainAt;
+    const known = isFresh ? await this.#claimNext(limit, leaseToken) : [];
+    if (known.length > 0) return known;
+    await this.#look();
+    return this.#claimNext(limit, leaseToken);
+  }
+
+  prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
+    return this.preparation.campaigns(works);
+  }
+
+  /** Finds the campaigns that have something due, and ends those that are over. */
+  async #look(): Promise<void> {
+    const { due = [], over = [] } = Object.groupBy(
+      await this.claims.campaignsUnderWay(this.owner),
+      ({ isDue }) => (isDue ? 'due' : 'over'),
+    );
+    for (const campaign of over) await this.closing.finish(campaign);
+    this.#due = due;
+    this.#lookAgainAt = performance.now() + LOOK_AGAIN_MS;
+  }
+
+  /** Claims from the next campaign in turn that still has something. */
+  async #claimNext(limit: number, leaseToken: string): Promise<DeliveryWork[]> {
+    this.#turn += 1;
+    while (this.#due.length > 0) {
+      const campaign = this.#due[this.#turn % this.#due.length];
+      if (campaign === undefined) break;
+      const deliveries = await this.claims.claimCampaign(campaign, limit, leaseToken);
+      if (deliveries.length > 0) {
+        const { scope, ambiguousPolicy, usagePeriod } = campaign;
+        return deliveries.map((delivery) => ({ scope, delivery, ambiguousPolicy, usagePeriod }));
+      }
+      this.#due = this.#due.filter((other) => other !== campaign);
+    }
+    return [];
   }
 }

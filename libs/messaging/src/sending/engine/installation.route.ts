@@ -3,34 +3,31 @@ import type { Clock } from '#kernel';
 import type { MailMetrics, SendOutcome } from '#platform';
 import { isInDoubt, outcomeOfDoubt } from '../delivery-outcome.js';
 import type { NextMail } from '../../deliveries/delivery.js';
-import type { DeliveryWork } from '../delivery-source.js';
-import type { DeliveryTransport } from '../transports/delivery.transport.js';
-import type { Assigned, DeliveredResult, DeliveryRoute, ReadyWork } from '../delivery.route.js';
+import type { DeliveryWork, ReadyWork } from '../delivery-work.js';
+import type { Assigned, DeliveredResult, DeliveryRoute, DeliveryTransport } from '../delivery.route.js';
 import { RoutePause } from './route-pause.js';
 
-/** How many outcome batches are prepared ahead, at least. */
+/** Outcome batches that are prepared ahead, at least. */
 const AHEAD = 5;
 
-export interface InstallationRouteParts {
-  readonly transport: DeliveryTransport;
-  readonly metrics: MailMetrics;
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
-
-/** The way of who has no relay of their own, and into the test inbox. It pauses while the next hop cannot be reached. */
+/** The way by the installation's relay, and into the test inbox. It pauses while the next hop cannot be reached. */
 export class InstallationRoute implements DeliveryRoute {
   readonly changes = 0;
   readonly #pause = new RoutePause();
 
-  constructor(private readonly parts: InstallationRouteParts) {}
+  constructor(
+    private readonly transport: DeliveryTransport,
+    private readonly metrics: MailMetrics,
+    private readonly clock: Clock,
+    private readonly logger: Logger,
+  ) {}
 
   get capacity(): number {
-    return this.parts.transport.capacity;
+    return this.transport.capacity;
   }
 
   get isPaused(): boolean {
-    return this.#pause.isOn(this.parts.clock.now().getTime());
+    return this.#pause.isOn(this.clock.now().getTime());
   }
 
   toClaim(ready: readonly ReadyWork[]): number {
@@ -40,7 +37,7 @@ export class InstallationRoute implements DeliveryRoute {
 
   assign(works: readonly DeliveryWork[]): Assigned {
     const isElsewhere = ({ delivery }: DeliveryWork) => isInDoubt(delivery) && delivery.relayKey !== null;
-    const now = this.parts.clock.now();
+    const now = this.clock.now();
     return {
       going: works.filter((work) => !isElsewhere(work)).map(byInstallation),
       decided: works
@@ -62,18 +59,17 @@ export class InstallationRoute implements DeliveryRoute {
   }
 
   async deliver({ mail }: ReadyWork, next: NextMail): Promise<DeliveredResult> {
-    const result = await this.parts.transport.deliver(mail, next);
+    const result = await this.transport.send(mail, next);
     this.#watch(result);
     return { result };
   }
 
   #watch(result: SendOutcome): void {
-    const { metrics, clock, logger } = this.parts;
     const wasFailing = this.#pause.isFailing;
-    if (this.#pause.after(result, clock.now().getTime())) {
-      metrics.routePaused(this.#pause.until);
-      logger.warn({ seconds: this.#pause.seconds }, 'the next hop cannot be reached; mail waits');
-    } else if (wasFailing && !this.#pause.isFailing) metrics.routeAnswered();
+    if (this.#pause.after(result, this.clock.now().getTime())) {
+      this.metrics.routePaused(this.#pause.until);
+      this.logger.warn({ seconds: this.#pause.seconds }, 'the next hop cannot be reached; mail waits');
+    } else if (wasFailing && !this.#pause.isFailing) this.metrics.routeAnswered();
   }
 }
 

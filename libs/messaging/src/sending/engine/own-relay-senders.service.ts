@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
+import { Clock } from '#kernel';
 import { logFailure, LOGGER, Loop } from '#platform';
-import { RelaysInUse } from '../own-relays/relays-in-use.service.js';
+import { OwnRelaysRoute } from './own-relays.route.js';
+import { RelaysInUse } from './relays-in-use.service.js';
 import { DeliveryClaimsQuery, type OwnStream } from './delivery-claims.query.js';
-import type { DeliverySender } from './delivery-sender.service.js';
-import { DeliverySenderFactory } from './delivery-sender-factory.service.js';
+import { type DeliverySender, DeliverySenderFactory } from './delivery-sender.service.js';
 import { DeliverySources } from './delivery-sources.service.js';
 
 const LOOK_EVERY_MS = 1_000;
@@ -18,8 +19,8 @@ interface RunningSender {
 }
 
 /**
- * Sends the mail of projects that have relays of their own, each project's apart from all others': one whose relays fail or are slow
- * holds up nobody else. Senders are started when there is something to send.
+ * Sends the mail of projects that have relays of their own, each stream by a sender of its own: relays that fail or are slow hold
+ * up nobody else. Senders are started when there is something to send.
  */
 @Injectable()
 export class OwnRelaySenders {
@@ -32,6 +33,7 @@ export class OwnRelaySenders {
     private readonly sources: DeliverySources,
     private readonly factory: DeliverySenderFactory,
     private readonly relays: RelaysInUse,
+    private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#loops = [
@@ -73,7 +75,8 @@ export class OwnRelaySenders {
   #make({ scope, stream }: OwnStream): RunningSender {
     const { environmentId } = scope;
     const relays = this.relays.of(environmentId, () => this.#wakeOf(environmentId));
-    const sender = this.factory.byRelays(this.sources.ofStream(scope, stream), stream, relays);
+    const source = this.sources.ofStream(scope, stream);
+    const sender = this.factory.make(source, new OwnRelaysRoute(stream, relays, this.clock));
     return { environmentId, sender, busyAt: 0 };
   }
 

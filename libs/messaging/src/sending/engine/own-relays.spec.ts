@@ -6,8 +6,8 @@ import type { SmtpSink } from '#testing/sink-rules';
 import type { ProjectScope } from '#kernel';
 import { type Relay, RelaysService } from '#deliverability';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
-import { LEASE_MS } from './lease.js';
-import { RelaysInUse } from '../own-relays/relays-in-use.service.js';
+import { LEASE_MS } from './delivery-claims.query.js';
+import { RelaysInUse } from './relays-in-use.service.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 
 type Settings = Partial<Pick<Relay, 'priority' | 'weight' | 'streams' | 'connections' | 'ratePerSecond'>>;

@@ -13,12 +13,12 @@ export class RoutePause {
     return now < this.#until;
   }
 
-  /** It did not work the last time: one mail finds out whether it does again. */
+  /** The last attempt failed: one mail finds out whether the next hop can be reached again. */
   get isFailing(): boolean {
     return this.#isFailing;
   }
 
-  /** When the current rest ends. */
+  /** The end of the current rest. */
   get until(): Date {
     return new Date(this.#until);
   }

@@ -21,7 +21,7 @@ export interface MailTemplate {
   readonly parts: LogicParts;
   /** Null where a process of its own has to fill it in. */
   readonly plain: MailTemplates | null;
-  /** What its tracked links lead to; null when opens and clicks are not tracked. */
+  /** The targets of its tracked links; null when opens and clicks are not tracked. */
   readonly targets: readonly string[] | null;
   /** The keys of the custom fields that its merge tags name. */
   readonly customKeys: readonly string[];
@@ -40,13 +40,13 @@ export interface CampaignMail {
   >;
   readonly topics: readonly NamedTopic[];
   readonly sender: Sender;
-  /** What its links begin with. */
+  /** The beginning of its links. */
   readonly linkBase: string;
   readonly template: MailTemplate;
   /** BCP 47, of its content. */
   readonly language: string;
   readonly skeleton: MimeSkeleton;
-  /** Where its tracked links lead; null when it is not tracked. */
+  /** The set of its tracked links; null when it is not tracked. */
   readonly linkSet: number | null;
 }
 
@@ -58,17 +58,17 @@ export interface MailOfRecipient {
   /** BCP 47, the recipient's when the mail was queued; null: not known. */
   readonly locale: string | null;
   readonly date: Date;
-  /** Where what comes back of it goes; null: to the sender's address. */
+  /** The host of its return path; null: bounces go to the sender's address. */
   readonly returnPathHost: string | null;
 }
 
 /** As much of it as its merge tags show. */
 export interface ShownMail extends Pick<MailOfRecipient, 'deliveryId' | 'recipient' | 'locale' | 'date'> {
-  /** What it showed as it was sent. */
+  /** The values that it showed as it was sent. */
   readonly shown?: ShownValues | null;
 }
 
-/** What the merge tags of a recipient's mail come to. */
+/** The values of the merge tags of a recipient's mail. */
 export function valuesOf(
   mail: CampaignMail,
   { deliveryId, recipient, locale, date, shown }: ShownMail,
@@ -139,7 +139,7 @@ export function composeCampaignMail(
   };
 }
 
-/** What merge tags in From come to; undefined where there are none, or nothing comes of them. */
+/** The sender's name with its merge tags filled in; undefined where it has none, or is empty then. */
 export function fromNameOf(
   { template: { parts, plain } }: CampaignMail,
   values: MergeValues,

@@ -7,9 +7,8 @@ import { startSmtpSink } from '#testing/smtp-sink';
 import { eventually } from '#testing/eventually';
 import type { CampaignDraft } from '../../campaigns/campaign.js';
 import { MessagingFixture } from '../../messaging.fixture.js';
-import { CampaignPreviewService } from '../previews/campaign-preview.service.js';
-import { MailViewService } from '../previews/mail-view.service.js';
-import { TestMailsService } from '../previews/test-mails.service.js';
+import { CampaignPreviewService, MailViewService } from './mail-preview.service.js';
+import { TestMailsService } from './test-mails.service.js';
 
 const contentJson = JSON.stringify({
   blocks: [

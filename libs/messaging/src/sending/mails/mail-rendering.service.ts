@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Clock } from '#kernel';
+import { CustomFieldsQuery, type Recipient, templateDefaults } from '#audience';
+import { Clock, newId } from '#kernel';
 import { ContentProcesses } from '../../content/processes/content-processes.service.js';
 import type { RenderedMail } from '../../content/mail/mail-renderer.js';
 import { MergeTemplateError } from '../../content/content.errors.js';
@@ -17,14 +18,14 @@ import { MailLinksService } from '../../content/mail/mail-links.service.js';
 /** The parts of a mail as its recipient gets them. */
 export interface MailParts {
   readonly subject: string;
-  /** Of the sender, in From. */
+  /** The sender's, in From. */
   readonly fromName: string;
   readonly html: string;
   readonly text: string;
 }
 
-/** What came of rendering mails with logic ahead. */
-export interface Ahead {
+/** The result of rendering mails with logic ahead. */
+interface Ahead {
   /** When a mail may be asked for again that there was no time for; null for one that can be composed. */
   heldUntil(deliveryId: string): Date | null;
   compose(one: MailOfRecipient): OutgoingMail;
@@ -36,8 +37,25 @@ export class MailRendering {
   constructor(
     private readonly processes: ContentProcesses,
     private readonly links: MailLinksService,
+    private readonly fields: CustomFieldsQuery,
     private readonly clock: Clock,
   ) {}
+
+  /** Somebody who does not exist, for a preview or a test mail: the links made for it lead to nobody. */
+  async sampleRecipient({ scope, topics }: CampaignMail, email: string): Promise<Recipient> {
+    return {
+      subscriberId: newId(),
+      email,
+      firstName: 'Ada',
+      lastName: 'Lovelace',
+      phone: null,
+      locale: null,
+      timeZone: null,
+      customFields: templateDefaults(await this.fields.definitions(scope)),
+      topicNames: topics.map(({ name }) => name),
+      obstacle: null,
+    };
+  }
 
   /** For a look. @throws {MergeTemplateError} @throws {ContentCompileError} */
   async show(mail: CampaignMail, one: ShownMail): Promise<MailParts> {

@@ -12,7 +12,7 @@ import { eventually } from '#testing/eventually';
 import type { CampaignDraft } from '../../campaigns/campaign.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { PreSendAnalysisService } from '../../campaigns/pre-send-analysis.service.js';
-import { TestMailsService } from '../previews/test-mails.service.js';
+import { TestMailsService } from './test-mails.service.js';
 
 const DOMAIN = 'mail.acme.example';
 const FROM = { fromEmail: `news@${DOMAIN}`, fromName: 'Ärzte & Söhne' };

@@ -6,13 +6,12 @@ import { EmailQuotaService } from '#billing';
 import { isTimeZone, momentOfLocalTime, type ProjectScope } from '#kernel';
 import { Database, present, SQL_STATE, sqlStateOf } from '#platform';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
-import { movingFrontBack } from '../../deliveries/campaign-front.query.js';
-import { wakeSenders } from '../../deliveries/deliveries.channel.js';
-import { PARTITION } from '../../deliveries/partition.query.js';
+import { movingFrontBack, PARTITION } from '../../deliveries/campaign-front.query.js';
+import { wakeSenders } from '../../deliveries/delivery-queue.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { isContentFault } from '../delivery-outcome.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
-import { CampaignMailsService } from '../mails/campaign-mails.service.js';
+import { CampaignMailsService } from '../mails/compiled-mails.service.js';
 
 const CHUNK = 5_000;
 /** Tries to queue the recipients; with the waits between them a quarter of an hour, then the campaign has failed. */

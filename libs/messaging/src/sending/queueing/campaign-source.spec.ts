@@ -3,7 +3,7 @@ import { newId } from '#kernel';
 import { Database } from '#platform';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { DeliverySources } from '../engine/delivery-sources.service.js';
-import type { DeliverySource } from '../delivery-source.js';
+import type { DeliverySource } from '../delivery-work.js';
 
 const QUIET = 25;
 

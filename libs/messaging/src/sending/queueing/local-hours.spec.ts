@@ -5,7 +5,7 @@ import { SegmentsService } from '#audience';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { CampaignScheduler } from '../../campaigns/campaign-scheduler.service.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
-import type { DeliverySource } from '../delivery-source.js';
+import type { DeliverySource } from '../delivery-work.js';
 import { DeliverySources } from '../engine/delivery-sources.service.js';
 
 const HOUR = 60 * MINUTE;

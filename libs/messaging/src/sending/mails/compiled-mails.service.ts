@@ -1,0 +1,288 @@
+import { LRUCache } from 'lru-cache';
+import { type CampaignMail, wireAddress } from './campaign-mail.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { TopicsQuery } from '#audience';
+import { type ProjectScope, shippedLocale } from '#kernel';
+import type { ShippedLocale } from '#wording';
+import { type Config, CONFIG, Database, MAX_TRACKED_PLACES } from '#platform';
+import type { OwnSender } from '../../campaigns/sender-identity.js';
+import { Senders } from '../../campaigns/senders.service.js';
+import type { CampaignContent } from '../../content/document/content-compiler.js';
+import { plainTemplatesOf } from '../../content/mail/mail-renderer.js';
+import type { LinkTracking } from '../../content/mail/link-tracking.js';
+import { projectValues } from '../../content/merge/merge-values.js';
+import { compileMimeSkeleton, type Header, listHeaders } from '../../content/mail/mime-message.js';
+import { ContentProcesses, footerOf, hashOf } from '../../content/processes/content-processes.service.js';
+import { type LinkSetContent, LinkSetsService } from '../../engagement/link-sets.service.js';
+import { Campaign } from '../../campaigns/campaign.js';
+import { contentIn, translationFor } from '../../campaigns/campaign-content.js';
+import { VersionPlans } from '../../automations/runs/version-plans.query.js';
+import type { MessagingTables } from '../../messaging-tables.js';
+
+/** Room for some hundreds of usual mails. */
+const KEPT_CHARACTERS = 32_000_000;
+const KEPT_CAMPAIGNS = 100;
+/** The stable last part of Feedback-ID, by which a mailbox provider knows the sending system. */
+const FEEDBACK_SENDER = 'mailwright';
+
+/** Mails that were compiled, or are just being, by a key that tells apart what is compiled apart. */
+class CompiledMails {
+  readonly #mails = new LRUCache<string, Promise<CampaignMail>>({ maxSize: KEPT_CHARACTERS });
+
+  of(key: string, compile: () => Promise<CampaignMail>): Promise<CampaignMail> {
+    const known = this.#mails.get(key);
+    if (known !== undefined) return known;
+    const compiling = compile();
+    this.#mails.set(key, compiling, { size: 1 });
+    compiling.then(
+      (mail) => this.#mails.set(key, compiling, { size: sizeOf(mail) }),
+      () => this.#mails.delete(key),
+    );
+    return compiling;
+  }
+}
+
+const sizeOf = ({ template: { parts } }: CampaignMail): number => 1 + parts.html.length + parts.text.length;
+
+/** The languages of a mail. */
+interface MailLanguage {
+  /** The locale of a translation; null where the content is in the project's language. */
+  readonly translation: string | null;
+  /** The reader's, in which their footer is; null: the project's. */
+  readonly footerLocale: ShippedLocale | null;
+}
+
+/** The language of the footer for a reader with this language, of whose mail it is the translation. */
+export const footerLocaleOf = (locale: string | null, translation: string | null): ShippedLocale | null =>
+  shippedLocale([locale, translation]);
+
+/** The parts of the mails of a campaign, or of a step of an automation. */
+interface MailSource extends MailLanguage, Pick<CampaignMail, 'kind' | 'campaign'> {
+  readonly content: CampaignContent & OwnSender;
+  /** Null where answers go where the project says. */
+  readonly replyTo: string | null;
+}
+
+/** Compiles the common part of all mails of a campaign, or of a step of an automation. */
+@Injectable()
+export class MailCompiler {
+  constructor(
+    private readonly senders: Senders,
+    private readonly topics: TopicsQuery,
+    private readonly processes: ContentProcesses,
+    private readonly linkSets: LinkSetsService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /**
+   * `tracked`: the owner of the mails; null where nobody is tracked, as in a preview. Rejects when the project no longer exists.
+   * @throws {MergeTemplateError} @throws {ContentCompileError}
+   */
+  async compile(
+    scope: ProjectScope,
+    { kind, campaign, content, translation, footerLocale, replyTo }: MailSource,
+    tracked: Omit<LinkSetContent, 'urls' | 'translation'> | null,
+  ): Promise<CampaignMail> {
+    const { fromName, fromEmail } = content;
+    const isPersonal = /\{[{%]/.test(fromName ?? '');
+    const from = await this.senders.of(scope, { fromName: isPersonal ? null : fromName, fromEmail });
+    if (from === null) throw new Error('The project no longer exists.');
+    const { project, sender, linkBase } = from;
+    const wording = await this.senders.wording(scope, footerLocale);
+    const topics = await this.topics.named(scope, campaign.topicIds);
+    const { subject, previewText, contentJson, contentText } = content;
+    const language = translation ?? project.defaultLocale;
+    const { targets, shows, customKeys, ...parts } = await this.processes.compile(scope, {
+      content: {
+        subject,
+        fromName: isPersonal ? fromName : null,
+        previewText,
+        contentJson,
+        contentText,
+        language,
+      },
+      footer: footerOf(project, wording),
+      tracking: tracked === null ? null : this.#trackingOf({ campaign, project, linkBase }),
+    });
+    const plain = plainTemplatesOf(parts);
+    const { html, text } = plain ?? { html: null, text: null };
+    const answers = replyTo ?? project.replyTo;
+    const answerTo = answers === null ? null : wireAddress(answers);
+    const headers = headersOf({ kind, campaign, project, sender, topics });
+    return {
+      scope,
+      kind,
+      campaign,
+      project,
+      topics,
+      sender,
+      linkBase,
+      template: { parts: { ...parts, key: hashOf(parts) }, plain, targets, shows, customKeys },
+      language,
+      skeleton: compileMimeSkeleton({ from: sender, replyTo: answerTo, language, headers, html, text }),
+      linkSet:
+        tracked === null || targets === null
+          ? null
+          : await this.linkSets.register(scope, { ...tracked, translation, urls: targets }),
+    };
+  }
+
+  #trackingOf({
+    campaign,
+    project,
+    linkBase,
+  }: Pick<CampaignMail, 'campaign' | 'project' | 'linkBase'>): LinkTracking | null {
+    const { name, campaignKey: key } = campaign;
+    const shared = { campaign: { name, key }, project: projectValues(project) };
+    const { privacyUrl: untracked } = project;
+    return this.config.TRACKING ? { baseUrl: linkBase, shared, places: MAX_TRACKED_PLACES, untracked } : null;
+  }
+}
+
+function headersOf({
+  kind,
+  campaign,
+  project,
+  sender,
+  topics: [topic],
+}: Pick<CampaignMail, 'kind' | 'campaign' | 'project' | 'sender' | 'topics'>): Header[] {
+  return listHeaders({
+    listId: `${(topic?.topicKey ?? campaign.campaignKey).toLowerCase()}.${sender.domain}`,
+    listName: topic?.name ?? project.senderName,
+    feedbackId: `${campaign.campaignKey}:${project.projectKey}:${kind.toLowerCase()}:${FEEDBACK_SENDER}`,
+  });
+}
+
+/** A campaign as it was queued; `version` tells the contents apart that it has had. */
+interface QueuedCampaign {
+  readonly scope: ProjectScope;
+  readonly campaignId: string;
+  readonly version: string;
+}
+
+/** Compiles campaigns for sending; a queued one does not change, so each of its translations is compiled once a process. */
+@Injectable()
+export class CampaignMailsService {
+  readonly #compiled = new CompiledMails();
+  readonly #queued = new LRUCache<string, Campaign, QueuedCampaign>({
+    max: KEPT_CAMPAIGNS,
+    fetchMethod: (_key, _stale, { context: { scope, campaignId } }) => this.#find(scope, campaignId),
+  });
+
+  constructor(
+    private readonly database: Database,
+    private readonly compiler: MailCompiler,
+  ) {}
+
+  /**
+   * A queued campaign in the translation for readers with this language, compiled; rejects when it, or its project, is gone.
+   */
+  async ofQueued(queued: QueuedCampaign, locale: string | null): Promise<CampaignMail> {
+    const { scope, campaignId, version } = queued;
+    const key = `${campaignId}/${version}`;
+    const campaign = await this.#queued.forceFetch(key, { context: queued });
+    const language = languageFor(campaign, locale);
+    return this.#compiled.of(`${key}/${language.translation ?? ''}/${language.footerLocale ?? ''}`, () => {
+      const queuedOn = campaign.queuedAt?.toISOString().slice(0, 10);
+      const tracked = queuedOn === undefined ? null : { owner: { campaignId }, queuedOn };
+      return this.#compile(scope, campaign, language, tracked);
+    });
+  }
+
+  /** The campaign as it stands, without tracking: for a look at it. */
+  async compile(
+    scope: ProjectScope,
+    campaignId: string,
+    locale: string | null = null,
+  ): Promise<CampaignMail> {
+    const campaign = await this.#find(scope, campaignId);
+    return this.#compile(scope, campaign, languageFor(campaign, locale), null);
+  }
+
+  /** A queued campaign's own mail, when all of its translations can be compiled, too: `ofQueued` has them from then on. */
+  async compileAll(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
+    const { audienceAt, translations } = await this.#find(scope, campaignId);
+    // As its deliveries are created.
+    const queued = { scope, campaignId, version: audienceAt?.toISOString() ?? '' };
+    const own = await this.ofQueued(queued, null);
+    for (const translation of Object.keys(translations)) await this.ofQueued(queued, translation);
+    return own;
+  }
+
+  #compile(
+    scope: ProjectScope,
+    campaign: Campaign,
+    language: MailLanguage,
+    tracked: Parameters<MailCompiler['compile']>[2],
+  ): Promise<CampaignMail> {
+    const { fromName, fromEmail, replyTo } = campaign;
+    const content = { ...contentIn(campaign, language.translation), fromName, fromEmail };
+    const source = { ...language, kind: 'CAMPAIGN', campaign, content, replyTo } as const;
+    return this.compiler.compile(scope, source, tracked);
+  }
+
+  #find(scope: ProjectScope, id: string): Promise<Campaign> {
+    return this.database.transaction(scope, () =>
+      this.database.em.findOneOrFail(Campaign, { environmentId: scope.environmentId, id }),
+    );
+  }
+}
+
+function languageFor(campaign: Campaign, locale: string | null): MailLanguage {
+  const translation = translationFor(campaign, locale);
+  return { translation, footerLocale: footerLocaleOf(locale, translation) };
+}
+
+/** Mails of an automation that are alike: of one step of one version, queued on one day, with a footer in one language. */
+export interface AutomationMailStep {
+  readonly versionId: number;
+  readonly place: number;
+  /** `YYYY-MM-DD` */
+  readonly queuedOn: string;
+  /** The reader's, in which the footer is; null: the project's. */
+  readonly footerLocale: ShippedLocale | null;
+}
+
+/** Compiles the mails of automations; a version never changes, so each is compiled once a process and day. */
+@Injectable()
+export class AutomationMails {
+  readonly #compiled = new CompiledMails();
+
+  constructor(
+    private readonly database: Database,
+    private readonly plans: VersionPlans,
+    private readonly compiler: MailCompiler,
+  ) {}
+
+  of(scope: ProjectScope, step: AutomationMailStep): Promise<CampaignMail> {
+    return this.#compiled.of(keyOf(step), () => this.#compile(scope, step));
+  }
+
+  async #compile(
+    scope: ProjectScope,
+    { versionId, place, queuedOn, footerLocale }: AutomationMailStep,
+  ): Promise<CampaignMail> {
+    const { automationId: id, automationKey: campaignKey, ...plan } = await this.plans.of(scope, versionId);
+    const step = plan.steps[place];
+    if (step?.type !== 'email') throw new Error('The automation step sends no e-mail.');
+    const topicId = plan.mailTopicIds[place] ?? null;
+    const { name } = await this.database.transaction(scope, () =>
+      this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.automations')
+        .select('name')
+        .where('id', '=', id)
+        .where('environmentId', '=', scope.environmentId)
+        .executeTakeFirstOrThrow(),
+    );
+    const campaign = { id, campaignKey, name, topicIds: topicId === null ? [] : [topicId] };
+    const source = { campaign, content: step.config, translation: null, footerLocale, replyTo: null };
+    const tracked = { owner: { campaignId: null, versionId, place }, queuedOn } as const;
+    return this.compiler.compile(scope, { ...source, kind: 'AUTOMATION' }, tracked);
+  }
+}
+
+/** The key of mails that are compiled together. */
+export function keyOf({ versionId, place, queuedOn, footerLocale }: AutomationMailStep): string {
+  return `${versionId}/${place}/${queuedOn}/${footerLocale ?? ''}`;
+}

@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { type Recipient, RecipientsQuery, SubscribersQuery } from '#audience';
+import {
+  Clock,
+  DomainValidationError,
+  type EmailAddress,
+  newId,
+  NotFoundError,
+  type ProjectScope,
+} from '#kernel';
+import { Database } from '#platform';
+import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
+import { CampaignRepository } from '../../campaigns/campaign.repository.js';
+import { ContentCompileError, MergeTemplateError } from '../../content/content.errors.js';
+import { findMailOfLink, type MailOfLink } from '../../deliveries/linked-mails.service.js';
+import type { CampaignMail } from './campaign-mail.js';
+import { AutomationMails, CampaignMailsService, footerLocaleOf } from './compiled-mails.service.js';
+import { type MailParts, MailRendering } from './mail-rendering.service.js';
+
+const SAMPLE_ADDRESS = 'ada@example.com';
+
+/** The reader that a campaign's mail is shown for. */
+interface PreviewReader {
+  /** A subscriber's; null: somebody who does not exist. */
+  readonly address: EmailAddress | null;
+  /** Null: the subscriber's own. */
+  readonly locale: string | null;
+}
+
+/** Shows a campaign's mail without sending it. */
+@Injectable()
+export class CampaignPreviewService {
+  constructor(
+    private readonly campaigns: CampaignRepository,
+    private readonly subscribers: SubscribersQuery,
+    private readonly recipients: RecipientsQuery,
+    private readonly mails: CampaignMailsService,
+    private readonly rendering: MailRendering,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * As the subscriber would get it, or with sample data. Its links lead nowhere. `NotFoundError` without such a
+   * campaign or subscriber; `PreSendRejectedError` when a merge tag cannot be filled in.
+   */
+  async render(
+    scope: ProjectScope,
+    campaignKey: string,
+    { address, locale }: PreviewReader,
+  ): Promise<MailParts> {
+    const { id } = await this.campaigns.named(scope, campaignKey);
+    try {
+      const own = await this.mails.compile(scope, id, locale);
+      const recipient = await this.#recipientOf(own, address);
+      const mail = locale === null ? await this.mails.compile(scope, id, recipient.locale) : own;
+      const shown = { deliveryId: newId(), recipient, locale: locale ?? recipient.locale };
+      return await this.rendering.show(mail, { ...shown, date: this.clock.now() });
+    } catch (error) {
+      if (error instanceof MergeTemplateError) throw asRejection(error);
+      if (error instanceof ContentCompileError)
+        throw new DomainValidationError({ contentJson: `cannot be made into a mail: ${error.message}` });
+      throw error;
+    }
+  }
+
+  async #recipientOf(mail: CampaignMail, address: EmailAddress | null): Promise<Recipient> {
+    if (address === null) return this.rendering.sampleRecipient(mail, SAMPLE_ADDRESS);
+    const { scope, campaign } = mail;
+    const { id } = await this.subscribers.byAddress(scope, address);
+    const found = await this.recipients.lookUp(scope, campaign.topicIds, [id], this.clock.now());
+    const reader = found.get(id);
+    if (reader === undefined) throw new NotFoundError();
+    // Not the subscriber's own id: who may read campaigns must not get links into somebody's preferences.
+    return { ...reader, subscriberId: newId() };
+  }
+}
+
+function asRejection({ message }: MergeTemplateError): PreSendRejectedError {
+  return new PreSendRejectedError([{ code: 'merge-tags', severity: 'CRITICAL', result: 'FAIL', message }]);
+}
+
+/** A mail as a page. */
+export interface MailView {
+  readonly html: string;
+  /** BCP 47, of its content. */
+  readonly language: string;
+  /** The reader's when it was queued; null: not known. */
+  readonly locale: string | null;
+  /** It is filled in with what is known today, since its link does not say what the mail showed. */
+  readonly isOfToday: boolean;
+}
+
+/** Shows mails of campaigns and automations as pages. The delivery's id comes from a signed token. */
+@Injectable()
+export class MailViewService {
+  constructor(
+    private readonly database: Database,
+    private readonly recipients: RecipientsQuery,
+    private readonly campaigns: CampaignMailsService,
+    private readonly automations: AutomationMails,
+    private readonly rendering: MailRendering,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * The mail as its reader got it, by what its link says that it showed; `sealed` is that part of it. Null when there is no such
+   * mail or its reader was erased.
+   */
+  async render(scope: ProjectScope, deliveryId: string, sealed: string | null): Promise<MailView | null> {
+    const mail = await this.database.transaction(scope, () =>
+      findMailOfLink(this.database, scope, deliveryId),
+    );
+    if (mail === null || mail.subscriberId === null) return null;
+    const { subscriberId, topicIds, locale, shownAt: date } = mail;
+    const found = await this.recipients.lookUp(scope, topicIds, [subscriberId], this.clock.now());
+    const recipient = found.get(subscriberId);
+    if (recipient === undefined) return null;
+    const compiled = await this.#compiled(scope, mail);
+    const one = { deliveryId, recipient, locale, date };
+    const { html, isOfToday } = await this.rendering.showAgain(compiled, one, sealed);
+    return { html, language: compiled.language, locale, isOfToday };
+  }
+
+  #compiled(scope: ProjectScope, mail: MailOfLink): Promise<CampaignMail> {
+    const { campaignId, versionId, place, queuedOn, locale } = mail;
+    if (campaignId !== null) return this.campaigns.ofQueued({ scope, campaignId, version: queuedOn }, locale);
+    if (versionId === null || place === null)
+      throw new Error('The mail belongs to neither a campaign nor an automation.');
+    const footerLocale = footerLocaleOf(locale, null);
+    return this.automations.of(scope, { versionId, place, queuedOn, footerLocale });
+  }
+}
