@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { audienceEntities } from '#audience';
 import { messagingEntities, MessagingWorkerModule } from '#messaging';
 import { loadConfig, Notifications, PlatformModule } from '#platform';
-import { CampaignExpansionService } from '../libs/messaging/src/sending/queueing/campaign-expansion.service.js';
+import { CampaignExpansionService } from '../libs/messaging/src/sending/engine/campaign-expansion.service.js';
 import { insertSubscribers } from '#testing/subscribers';
 import { prepareProject, SECRETS } from '#testing/system';
 import { startBenchServer } from './support/bench-server.js';

@@ -56,7 +56,7 @@ export type { CampaignTranslations } from './campaigns/campaign-content.js';
 export { CampaignsService } from './campaigns/campaigns.service.js';
 export { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 export { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
-export { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
+export { CampaignExpansionService } from './sending/engine/campaign-expansion.service.js';
 export { CampaignPreviewService } from './sending/mails/mail-preview.service.js';
 export { FailedDeliveriesService } from './campaigns/failed-deliveries.service.js';
 export { DeliveriesQuery, type DeliveryRow } from './sending/deliveries.query.js';

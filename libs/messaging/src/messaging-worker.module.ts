@@ -8,7 +8,7 @@ import { MailMetrics, RetiredTablesService } from '#platform';
 import { AutomationsModule } from './automations/automations.module.js';
 import { CampaignScheduler } from './campaigns/campaign-scheduler.service.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
-import { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
+import { CampaignExpansionService } from './sending/engine/campaign-expansion.service.js';
 import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';
 import { DeliverySources } from './sending/engine/delivery-sources.service.js';
 import { OwnRelaySenders } from './sending/engine/own-relay-senders.service.js';

@@ -17,7 +17,7 @@ import { CampaignLifecycleService } from './campaigns/campaign-lifecycle.service
 import { CampaignsService } from './campaigns/campaigns.service.js';
 import { SharedPoolsModule } from './content/processes/shared-pools.fixture.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
-import { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
+import { CampaignExpansionService } from './sending/engine/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
 import { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
 import { OptInMailsService } from './sending/mails/opt-in-mails.service.js';

@@ -3,7 +3,7 @@ import { eventually } from '#testing/eventually';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { MINUTE } from '../../messaging.fixture.js';
 import { CampaignLifecycle, CONNECTIONS, READERS, states } from './campaign-lifecycle.fixture.js';
-import { CampaignExpansionService } from '../queueing/campaign-expansion.service.js';
+import { CampaignExpansionService } from './campaign-expansion.service.js';
 
 /** Stops the expansion when it asks for the second time. */
 function afterOneChunk(): AbortSignal {

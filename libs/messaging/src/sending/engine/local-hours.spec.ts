@@ -6,7 +6,7 @@ import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.ser
 import { CampaignScheduler } from '../../campaigns/campaign-scheduler.service.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import type { DeliverySource } from '../delivery-work.js';
-import { DeliverySources } from '../engine/delivery-sources.service.js';
+import { DeliverySources } from './delivery-sources.service.js';
 
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kernel';
 import { Database } from '#platform';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
-import { DeliverySources } from '../engine/delivery-sources.service.js';
+import { DeliverySources } from './delivery-sources.service.js';
 import type { DeliverySource } from '../delivery-work.js';
 
 const QUIET = 25;
