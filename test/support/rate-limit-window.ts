@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { hashApiKey } from '../../libs/access/src/api-keys/api-key-text.js';
+import { hashApiKey } from '../../libs/access/src/api-key.js';
 import type { TestDatabase } from './database.js';
 
 const HOUR_MS = 3_600_000;

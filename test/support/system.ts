@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { displayParts, hashApiKey, makeApiKey } from '../../libs/access/src/api-keys/api-key-text.js';
+import { displayParts, hashApiKey, makeApiKey } from '../../libs/access/src/api-key.js';
 import { API_SCOPES, type Environment, newId, type ProjectScope } from '../../libs/kernel/src/index.js';
 import { ApiClient } from './api-client.js';
 import { advanceTime, createTestDatabase, openTestDatabase, type TestDatabase } from './database.js';

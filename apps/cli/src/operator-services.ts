@@ -5,7 +5,6 @@ import { pino } from 'pino';
 import {
   accessEntities,
   AccessModule,
-  ApiKeysQuery,
   ApiKeysService,
   ProjectsQuery,
   ProjectsService,
@@ -38,7 +37,6 @@ export interface OperatorServices {
   readonly projects: ProjectsService;
   readonly projectList: ProjectsQuery;
   readonly apiKeys: ApiKeysService;
-  readonly apiKeyList: ApiKeysQuery;
   readonly subscriptions: SubscriptionsService;
   readonly planLimits: PlanLimitsService;
   /** A service of one of the additional contexts. */
@@ -67,7 +65,6 @@ export async function withServices<T>(
       projects: context.get(ProjectsService),
       projectList: context.get(ProjectsQuery),
       apiKeys: context.get(ApiKeysService),
-      apiKeyList: context.get(ApiKeysQuery),
       subscriptions: context.get(SubscriptionsService),
       planLimits: context.get(PlanLimitsService),
       get: context.get.bind(context),

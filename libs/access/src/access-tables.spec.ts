@@ -3,10 +3,10 @@ import { newId } from '#kernel';
 import { Database } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { accessEntities } from './access-tables.js';
-import { ApiKey } from './api-keys/api-key.js';
-import { ProjectRepository } from './projects/project.repository.js';
-import { Project } from './projects/project.js';
-import { Tenant } from './tenants/tenant.js';
+import { ApiKey } from './api-key.js';
+import { ProjectRepository } from './project.repository.js';
+import { Project } from './project.js';
+import { Tenant } from './tenant.js';
 
 const NOW = new Date('2026-03-01T10:20:30.456Z');
 const LATER = new Date('2027-03-01T10:20:30.456Z');

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { TenantsQuery } from '#access';
+import { TenantsService } from '#access';
 import { DomainError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { BillingTables } from './billing-tables.js';
@@ -39,7 +39,7 @@ export class PlanLimitsService {
     private readonly subscriptions: SubscriptionsQuery,
     private readonly accounts: SubscriptionAccountsService,
     private readonly plans: PlanRepository,
-    private readonly tenants: TenantsQuery,
+    private readonly tenants: TenantsService,
   ) {}
 
   async allows(scope: ProjectScope, feature: PlanFeature): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { makeApiKey } from '../../../libs/access/src/api-keys/api-key-text.js';
+import { makeApiKey } from '../../../libs/access/src/api-key.js';
 import PostalMime from 'postal-mime';
 import { ApiClient } from '#testing/api-client';
 import type { DnsServer } from '#testing/dns-server';

@@ -1,6 +1,6 @@
 import { Body, Get, Patch } from '@nestjs/common';
 import type { z } from 'zod';
-import { type Project, ProjectSettings, ProjectsQuery } from '#access';
+import { type Project, ProjectsQuery, ProjectsService } from '#access';
 import { TrackingHostsQuery } from '#deliverability';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { ApiController, InScope, Operation } from '#platform/http';
@@ -9,8 +9,8 @@ import { projectView, toProjectChanges, toProjectView, updateProjectBody } from 
 @ApiController('project', { tag: 'Project' })
 export class ProjectController {
   constructor(
-    private readonly projects: ProjectsQuery,
-    private readonly settings: ProjectSettings,
+    private readonly query: ProjectsQuery,
+    private readonly projects: ProjectsService,
     private readonly hosts: TrackingHostsQuery,
   ) {}
 
@@ -22,7 +22,7 @@ export class ProjectController {
     response: { status: 200, schema: projectView },
   })
   async get(@InScope() scope: ProjectScope): Promise<z.output<typeof projectView>> {
-    const project = await this.projects.ofScope(scope);
+    const project = await this.query.ofScope(scope);
     if (project === null) throw new NotFoundError();
     return this.#view(scope, project);
   }
@@ -42,7 +42,7 @@ export class ProjectController {
     @InScope() scope: ProjectScope,
     @Body({ schema: updateProjectBody }) body: z.output<typeof updateProjectBody>,
   ): Promise<z.output<typeof projectView>> {
-    return this.#view(scope, await this.settings.change(scope, toProjectChanges(body)));
+    return this.#view(scope, await this.projects.changeSettings(scope, toProjectChanges(body)));
   }
 
   async #view(scope: ProjectScope, project: Project): Promise<z.output<typeof projectView>> {

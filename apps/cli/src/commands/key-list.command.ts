@@ -20,9 +20,9 @@ export function addKeyList(program: Command, cli: CliContext): void {
     .option('--json', 'print one line of JSON')
     .action(async ({ project, json }: Options) => {
       const { withServices } = await import('../operator-services.js');
-      const keys = await withServices(cli.env, async ({ apiKeyList, projectList }) => {
-        if (project === undefined) return apiKeyList.list();
-        return apiKeyList.list(findProject(await projectList.list(), project).id);
+      const keys = await withServices(cli.env, async ({ apiKeys, projectList }) => {
+        if (project === undefined) return apiKeys.list();
+        return apiKeys.list(findProject(await projectList.list(), project).id);
       });
       printResult(cli, json, keys, () =>
         keys.length === 0 ? 'There are no keys.' : table(HEADINGS, keys.map(row)),

@@ -88,8 +88,8 @@ async function renewedKeys(services: OperatorServices, { id, test, live }: DemoP
 
 type DemoProject = Pick<ProjectWithEnvironments, 'id' | 'test' | 'live'>;
 
-async function demoKeysOf({ apiKeyList }: OperatorServices, projectId: number) {
-  return (await apiKeyList.list(projectId)).filter(({ name }) => name === KEY_NAME);
+async function demoKeysOf({ apiKeys }: OperatorServices, projectId: number) {
+  return (await apiKeys.list(projectId)).filter(({ name }) => name === KEY_NAME);
 }
 
 async function makeKey({ apiKeys }: OperatorServices, scope: ProjectScope): Promise<string> {

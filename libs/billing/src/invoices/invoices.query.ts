@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { TenantsQuery } from '#access';
+import { TenantsService } from '#access';
 import type { Page, PageRequest, ProjectScope } from '#kernel';
 import { Database, ListOrder } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
@@ -36,7 +36,7 @@ export interface ListedInvoice extends Omit<InvoiceSummary, 'publicId'> {
 export class InvoicesQuery {
   constructor(
     private readonly database: Database,
-    private readonly tenants: TenantsQuery,
+    private readonly tenants: TenantsService,
     private readonly invoices: InvoicesService,
   ) {}
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Stripe } from 'stripe';
-import { TenantsQuery } from '#access';
+import { TenantsService } from '#access';
 import { InvalidStateError, NotFoundError } from '#kernel';
 import { InvoicesService } from '../invoices/invoices.service.js';
 import type { Subscription } from '../subscriptions/subscription.js';
@@ -15,7 +15,7 @@ export class StripeApiService {
   constructor(
     @Inject(STRIPE) private readonly client: Stripe | null,
     private readonly invoices: InvoicesService,
-    private readonly tenants: TenantsQuery,
+    private readonly tenants: TenantsService,
     private readonly cancellations: StripeCancellationsRepository,
   ) {}
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Stripe } from 'stripe';
-import { TenantsQuery } from '#access';
+import { TenantsService } from '#access';
 import { newId, NotFoundError } from '#kernel';
 import { Invoice, type InvoiceAmounts, type InvoiceParty } from '../invoices/invoice.js';
 import { InvoiceRepository } from '../invoices/invoice.repository.js';
@@ -36,7 +36,7 @@ export class StripeSyncService {
     private readonly accounts: SubscriptionAccountsService,
     private readonly invoices: InvoiceRepository,
     private readonly invoicing: InvoicesService,
-    private readonly tenants: TenantsQuery,
+    private readonly tenants: TenantsService,
   ) {}
 
   /** Syncs a subscription or an invoice by Stripe's id. */

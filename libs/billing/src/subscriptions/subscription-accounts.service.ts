@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { TenantsQuery } from '#access';
+import { TenantsService } from '#access';
 import { Clock, defineEvent, NotFoundError } from '#kernel';
 import { Database, forEachApart, PeriodicTask, publish } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
@@ -40,7 +40,7 @@ export class SubscriptionAccountsService {
     private readonly subscriptions: SubscriptionRepository,
     private readonly invoices: InvoiceRepository,
     private readonly invoicing: InvoicesService,
-    private readonly tenants: TenantsQuery,
+    private readonly tenants: TenantsService,
     private readonly clock: Clock,
   ) {}
 

@@ -7,9 +7,9 @@ import { Database, projectRoot } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { Wording } from '#wording';
-import { accessEntities, type AccessTables } from '../access-tables.js';
-import { ProjectRepository } from '../projects/project.repository.js';
-import { ProjectTextsService } from './project-texts.service.js';
+import { accessEntities, type AccessTables } from './access-tables.js';
+import { ProjectTextsService, ProjectWordings } from './project-texts.service.js';
+import { ProjectRepository, ProjectsQuery } from './project.repository.js';
 
 const NOW = new Date('2026-03-01T00:00:00.000Z');
 const EXPIRY = 'Good for {hours, plural, one {# hour} other {# hours}}.';
@@ -141,5 +141,48 @@ describe('The texts of a project', () => {
     expect(new Wording('en', own).text('optIn.subject', { project: 'Acme' })).toBe(
       '<script>alert(1)</script> Acme',
     );
+  });
+
+  describe('as the words for a reader', () => {
+    let wordings: ProjectWordings;
+    let scope: ProjectScope;
+    let other: ProjectScope;
+
+    beforeAll(async () => {
+      wordings = new ProjectWordings(database, new ProjectsQuery(database));
+      scope = (await createProject(test)).live;
+      other = (await createProject(test)).live;
+      await test.query(`update access.projects set default_locale = 'sv' where id = $1`, [scope.projectId]);
+      await setTexts(1, { 'optIn.button': 'Jawohl' });
+      await setTexts(2, { 'optIn.button': 'Jo' });
+    });
+
+    const setTexts = (version: number, own: object) =>
+      test.query(
+        `insert into access.project_texts (project_id, locale, version, texts, created_at) values ($1, 'de', $2, $3, now())`,
+        [scope.projectId, version, JSON.stringify(own)],
+      );
+
+    it.each([
+      [['fr', 'de'], 'fr'],
+      [[null, 'pt', 'fr'], 'pt-BR'],
+      [['zh-TW', 'fr'], 'zh-Hant'],
+      [['sw', 'tlh'], 'sv'],
+      [[], 'sv'],
+    ])('are in the first language of %j that there is, else in its own: %s', async (wanted, locale) => {
+      expect((await wordings.of(scope, wanted)).wording.locale).toBe(locale);
+    });
+
+    it('are English where it has no other', async () => {
+      expect((await wordings.of(other, ['sw'])).wording.locale).toBe('en');
+    });
+
+    it('are its own, as they were set last, and ours where it has none', async () => {
+      const own = await wordings.of(scope, ['de-AT']);
+      expect([own.wording.text('optIn.button'), own.version]).toEqual(['Jo', 2]);
+      expect((await wordings.of(scope, ['en'])).version).toBeNull();
+      const others = await wordings.of(other, ['de']);
+      expect([others.wording.text('optIn.button') === 'Jo', others.version]).toEqual([false, null]);
+    });
   });
 });

@@ -1,18 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import type { Kysely } from 'kysely';
+import { Clock, DomainValidationError, type ProjectScope, shippedLocale } from '#kernel';
+import { Database, PreparedQuery } from '#platform';
 import {
   defaultTexts,
   messageFaults,
   type ShippedLocale,
+  Wording,
   type WordingKey,
   wordingKeys,
   type WordingOverrides,
 } from '#wording';
-import type { AccessTables } from '../access-tables.js';
-import { ProjectRepository } from '../projects/project.repository.js';
+import type { AccessTables } from './access-tables.js';
+import { ProjectRepository, ProjectsQuery } from './project.repository.js';
 
-/** What a project says to readers in one language. */
+/** Texts of a project for its readers in one language. */
 export interface ProjectTexts {
   readonly locale: ShippedLocale;
   /** Counts the changes; 0 where nothing was ever the project's own. */
@@ -25,7 +27,7 @@ export interface ProjectTexts {
   readonly updatedAt: Date | null;
 }
 
-/** By key; null goes back to our text, what is left out stays. */
+/** Texts by key; null restores our text, keys left out stay. */
 export type TextChanges = Readonly<Partial<Record<WordingKey, string | null>>>;
 
 /** The wording of opt-in mails, footers and pages that is a project's own. */
@@ -107,4 +109,40 @@ function changed(
 
 function isSame(one: WordingOverrides, other: WordingOverrides): boolean {
   return wordingKeys().every((key) => one[key] === other[key]);
+}
+
+/** Wording for one reader, with the version of the project's own texts in it: null where all is ours. */
+export interface ProjectWording {
+  readonly wording: Wording;
+  readonly version: number | null;
+}
+
+/** Prepared, as each page and each opt-in mail reads it. */
+const LAST_TEXTS = new PreparedQuery((tables: Kysely<AccessTables>, projectId: number, locale: string) =>
+  tables
+    .selectFrom('access.project_texts')
+    .select(['version', 'texts'])
+    .where('projectId', '=', projectId)
+    .where('locale', '=', locale)
+    .orderBy('version', 'desc')
+    .limit(1),
+);
+
+/** Finds the words for a reader: a project's own over ours. */
+@Injectable()
+export class ProjectWordings {
+  constructor(
+    private readonly database: Database,
+    private readonly projects: ProjectsQuery,
+  ) {}
+
+  /** In the first of `wanted` that we speak, best first, else in the project's language. */
+  of(scope: ProjectScope, wanted: readonly (string | null)[]): Promise<ProjectWording> {
+    return this.database.transaction(scope, async () => {
+      const project = await this.projects.ofScope(scope);
+      const locale = shippedLocale([...wanted, project?.defaultLocale ?? null]) ?? 'en';
+      const [last] = await LAST_TEXTS.run(this.database.tables(), scope.projectId, locale);
+      return { wording: new Wording(locale, last?.texts), version: last?.version ?? null };
+    });
+  }
 }

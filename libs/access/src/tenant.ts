@@ -1,14 +1,23 @@
-import { DomainValidationError } from '#kernel';
+import { DomainError, DomainValidationError } from '#kernel';
 
 export interface NewTenant {
   readonly tenantKey: string;
   readonly name: string;
 }
 
+/** The key that a new tenant asks for is another's. */
+export class TenantAlreadyExistsError extends DomainError {
+  override readonly code = 'already-exists';
+
+  constructor(readonly tenantKey: string) {
+    super(`A tenant with the key ${tenantKey} already exists.`);
+  }
+}
+
 const TENANT_KEY = /^[A-Z][A-Z0-9]{1,15}$/;
 const MAX_NAME_LENGTH = 200;
 
-/** Who is billed: one organisation with its projects. */
+/** The billed organisation, with its projects. */
 export class Tenant {
   readonly id!: number;
   /** 2–16 of A–Z and 0–9, a letter first. */
@@ -28,7 +37,7 @@ export class Tenant {
   }
 }
 
-/** What is wrong with a new tenant, by field; empty when nothing is. */
+/** Faults of a new tenant, by field. */
 function tenantFaults({ tenantKey, name }: NewTenant): Record<string, string> {
   const faults: Record<string, string> = {};
   if (!TENANT_KEY.test(tenantKey)) {
@@ -39,7 +48,7 @@ function tenantFaults({ tenantKey, name }: NewTenant): Record<string, string> {
   return faults;
 }
 
-/** What is wrong with a name that people read, or null. */
+/** Fault of a name that people read, or null. */
 export function nameFault(name: string, maxLength = MAX_NAME_LENGTH): string | null {
   if (name.trim() === '') return 'must not be blank';
   return name.length > maxLength ? `must be at most ${maxLength} characters` : null;

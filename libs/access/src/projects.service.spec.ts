@@ -4,16 +4,12 @@ import { DomainValidationError, NotFoundError } from '#kernel';
 import { ManualClock } from '#testing/clocks';
 import { Database, OutgoingHttp } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { accessEntities } from '../access-tables.js';
-import { TenantAlreadyExistsError } from '../tenants/tenant.errors.js';
-import { TenantRepository } from '../tenants/tenant.repository.js';
-import { TenantsService } from '../tenants/tenants.service.js';
-import { EnvironmentsQuery } from './environments.query.js';
-import { ProjectRules } from './project-rules.service.js';
-import { ProjectAlreadyExistsError } from './project.errors.js';
-import { ProjectRepository } from './project.repository.js';
-import { ProjectsQuery } from './projects.query.js';
+import { accessEntities } from './access-tables.js';
+import { ProjectAlreadyExistsError } from './project.js';
+import { EnvironmentsQuery, ProjectRepository, ProjectsQuery } from './project.repository.js';
 import { ProjectsService } from './projects.service.js';
+import { TenantAlreadyExistsError } from './tenant.js';
+import { TenantsService } from './tenants.service.js';
 
 const NOW = new Date('2026-03-01T00:00:00.000Z');
 const clock = new ManualClock(NOW);
@@ -39,13 +35,14 @@ describe('Tenants and their projects', () => {
       entities: accessEntities,
     });
     const http = new OutgoingHttp({ addressesOf: () => Promise.resolve([]) });
-    const repository = new TenantRepository(database);
-    tenants = new TenantsService(database, repository, clock);
+    tenants = new TenantsService(database, clock);
     projects = new ProjectsService(
       database,
-      repository,
+      tenants,
       new ProjectRepository(database),
-      new ProjectRules(http, { PUBLIC_URL: 'https://mail.example', BOUNCE_HOST: 'bounces.example' }),
+      new ProjectsQuery(database),
+      http,
+      { PUBLIC_URL: 'https://mail.example', BOUNCE_HOST: 'bounces.example' },
       clock,
     );
   });

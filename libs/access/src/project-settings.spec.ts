@@ -9,13 +9,13 @@ import { Database, OutgoingHttp } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { localhostCertificate } from '#testing/localhost-certificate';
-import { accessEntities } from '../access-tables.js';
-import { ProjectRules } from './project-rules.service.js';
-import { ProjectSettings } from './project-settings.service.js';
-import { ProjectRepository } from './project.repository.js';
-import { ProjectsQuery } from './projects.query.js';
+import { accessEntities } from './access-tables.js';
+import { ProjectRepository, ProjectsQuery } from './project.repository.js';
+import { ProjectsService } from './projects.service.js';
+import { TenantsService } from './tenants.service.js';
 
 const NOW = new Date('2026-03-01T00:00:00.000Z');
+const clock = new ManualClock(NOW);
 const OWN_HOSTS = { PUBLIC_URL: 'https://mail.example', BOUNCE_HOST: 'bounces.sender.example' };
 const PNG = '89504e470d0a1a0a0000000d49484452';
 const PICTURES: Readonly<Record<string, string>> = {
@@ -35,7 +35,7 @@ describe('The settings of a project', () => {
   let test: TestDatabase;
   let database: Database;
   let http: OutgoingHttp;
-  let settings: ProjectSettings;
+  let settings: ProjectsService;
   let host: Server;
   let scope: ProjectScope;
   let inTest: ProjectScope;
@@ -80,12 +80,14 @@ describe('The settings of a project', () => {
   });
 
   const settingsBy = (client: OutgoingHttp) =>
-    new ProjectSettings(
+    new ProjectsService(
       database,
-      new ProjectsQuery(database),
+      new TenantsService(database, clock),
       new ProjectRepository(database),
-      new ProjectRules(client, OWN_HOSTS),
-      new ManualClock(NOW),
+      new ProjectsQuery(database),
+      client,
+      OWN_HOSTS,
+      clock,
     );
   const logoAt = (path: string) => `https://localhost:${(host.address() as AddressInfo).port}${path}`;
 
@@ -102,7 +104,7 @@ describe('The settings of a project', () => {
       logoUrl: logoAt('/png'),
       color: '#1A73E8',
     };
-    const changed = await settings.change(scope, changes);
+    const changed = await settings.changeSettings(scope, changes);
     expect(changed).toMatchObject({
       ...changes,
       name: 'Acme Neuigkeiten',
@@ -114,7 +116,7 @@ describe('The settings of a project', () => {
     expect(await new ProjectsQuery(database).ofScope(inTest)).toEqual({ ...changed, environment: 'TEST' });
     expect(await new ProjectsQuery(database).ofScope(other)).toEqual(before);
 
-    const cleared = await settings.change(inTest, { logoUrl: null, color: null, replyTo: null });
+    const cleared = await settings.changeSettings(inTest, { logoUrl: null, color: null, replyTo: null });
     expect(cleared).toEqual({
       ...changed,
       environment: 'TEST',
@@ -134,7 +136,7 @@ describe('The settings of a project', () => {
       logoUrl: logoAt('/svg'),
       color: '#ffff00',
     };
-    await expect(settings.change(scope, changes)).rejects.toMatchObject({
+    await expect(settings.changeSettings(scope, changes)).rejects.toMatchObject({
       errors: {
         replyTo: 'is not an e-mail address',
         defaultLocale: expect.stringContaining('must be one of the languages en, de,'),
@@ -143,14 +145,16 @@ describe('The settings of a project', () => {
         'brand.color': 'must be darker: its contrast with white is 1, must be at least 3',
       },
     });
-    await expect(settings.change(scope, { defaultLocale: 'german' })).rejects.toMatchObject({
+    await expect(settings.changeSettings(scope, { defaultLocale: 'german' })).rejects.toMatchObject({
       errors: { defaultLocale: 'must be a BCP 47 language tag, such as de or pt-BR' },
     });
     expect(await new ProjectsQuery(database).ofScope(scope)).toEqual(before);
   });
 
   it.each(Object.keys(PICTURES))('take %s as a logo', async (path) => {
-    expect(await settings.change(scope, { logoUrl: logoAt(path) })).toMatchObject({ logoUrl: logoAt(path) });
+    expect(await settings.changeSettings(scope, { logoUrl: logoAt(path) })).toMatchObject({
+      logoUrl: logoAt(path),
+    });
   });
 
   it.each([
@@ -158,7 +162,7 @@ describe('The settings of a project', () => {
     ['/large', 'must be an image that anyone can load. Its answer is larger than 1 MB.'],
     ['/nothing', 'must be an image that anyone can load: its host answered with 404'],
   ])('refuse %s as a logo, whatever its type says', async (path, fault) => {
-    await expect(settings.change(scope, { logoUrl: logoAt(path) })).rejects.toMatchObject({
+    await expect(settings.changeSettings(scope, { logoUrl: logoAt(path) })).rejects.toMatchObject({
       errors: { 'brand.logoUrl': fault },
     });
   });
@@ -172,16 +176,16 @@ describe('The settings of a project', () => {
     [`https://acme.example/${'x'.repeat(2000)}`, 'must be at most 2000 characters'],
     ['https://10.0.0.1/logo.png', expect.stringContaining('10.0.0.1 is not a public address.')],
   ])('refuse a logo at %s', async (logoUrl, fault) => {
-    await expect(settings.change(scope, { logoUrl })).rejects.toMatchObject({
+    await expect(settings.changeSettings(scope, { logoUrl })).rejects.toMatchObject({
       errors: { 'brand.logoUrl': fault },
     });
   });
 
   it('do not have the logo asked for again that stays', async () => {
-    await settings.change(scope, { logoUrl: logoAt('/png') });
+    await settings.changeSettings(scope, { logoUrl: logoAt('/png') });
     const before = asked.length;
-    await settings.change(scope, { logoUrl: logoAt('/png'), name: 'Acme' });
-    await settings.change(scope, { name: 'Acme News' });
+    await settings.changeSettings(scope, { logoUrl: logoAt('/png'), name: 'Acme' });
+    await settings.changeSettings(scope, { name: 'Acme News' });
     expect(asked.length).toBe(before);
   });
 
@@ -191,7 +195,7 @@ describe('The settings of a project', () => {
       allows: (address) => !address.startsWith('10.'),
     });
     const logoUrl = 'https://inside.example/logo.png';
-    await expect(settingsBy(guarded).change(scope, { logoUrl })).rejects.toMatchObject({
+    await expect(settingsBy(guarded).changeSettings(scope, { logoUrl })).rejects.toMatchObject({
       errors: { 'brand.logoUrl': expect.stringContaining('leads to no public address') },
     });
     await guarded.close();
@@ -207,13 +211,15 @@ describe('The settings of a project', () => {
       ).map(({ host: name }) => name);
 
     it('keep it as A-labels and have it looked at, each time that it is named', async () => {
-      expect(await settings.change(scope, { trackingHost: ' Links.Bücher.example' })).toMatchObject({
+      expect(await settings.changeSettings(scope, { trackingHost: ' Links.Bücher.example' })).toMatchObject({
         trackingHost: 'links.xn--bcher-kva.example',
       });
-      await settings.change(scope, { name: 'Something else' });
-      await settings.change(inTest, { trackingHost: 'links.xn--bcher-kva.example' });
+      await settings.changeSettings(scope, { name: 'Something else' });
+      await settings.changeSettings(inTest, { trackingHost: 'links.xn--bcher-kva.example' });
       expect(await wanted()).toEqual(Array.from({ length: 2 }, () => 'links.xn--bcher-kva.example'));
-      expect(await settings.change(scope, { trackingHost: null })).toMatchObject({ trackingHost: null });
+      expect(await settings.changeSettings(scope, { trackingHost: null })).toMatchObject({
+        trackingHost: null,
+      });
       expect(await wanted()).toHaveLength(2);
     });
 
@@ -229,17 +235,17 @@ describe('The settings of a project', () => {
       ['links.mail.example', 'one of this installation'],
       ['acme.bounces.sender.example', 'one of this installation'],
     ])('refuse %j', async (trackingHost, fault) => {
-      await expect(settings.change(scope, { trackingHost })).rejects.toMatchObject({
+      await expect(settings.changeSettings(scope, { trackingHost })).rejects.toMatchObject({
         errors: { trackingHost: expect.stringContaining(fault) },
       });
     });
 
     it('refuse that of another project, without telling whose, and write nothing', async () => {
-      await settings.change(other, { trackingHost: 'links.taken.example' });
+      await settings.changeSettings(other, { trackingHost: 'links.taken.example' });
       const before = await new ProjectsQuery(database).ofScope(scope);
       const requests = await wanted();
       await expect(
-        settings.change(scope, { name: 'Never written', trackingHost: 'links.taken.example' }),
+        settings.changeSettings(scope, { name: 'Never written', trackingHost: 'links.taken.example' }),
       ).rejects.toMatchObject({ errors: { trackingHost: 'is the tracking host of another project' } });
       expect(await new ProjectsQuery(database).ofScope(scope)).toEqual(before);
       expect(await wanted()).toEqual(requests);

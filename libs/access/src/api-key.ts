@@ -1,6 +1,7 @@
-import { API_SCOPES, DomainValidationError } from '#kernel';
-import { nameFault } from '../tenants/tenant.js';
-import { displayParts, hashApiKey } from './api-key-text.js';
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { API_SCOPES, DomainValidationError, type Environment } from '#kernel';
+import { nameFault } from './tenant.js';
 
 export type ApiKeyStatus = 'ACTIVE' | 'EXPIRED' | 'REVOKED';
 
@@ -15,8 +16,12 @@ export interface NewApiKey {
 
 const KNOWN_SCOPES: ReadonlySet<string> = new Set(API_SCOPES);
 const MAX_RATE_LIMIT = 1_000_000;
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const RANDOM_LENGTH = 36;
+const CHECKSUM_LENGTH = 6;
+const FORM = new RegExp(`^mw_(live|test)_[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
-/** What is stored of a key, whose text is shown once: it lets whoever knows that text act for an environment. */
+/** An API key without its text, which is shown once and lets its holder act for an environment. */
 export class ApiKey {
   readonly id: string;
   readonly environmentId: number;
@@ -51,7 +56,7 @@ export class ApiKey {
     this.expiresAt = wanted.expiresAt ?? null;
   }
 
-  /** Withdraws it for good; a second time changes nothing. Tells since when. */
+  /** Revokes it for good and returns since when; a second time changes nothing. */
   revoke(now: Date): Date {
     this.revokedAt ??= now;
     return this.revokedAt;
@@ -83,4 +88,40 @@ function apiKeyFaults(
     faults['rateLimitPerMinute'] = `must be an integer from 1 to ${MAX_RATE_LIMIT}`;
   }
   return faults;
+}
+
+/**
+ * Makes a key: `mw_test_` or `mw_live_`, 36 characters of base62 (214 bits) and a CRC-32 of these, so that a typo is found
+ * without a look-up. `randomInt(max)` returns integers from 0 to max − 1 and must be cryptographically strong.
+ */
+export function makeApiKey(environment: Environment, randomInt: (max: number) => number): string {
+  const digit = () => BASE62.charAt(randomInt(BASE62.length));
+  const random = Array.from({ length: RANDOM_LENGTH }, digit).join('');
+  const body = `mw_${environment.toLowerCase()}_${random}`;
+  return body + checksum(body);
+}
+
+/** True when `key` has the form of a key and its checksum holds. */
+export function isWellFormedApiKey(key: string): boolean {
+  return FORM.test(key) && checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);
+}
+
+/** The hash stored in the key's place: SHA-256, which is enough for 214 random bits. */
+export function hashApiKey(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+/** The part that may be shown: `mw_test_` and the last four characters. */
+export function displayParts(key: string): { readonly prefix: string; readonly lastFour: string } {
+  return { prefix: key.slice(0, 'mw_test_'.length), lastFour: key.slice(-4) };
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let position = 0; position < CHECKSUM_LENGTH; position += 1) {
+    digits = BASE62.charAt(rest % BASE62.length) + digits;
+    rest = Math.floor(rest / BASE62.length);
+  }
+  return digits;
 }

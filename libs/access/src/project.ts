@@ -1,18 +1,75 @@
 import {
   colourFault,
+  DomainError,
+  DomainValidationError,
+  type Environment,
   hostName,
   isTimeZone,
   LOCALE_FAULT,
   parseColour,
   parseEmailAddress,
   parseLocale,
+  type ProjectScope,
   SHIPPED_LOCALES,
   shippedLocale,
   TIME_ZONE_FAULT,
 } from '#kernel';
-import { nameFault } from '../tenants/tenant.js';
+import { nameFault } from './tenant.js';
 
-/** What its own keys, or the operator, may change about a project; what is left out stays. */
+/** A project, seen from one of its two environments. */
+export interface ProjectProfile {
+  readonly id: number;
+  readonly projectKey: string;
+  readonly name: string;
+  readonly description: string | null;
+  /** The name in From, when a campaign has none. */
+  readonly senderName: string;
+  /** Stands in the footer of every mail. */
+  readonly postalAddress: string;
+  readonly defaultFromEmail: string | null;
+  /** Address for answers, when a campaign has none; null: the sender. */
+  readonly replyTo: string | null;
+  /** BCP 47: of readers whose own language is not known, or not shipped. */
+  readonly defaultLocale: string;
+  /** IANA: of subscribers whose own is not known. */
+  readonly timeZone: string;
+  /** https address of the picture above opt-in mails and pages. */
+  readonly logoUrl: string | null;
+  /** #rrggbb, of buttons and links; null: ours. */
+  readonly color: string | null;
+  /** The customer's host for links, pixels and pages; null: PUBLIC_URL's. It may not be checked yet. */
+  readonly trackingHost: string | null;
+  /** https address of the sender's privacy policy. */
+  readonly privacyUrl: string | null;
+  /** Whom readers write to about their data. */
+  readonly contactEmail: string | null;
+  readonly aiSegmentSuggestionsEnabled: boolean;
+  readonly environment: Environment;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** A project as the operator sees it: with both of its environments. */
+export interface ProjectWithEnvironments {
+  readonly id: number;
+  readonly tenantId: number;
+  readonly tenantKey: string;
+  readonly projectKey: string;
+  readonly name: string;
+  readonly live: ProjectScope;
+  readonly test: ProjectScope;
+}
+
+export interface NewProject {
+  readonly projectKey: string;
+  readonly name: string;
+  readonly description?: string | null;
+  readonly senderName: string;
+  readonly postalAddress: string;
+  readonly defaultFromEmail?: string | null;
+}
+
+/** Changes of a project by its own keys or the operator; fields left out stay. */
 export interface ProjectChanges {
   readonly name?: string | undefined;
   readonly description?: string | null | undefined;
@@ -31,13 +88,79 @@ export interface ProjectChanges {
   readonly aiSegmentSuggestionsEnabled?: boolean | undefined;
 }
 
+/** The tenant has a project with this key. */
+export class ProjectAlreadyExistsError extends DomainError {
+  override readonly code = 'already-exists';
+
+  constructor(readonly projectKey: string) {
+    super(`The tenant already has a project with the key ${projectKey}.`);
+  }
+}
+
+const PROJECT_KEY = /^[A-Z][A-Z0-9]{1,7}$/;
 const MAX_TEXT_LENGTH = 1000;
 /** A display name is a word of one header line (RFC 5322 §2.1.1: 998 characters), read on a phone. */
 const MAX_SENDER_NAME_LENGTH = 100;
 const MAX_URL_LENGTH = 2000;
 const CONTROL = /\p{Cc}/u;
 
-/** What is wrong with what is said about a project, by field; what is left out is well. */
+/** One product or brand that mail is sent for. */
+export class Project {
+  readonly id!: number;
+  readonly tenantId: number;
+  /** 2–8 of A–Z and 0–9, a letter first: what its topic, campaign … keys begin with. */
+  readonly projectKey: string;
+  name: string;
+  description: string | null;
+  senderName: string;
+  postalAddress: string;
+  defaultFromEmail: string | null;
+  replyTo: string | null = null;
+  defaultLocale = 'en';
+  timeZone = 'UTC';
+  logoUrl: string | null = null;
+  color: string | null = null;
+  trackingHost: string | null = null;
+  privacyUrl: string | null = null;
+  contactEmail: string | null = null;
+  aiSegmentSuggestionsEnabled = false;
+  readonly createdAt: Date;
+  updatedAt: Date;
+
+  /** Throws `DomainValidationError`. */
+  constructor(tenantId: number, wanted: NewProject, now: Date) {
+    refuse(projectFaults(wanted));
+    this.tenantId = tenantId;
+    this.projectKey = wanted.projectKey;
+    this.name = wanted.name.trim();
+    this.description = wanted.description ?? null;
+    this.senderName = wanted.senderName.trim();
+    this.postalAddress = wanted.postalAddress.trim();
+    this.defaultFromEmail = wanted.defaultFromEmail?.trim() ?? null;
+    this.createdAt = now;
+    this.updatedAt = now;
+  }
+
+  /** Fields left out stay. Throws `DomainValidationError`. */
+  change(changes: ProjectChanges, now: Date): void {
+    refuse(changeFaults(changes));
+    Object.assign(this, settingsOf(changes), { updatedAt: now });
+  }
+}
+
+function refuse(faults: Readonly<Record<string, string>>): void {
+  if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
+}
+
+/** Faults of a new project, by field. */
+function projectFaults(project: NewProject): Record<string, string> {
+  const keyFault = PROJECT_KEY.test(project.projectKey)
+    ? null
+    : 'must be 2 to 8 capital letters and digits, beginning with a letter';
+  return { ...(keyFault === null ? {} : { projectKey: keyFault }), ...changeFaults(project) };
+}
+
+/** Faults of changes, by field. */
 export function changeFaults(changes: ProjectChanges): Record<string, string> {
   const faults: [string, string | null][] = [
     ['name', ifGiven(changes.name, nameFault)],
@@ -58,7 +181,7 @@ export function changeFaults(changes: ProjectChanges): Record<string, string> {
 }
 
 /** Changes without faults as they are stored; only what is changed. */
-export function settingsOf(changes: ProjectChanges): ProjectChanges {
+function settingsOf(changes: ProjectChanges): ProjectChanges {
   const { name, senderName, postalAddress, defaultFromEmail, replyTo, defaultLocale, color } = changes;
   const { trackingHost, contactEmail } = changes;
   const read = {
@@ -76,7 +199,7 @@ export function settingsOf(changes: ProjectChanges): ProjectChanges {
   return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
 }
 
-/** Of the language for readers whose own is not known. */
+/** Fault of the language for readers whose own is not known. */
 export function defaultLocaleFault(text: string): string | null {
   const locale = parseLocale(text);
   if (locale === null) return LOCALE_FAULT;
@@ -89,7 +212,7 @@ export function timeZoneFault(text: string): string | null {
   return isTimeZone(text) ? null : TIME_ZONE_FAULT;
 }
 
-/** Of a logo or a privacy policy. */
+/** Fault of the address of a logo or a privacy policy. */
 export function webAddressFault(text: string): string | null {
   const url = /^[^\s\p{Cc}\p{Cs}]+$/u.test(text) ? URL.parse(text) : null;
   if (url?.protocol !== 'https:') return 'must be an https URL';
@@ -97,7 +220,7 @@ export function webAddressFault(text: string): string | null {
   return text.length > MAX_URL_LENGTH ? `must be at most ${MAX_URL_LENGTH} characters` : null;
 }
 
-/** Of a host name alone; which hosts are refused besides depends on the installation's own. */
+/** Fault of a host name by itself; the service refuses the installation's own besides. */
 export function trackingHostFault(text: string): string | null {
   return hostName(text.trim()) === null
     ? 'must be a host name such as links.example.com, without scheme, port or path'

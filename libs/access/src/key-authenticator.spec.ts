@@ -6,12 +6,10 @@ import { Database, Notifications, PostgresNotifications } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { createProject, type TestProject } from '#testing/fixtures';
-import { accessEntities } from '../access-tables.js';
-import { ApiKeyRepository } from './api-key.repository.js';
-import { makeApiKey } from './api-key-text.js';
-import { ApiKeysQuery } from './api-keys.query.js';
+import { accessEntities } from './access-tables.js';
+import { displayParts, hashApiKey, isWellFormedApiKey, makeApiKey } from './api-key.js';
 import { ApiKeysService } from './api-keys.service.js';
-import { KeyAuthenticator } from './key-authenticator.js';
+import { ApiKeyCache, KeyAuthenticator } from './key-authenticator.js';
 
 const START = new Date('2026-03-01T00:00:00.000Z');
 const MINUTE_MS = 60_000;
@@ -42,7 +40,7 @@ describe('An API key', () => {
 
   beforeEach(() => {
     clock = new ManualClock(START);
-    keys = new ApiKeysService(database, new ApiKeyRepository(database), clock);
+    keys = new ApiKeysService(database, clock);
     notifications = new PostgresNotifications(test.url);
     deaf = new KeyAuthenticator(database, clock, notifications);
   });
@@ -186,7 +184,7 @@ describe('An API key', () => {
     clock.advance(MINUTE_MS);
     const active = await keys.create(mine.test, made);
     await keys.revoke(revoked.id);
-    const list = await new ApiKeysQuery(database, clock).list(mine.test.projectId);
+    const list = await keys.list(mine.test.projectId);
     expect(list.map(({ id, status, environment }) => [id, status, environment])).toEqual([
       [active.id, 'ACTIVE', 'TEST'],
       [expiring.id, 'EXPIRED', 'TEST'],
@@ -199,6 +197,84 @@ describe('An API key', () => {
       lastFour: active.key.slice(-4),
     });
     expect(JSON.stringify(list)).not.toContain(active.key);
-    expect((await new ApiKeysQuery(database, clock).list()).length).toBeGreaterThan(3);
+    expect((await keys.list()).length).toBeGreaterThan(3);
+  });
+});
+
+const keep = (cache: ApiKeyCache<string>, hash: string, now = 0) =>
+  cache.keep(cache.beginReading(hash, now), hash);
+
+describe('What is remembered of keys', () => {
+  it('is forgotten when its time is over, counted from the beginning of the look-up', () => {
+    const cache = new ApiKeyCache<string>(10, 1000);
+    const reading = cache.beginReading('a', 0);
+    cache.keep(reading, 'a');
+    expect(cache.get('a', 999)).toBe('a');
+    expect(cache.get('a', 1000)).toBeUndefined();
+    expect(cache.get('a', 0)).toBeUndefined();
+  });
+
+  it('is forgotten when the clock is set back', () => {
+    const cache = new ApiKeyCache<string>(10, 1000);
+    keep(cache, 'a', 5000);
+    expect(cache.get('a', 4999)).toBeUndefined();
+  });
+
+  it('gives up the key that was used longest ago when there is no room', () => {
+    const cache = new ApiKeyCache<string>(2, 1000);
+    keep(cache, 'a');
+    keep(cache, 'b');
+    expect(cache.get('a', 1)).toBe('a');
+    keep(cache, 'c');
+    expect(cache.get('b', 1)).toBeUndefined();
+    expect(cache.get('a', 1)).toBe('a');
+    expect(cache.get('c', 1)).toBe('c');
+  });
+
+  it('never holds what was read before the notification of a change', () => {
+    const cache = new ApiKeyCache<string>(10, 1000);
+    for (const notify of [() => cache.forget('a'), () => cache.forgetAll()]) {
+      const reading = cache.beginReading('a', 0);
+      notify();
+      cache.keep(reading, 'stale');
+      expect(cache.get('a', 1)).toBeUndefined();
+    }
+  });
+
+  it('is forgotten at a notification', () => {
+    const cache = new ApiKeyCache<string>(10, 1000);
+    keep(cache, 'a');
+    keep(cache, 'b');
+    cache.forget('a');
+    expect(cache.get('a', 1)).toBeUndefined();
+    expect(cache.get('b', 1)).toBe('b');
+    cache.forgetAll();
+    expect(cache.get('b', 1)).toBeUndefined();
+  });
+});
+
+describe('The text of an API key', () => {
+  it('says which environment it is for', () => {
+    expect(makeApiKey('TEST', randomInt)).toMatch(/^mw_test_[0-9A-Za-z]{42}$/);
+    expect(makeApiKey('LIVE', randomInt)).toMatch(/^mw_live_[0-9A-Za-z]{42}$/);
+  });
+
+  it('is known to be wrong after any typo, without a look-up', () => {
+    const key = makeApiKey('TEST', randomInt);
+    expect(isWellFormedApiKey(key)).toBe(true);
+    for (let position = 'mw_test_'.length; position < key.length; position += 1) {
+      const typo = key.slice(0, position) + (key[position] === 'x' ? 'y' : 'x') + key.slice(position + 1);
+      expect(isWellFormedApiKey(typo)).toBe(false);
+    }
+    expect(isWellFormedApiKey(key.slice(0, -1))).toBe(false);
+    expect(isWellFormedApiKey(key.replace('test', 'live'))).toBe(false);
+    expect(isWellFormedApiKey('')).toBe(false);
+  });
+
+  it('is never the same twice and shows only its ends', () => {
+    const first = makeApiKey('LIVE', randomInt);
+    const second = makeApiKey('LIVE', randomInt);
+    expect(hashApiKey(first).equals(hashApiKey(second))).toBe(false);
+    expect(displayParts(first)).toEqual({ prefix: 'mw_live_', lastFour: first.slice(-4) });
   });
 });

@@ -1,0 +1,168 @@
+import { timingSafeEqual } from 'node:crypto';
+import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import { API_SCOPES, type ApiScope, Clock, type Environment } from '#kernel';
+import { Database, Notifications } from '#platform';
+import type { ApiKeyAuthenticator, AuthenticatedCaller } from '#platform/http';
+import { hashApiKey, isWellFormedApiKey } from './api-key.js';
+
+/** The channel on which a changed key is named, by the hex of its hash. */
+export const API_KEYS_CHANNEL = 'mailwright_api_keys';
+const CACHED_KEYS = 10_000;
+/** The contract allows five seconds; the rest is for requests that are already under way. */
+const CACHED_MS = 3_000;
+
+interface KnownKey {
+  readonly hash: Buffer;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  readonly caller: AuthenticatedCaller;
+}
+
+/** A stored key with the scope that it acts for. */
+interface StoredApiKey {
+  readonly keyId: string;
+  readonly keyHash: Buffer;
+  readonly tenantId: number;
+  readonly projectId: number;
+  readonly environmentId: number;
+  readonly environment: Environment;
+  readonly scopes: readonly string[];
+  readonly rateLimitPerMinute: number | null;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+}
+
+/** A look-up under way, with its beginning and the epoch of that time. */
+interface Reading {
+  readonly hash: string;
+  readonly startedAt: number;
+  readonly epoch: number;
+}
+
+interface Entry<Value> {
+  readonly value: Value;
+  readonly readAt: number;
+}
+
+/**
+ * Cache of the keys last used, by the hex of their hash: at most `capacity` of them, each for `maxAgeMs` from the beginning of
+ * its look-up. The caller's clock gives all times, in milliseconds.
+ */
+export class ApiKeyCache<Value> {
+  readonly #entries: LRUCache<string, Entry<Value>>;
+  /** Grows with each forgetting, so that a reading under way at that time is not kept. */
+  #epoch = 0;
+
+  constructor(
+    capacity: number,
+    private readonly maxAgeMs: number,
+  ) {
+    this.#entries = new LRUCache({ max: capacity });
+  }
+
+  get(hash: string, now: number): Value | undefined {
+    const entry = this.#entries.get(hash);
+    if (entry === undefined) return undefined;
+    const age = now - entry.readAt;
+    // A clock that was set back must not make anything older than it is allowed to be.
+    if (age >= 0 && age < this.maxAgeMs) return entry.value;
+    this.#entries.delete(hash);
+    return undefined;
+  }
+
+  /** To be called before the value is read from the database. */
+  beginReading(hash: string, now: number): Reading {
+    return { hash, startedAt: now, epoch: this.#epoch };
+  }
+
+  keep({ hash, startedAt, epoch }: Reading, value: Value): void {
+    if (epoch !== this.#epoch) return;
+    this.#entries.set(hash, { value, readAt: startedAt });
+  }
+
+  forget(hash: string): void {
+    this.#epoch += 1;
+    this.#entries.delete(hash);
+  }
+
+  forgetAll(): void {
+    this.#epoch += 1;
+    this.#entries.clear();
+  }
+}
+
+/**
+ * Authenticates callers. A changed key is looked up anew: at once where the notification arrives, else three seconds after
+ * its last look-up. Only keys that exist are cached, so that guessed ones take up no memory.
+ */
+@Injectable()
+export class KeyAuthenticator implements ApiKeyAuthenticator, OnModuleInit, OnModuleDestroy {
+  readonly #known = new ApiKeyCache<KnownKey>(CACHED_KEYS, CACHED_MS);
+  #stopListening: (() => void) | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly notifications: Notifications,
+  ) {}
+
+  onModuleInit(): void {
+    this.#stopListening = this.notifications.listen(API_KEYS_CHANNEL, (hash) => {
+      if (hash === null) this.#known.forgetAll();
+      else this.#known.forget(hash);
+    });
+  }
+
+  onModuleDestroy(): void {
+    this.#stopListening?.();
+  }
+
+  /** The caller that holds `key`; null when it is malformed, unknown, revoked or expired. */
+  async authenticate(key: string): Promise<AuthenticatedCaller | null> {
+    if (!isWellFormedApiKey(key)) return null;
+    const hash = hashApiKey(key);
+    const found = await this.#find(hash);
+    if (found === null || !timingSafeEqual(found.hash, hash)) return null;
+    if (found.revokedAt !== null) return null;
+    if (found.expiresAt !== null && found.expiresAt <= this.clock.now()) return null;
+    return found.caller;
+  }
+
+  async #find(hash: Buffer): Promise<KnownKey | null> {
+    const id = hash.toString('hex');
+    const known = this.#known.get(id, this.clock.now().getTime());
+    if (known !== undefined) return known;
+    const reading = this.#known.beginReading(id, this.clock.now().getTime());
+    const stored = await findApiKey(this.database, hash);
+    if (stored === null) return null;
+    const found = knownKey(stored);
+    this.#known.keep(reading, found);
+    return found;
+  }
+}
+
+function knownKey(stored: StoredApiKey): KnownKey {
+  const { tenantId, projectId, environmentId, environment } = stored;
+  const caller: AuthenticatedCaller = {
+    keyId: stored.keyId,
+    scope: Object.freeze({ tenantId, projectId, environmentId, environment }),
+    scopes: new Set(API_SCOPES.filter((scope): scope is ApiScope => stored.scopes.includes(scope))),
+    rateLimitPerMinute: stored.rateLimitPerMinute,
+  };
+  return {
+    hash: stored.keyHash,
+    expiresAt: stored.expiresAt,
+    revokedAt: stored.revokedAt,
+    caller: Object.freeze(caller),
+  };
+}
+
+/** The key with this hash, in any state, or null; read by a function of the database, as there is no scope yet. */
+async function findApiKey(database: Database, hash: Buffer): Promise<StoredApiKey | null> {
+  const { rows } = await sql<StoredApiKey>`select * from access.find_api_key(${hash})`.execute(
+    database.unscopedTables(),
+  );
+  return rows[0] ?? null;
+}

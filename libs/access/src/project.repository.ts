@@ -1,0 +1,158 @@
+import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import { Injectable } from '@nestjs/common';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import { DomainValidationError, type Environment, NotFoundError, type ProjectScope } from '#kernel';
+import { Database, PreparedQuery } from '#platform';
+import type { AccessTables } from './access-tables.js';
+import {
+  Project,
+  ProjectAlreadyExistsError,
+  type ProjectProfile,
+  type ProjectWithEnvironments,
+} from './project.js';
+
+/** Reads and writes projects in the open transaction. */
+@Injectable()
+export class ProjectRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Throws `ProjectAlreadyExistsError`; the transaction is lost then. */
+  async add(project: Project): Promise<void> {
+    this.database.em.persist(project);
+    await this.#flush(() => new ProjectAlreadyExistsError(project.projectKey));
+  }
+
+  /** Writes what was changed. Throws `DomainValidationError` for another project's tracking host; the transaction is lost then. */
+  save(): Promise<void> {
+    return this.#flush(
+      () => new DomainValidationError({ trackingHost: 'is the tracking host of another project' }),
+    );
+  }
+
+  async addEnvironment({ id, tenantId }: Project, environment: Environment): Promise<ProjectScope> {
+    const made = await this.database
+      .tables<AccessTables>()
+      .insertInto('access.project_environments')
+      .values({ projectId: id, environment })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    return { tenantId, projectId: id, environmentId: made.id, environment };
+  }
+
+  /** The project, kept from others until the transaction ends, or `NotFoundError`. */
+  async lock(id: number): Promise<Project> {
+    const project = await this.database.em.findOne(Project, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+    if (project === null) throw new NotFoundError();
+    return project;
+  }
+
+  async #flush(taken: () => Error): Promise<void> {
+    try {
+      await this.database.em.flush();
+    } catch (error) {
+      throw error instanceof UniqueConstraintViolationException ? taken() : error;
+    }
+  }
+}
+
+/** Prepared, as each page and each webhook of an automation reads it. */
+const OF_SCOPE = new PreparedQuery((tables: Kysely<AccessTables>, projectId: number) =>
+  tables
+    .selectFrom('access.projects')
+    .select(['id', 'projectKey', 'name', 'description', 'senderName', 'postalAddress', 'defaultFromEmail'])
+    .select([
+      'replyTo',
+      'defaultLocale',
+      'timeZone',
+      'logoUrl',
+      'color',
+      'trackingHost',
+      'privacyUrl',
+      'contactEmail',
+    ])
+    .select(['aiSegmentSuggestionsEnabled', 'createdAt', 'updatedAt'])
+    .where('id', '=', projectId),
+);
+
+/** Reads projects. */
+@Injectable()
+export class ProjectsQuery {
+  constructor(private readonly database: Database) {}
+
+  /** The project of `scope`, or null when it is gone. */
+  ofScope(scope: ProjectScope): Promise<ProjectProfile | null> {
+    return this.database.transaction(scope, async () => {
+      const [project] = await OF_SCOPE.run(this.database.tables(), scope.projectId);
+      return project === undefined ? null : { ...project, environment: scope.environment };
+    });
+  }
+
+  /** Every tenant's projects, by tenant and project key. For the operator. */
+  list(): Promise<ProjectWithEnvironments[]> {
+    return this.database.system(async () => {
+      const rows = await this.database
+        .tables<AccessTables>()
+        .selectFrom('access.projects as p')
+        .innerJoin('access.tenants as t', 't.id', 'p.tenantId')
+        .innerJoin('access.project_environments as live', (join) =>
+          join.onRef('live.projectId', '=', 'p.id').on('live.environment', '=', 'LIVE'),
+        )
+        .innerJoin('access.project_environments as test', (join) =>
+          join.onRef('test.projectId', '=', 'p.id').on('test.environment', '=', 'TEST'),
+        )
+        .select(['p.id', 'p.tenantId', 't.tenantKey', 'p.projectKey', 'p.name'])
+        .select(['live.id as liveId', 'test.id as testId'])
+        .orderBy('t.tenantKey')
+        .orderBy('p.projectKey')
+        .execute();
+      return rows.map(({ liveId, testId, ...project }) => {
+        const ids = { tenantId: project.tenantId, projectId: project.id };
+        return {
+          ...project,
+          live: { ...ids, environmentId: liveId, environment: 'LIVE' },
+          test: { ...ids, environmentId: testId, environment: 'TEST' },
+        };
+      });
+    });
+  }
+}
+
+const CACHED_ENVIRONMENTS = 10_000;
+
+/**
+ * The scopes of all environments, for statements of the system to join: `tenant_id`, `project_id`, `environment_id` and
+ * `environment`. Each node of a cluster has these tables.
+ */
+export const environmentScopes: RawBuilder<unknown> = sql`(
+  select p.tenant_id, p.id as project_id, e.id as environment_id, e.environment
+  from access.project_environments e join access.projects p on p.id = e.project_id
+)`;
+
+/** Columns of a `ProjectScope`, of `environmentScopes e`. */
+export const scopeColumns: RawBuilder<unknown> = sql`
+  e.tenant_id as "tenantId", e.project_id as "projectId", e.environment_id as "environmentId", e.environment
+`;
+
+/** Finds the scope of an environment for work that knows only its id: a signed link, a job's row. */
+@Injectable()
+export class EnvironmentsQuery {
+  /** Known environments; they never change and are never removed. */
+  readonly #known = new LRUCache<number, ProjectScope>({ max: CACHED_ENVIRONMENTS });
+
+  constructor(private readonly database: Database) {}
+
+  /** The scope of an environment, or null when there is no such one. */
+  async find(environmentId: number): Promise<ProjectScope | null> {
+    const known = this.#known.get(environmentId);
+    if (known !== undefined) return known;
+    if (!Number.isSafeInteger(environmentId)) return null;
+    // A function of its own, since an id is looked up before there is a scope.
+    const { rows } = await sql<ProjectScope>`select * from access.find_environment(${environmentId})`.execute(
+      this.database.unscopedTables(),
+    );
+    const scope = rows[0] ?? null;
+    if (scope !== null) this.#known.set(environmentId, Object.freeze(scope));
+    return scope;
+  }
+}
