@@ -1,4 +1,4 @@
-import { DomainError, DomainValidationError } from '#kernel';
+import { DomainError, DomainValidationError, NotFoundError } from '#kernel';
 
 /** A command failed; the message is for the operator. The program exits with 1. */
 export class OperatorError extends Error {
@@ -37,6 +37,14 @@ export async function namingOptions<T>(
     );
     throw new UsageError(faults.join('\n'));
   }
+}
+
+/** For `catch`: says that what the operator named does not exist, where that is the error. */
+export function whenNotFound(code: string, message: string): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof NotFoundError)) throw error;
+    throw new OperatorError(code, message);
+  };
 }
 
 /** The message for the operator about any error. */

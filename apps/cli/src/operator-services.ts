@@ -26,7 +26,7 @@ import {
 import { WebhookPublisher, webhookEntities } from '#webhooks';
 import { OperatorError } from './failures.js';
 
-type ContextModule = NonNullable<ModuleMetadata['imports']>[number];
+export type ContextModule = NonNullable<ModuleMetadata['imports']>[number];
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /** The services of the operator's commands. */
@@ -50,7 +50,7 @@ class OperatorModule {}
  * Runs `work` with the services of the access and billing contexts and of the contexts in `more`. Throws an
  * `OperatorError` when the configuration is not valid or the database has another version.
  */
-export async function withServices<T>(
+export async function withOperatorServices<T>(
   env: Variables,
   work: (services: OperatorServices) => Promise<T>,
   more: readonly ContextModule[] = [],

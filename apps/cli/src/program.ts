@@ -1,95 +1,34 @@
 import { Command, CommanderError, Help } from 'commander';
-import type { CliContext } from './cli-context.js';
-import { addAutomationInstall, addAutomationTemplates } from './commands/automation-install.command.js';
-import { addAutomationSecret } from './commands/automation-secret.command.js';
-import { addCampaignArchive } from './commands/campaign-archive.command.js';
-import { addCheckCounters } from './commands/check-counters.command.js';
-import {
-  addCheckAutomations,
-  addCheckCredits,
-  addCheckStatistics,
-  addCheckStripe,
-} from './commands/check-discrepancies.command.js';
-import { addCreditsAdjust, addCreditsGrant } from './commands/credits.command.js';
-import { addDemoSeed } from './commands/demo-seed.command.js';
-import { addDistribute } from './commands/distribute.command.js';
-import { addIsolate } from './commands/isolate.command.js';
-import { addDomainResume } from './commands/domain-resume.command.js';
-import { addDomainRotateKey } from './commands/domain-rotate-key.command.js';
-import { addDomainShow } from './commands/domain-show.command.js';
-import { addDomainSuspend } from './commands/domain-suspend.command.js';
-import { addInvoiceList } from './commands/invoice-list.command.js';
-import { addInvoicePay, addInvoiceVoid } from './commands/invoice-settle.command.js';
-import { addKeyCreate } from './commands/key-create.command.js';
-import { addKeyList } from './commands/key-list.command.js';
-import { addKeyRevoke } from './commands/key-revoke.command.js';
-import { addMasterKeyRotate } from './commands/master-key-rotate.command.js';
-import { addMigrate } from './commands/migrate.command.js';
-import { addProjectResumeSending } from './commands/project-resume-sending.command.js';
-import { addPlanList } from './commands/plan-list.command.js';
-import { addProjectRetention } from './commands/project-retention.command.js';
-import { addProjectSet } from './commands/project-set.command.js';
-import { addProjectCreate, addProjectList } from './commands/projects.command.js';
-import { addReportLink } from './commands/report-link.command.js';
-import { addSubscriberErase } from './commands/subscriber-erase.command.js';
-import { addSubscriberExport } from './commands/subscriber-export.command.js';
-import { addSubscriptionSet } from './commands/subscription-set.command.js';
-import { addSubscriptionShow } from './commands/subscription-show.command.js';
-import { addTenantCreate, addTenantList } from './commands/tenants.command.js';
-import { addWebhookCreate } from './commands/webhook-create.command.js';
-import { addWebhookList } from './commands/webhook-list.command.js';
-import { addWebhookLog, addWebhookReplay } from './commands/webhook-log.command.js';
-import { addWebhookRotateSecret } from './commands/webhook-rotate-secret.command.js';
-import { addWebhookDelete, addWebhookSet } from './commands/webhook-set.command.js';
+import { addAutomationCommands } from './commands/automations.command.js';
+import { addBillingCommands } from './commands/billing.command.js';
+import { addCampaignCommands } from './commands/campaigns.command.js';
+import { addCheckCommands } from './commands/checks.command.js';
+import { addDatabaseCommands } from './commands/database.command.js';
+import { addDemoCommands } from './commands/demo.command.js';
+import { addDomainCommands } from './commands/domains.command.js';
+import { addKeyCommands } from './commands/keys.command.js';
+import { addProjectCommands } from './commands/projects.command.js';
+import { addSubscriberCommands } from './commands/subscribers.command.js';
+import { addSubscriptionCommands } from './commands/subscriptions.command.js';
+import { addTenantCommands } from './commands/tenants.command.js';
+import { addWebhookCommands } from './commands/webhooks.command.js';
 import { type Failure, failureOf } from './failures.js';
+import type { CliContext } from './output.js';
 
 const COMMANDS = [
-  addMigrate,
-  addDistribute,
-  addIsolate,
-  addTenantCreate,
-  addTenantList,
-  addProjectCreate,
-  addProjectList,
-  addProjectResumeSending,
-  addProjectRetention,
-  addDomainShow,
-  addDomainSuspend,
-  addDomainResume,
-  addDomainRotateKey,
-  addMasterKeyRotate,
-  addProjectSet,
-  addKeyCreate,
-  addKeyList,
-  addKeyRevoke,
-  addPlanList,
-  addSubscriptionSet,
-  addSubscriptionShow,
-  addInvoiceList,
-  addInvoicePay,
-  addInvoiceVoid,
-  addCampaignArchive,
-  addReportLink,
-  addSubscriberExport,
-  addSubscriberErase,
-  addCreditsGrant,
-  addCreditsAdjust,
-  addCheckCounters,
-  addCheckCredits,
-  addCheckStatistics,
-  addCheckStripe,
-  addWebhookCreate,
-  addWebhookList,
-  addWebhookSet,
-  addWebhookRotateSecret,
-  addWebhookDelete,
-  addWebhookLog,
-  addWebhookReplay,
-  addCheckAutomations,
-  addAutomationSecret,
-  addAutomationInstall,
-  addAutomationTemplates,
-  addDemoSeed,
+  addDatabaseCommands,
+  addTenantCommands,
+  addProjectCommands,
+  addKeyCommands,
+  addDomainCommands,
+  addSubscriptionCommands,
+  addBillingCommands,
+  addCampaignCommands,
+  addAutomationCommands,
+  addSubscriberCommands,
+  addWebhookCommands,
+  addCheckCommands,
+  addDemoCommands,
 ];
 
 /** Runs one command. Resolves to the exit code: 0 success, 1 failure, 2 wrong command line. */
@@ -123,6 +62,9 @@ function createProgram(cli: CliContext): Command {
     .exitOverride()
     .configureOutput({ writeOut: cli.print, writeErr: cli.complain, outputError: () => undefined });
   for (const add of COMMANDS) add(program, cli);
+  for (const command of program.commands)
+    if (command.options.every(({ long }) => long !== '--json'))
+      command.option('--json', 'print one line of JSON');
   return program;
 }
 

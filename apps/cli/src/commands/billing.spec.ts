@@ -130,4 +130,44 @@ describe('The operator’s billing commands', () => {
     await set('--plan', 'pro');
     expect((await projects('SIX')).exitCode).toBe(0);
   });
+
+  it('give a tenant credits, correct them, and add the ledger up', async () => {
+    expect(await json('credits:grant', '--tenant', 'ACME', '--credits', '100')).toMatchObject({
+      tenantKey: 'ACME',
+      type: 'GRANT',
+      amount: 100,
+      balanceAfter: 100,
+      description: 'Granted by the operator',
+    });
+    const adjust = ['credits:adjust', '--tenant', 'ACME', '--description', 'Given twice'];
+    expect(await run(...adjust, '--credits', '-30')).toEqual({
+      exitCode: 0,
+      stdout: 'ACME has 70 AI credits.\n',
+      stderr: '',
+    });
+    expect(await run(...adjust, '--credits', '-71')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('--credits takes more than there is: the balance is 70'),
+    });
+    expect(await run('credits:grant', '--tenant', 'ACME', '--credits', 'many')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('--credits must be an integer'),
+    });
+    expect(await run('credits:grant', '--tenant', 'ACNE', '--credits', '1')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('Did you mean ACME?'),
+    });
+    expect(await json('check:credits')).toEqual({ discrepancies: [] });
+  });
+
+  it('find a balance that is not what the ledger adds up to', async () => {
+    await json('credits:grant', '--tenant', 'ACME', '--credits', '70');
+    await test.query(
+      `alter table billing.credit_accounts disable trigger follows_the_ledger; update billing.credit_accounts set balance = 71`,
+    );
+    expect(await run('check:credits')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/balance +71 +70/),
+    });
+  });
 });

@@ -13,44 +13,31 @@ describe('The operator', () => {
 
   const run = (...args: readonly string[]) => runCli({ DATABASE_URL: test.url }, args);
   const json = (...args: readonly string[]) => runCliForJson({ DATABASE_URL: test.url }, args);
+  const retention = ['project:retention', '--project', 'NEWS'];
 
-  it('gives a tenant credits, corrects them, and has the ledger added up', async () => {
-    expect(await json('credits:grant', '--tenant', 'ACME', '--credits', '100')).toMatchObject({
-      tenantKey: 'ACME',
-      type: 'GRANT',
-      amount: 100,
-      balanceAfter: 100,
-      description: 'Granted by the operator',
-    });
-    const adjust = ['credits:adjust', '--tenant', 'ACME', '--description', 'Given twice'];
-    expect(await run(...adjust, '--credits', '-30')).toEqual({
+  it('says for how long a project’s mails and events are kept, and changes one without the other', async () => {
+    expect(await run(...retention)).toEqual({
       exitCode: 0,
-      stdout: 'ACME has 70 AI credits.\n',
+      stdout:
+        'ACME/NEWS: mails are kept as long as the installation’s, events as long as the installation’s.\n',
       stderr: '',
     });
-    expect(await run(...adjust, '--credits', '-71')).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('--credits takes more than there is: the balance is 70'),
+    await json(...retention, '--deliveries', '365');
+    expect(await json(...retention, '--events', '90')).toEqual({ deliveriesDays: 365, eventsDays: 90 });
+    expect(await json(...retention, '--deliveries', 'none')).toEqual({
+      deliveriesDays: null,
+      eventsDays: 90,
     });
-    expect(await run('credits:grant', '--tenant', 'ACME', '--credits', 'many')).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('--credits must be an integer'),
-    });
-    expect(await run('credits:grant', '--tenant', 'ACNE', '--credits', '1')).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining('Did you mean ACME?'),
-    });
-    expect(await json('check:credits')).toEqual({ discrepancies: [] });
+    expect(await json(...retention)).toEqual({ deliveriesDays: null, eventsDays: 90 });
   });
 
-  it('is told when a balance is not what the ledger adds up to', async () => {
-    await test.query(
-      `alter table billing.credit_accounts disable trigger follows_the_ledger; update billing.credit_accounts set balance = 71`,
-    );
-    expect(await run('check:credits')).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringMatching(/balance +71 +70/),
-    });
+  it('is told what is not a time', async () => {
+    for (const days of ['59', 'long', '1e9', '60.5']) {
+      expect(await run(...retention, '--deliveries', days)).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('must be none, or a number of days from 60 to 36500'),
+      });
+    }
   });
 
   it('changes what is said about a project', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { API_SCOPES } from '#kernel';
 import * as fc from '#testing/properties';
-import { nearest } from './nearest.js';
+import { nearest } from './names.js';
 
 describe('The nearest word', () => {
   it('is the one with the fewest typos', () => {

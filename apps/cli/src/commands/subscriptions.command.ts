@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import type { BuyerDetails, ChangeOutcome, WantedSubscription } from '#billing';
-import { type CliContext, printResult } from '../cli-context.js';
-import { namingOptions, UsageError } from '../failures.js';
-import { findTenant } from '../find-tenant.js';
+import type { BuyerDetails, ChangeOutcome, SubscriptionReport, WantedSubscription } from '#billing';
+import { oneOf, withServices } from '../command.js';
+import { namingOptions, OperatorError, UsageError } from '../failures.js';
+import { findTenant } from '../names.js';
 import type { OperatorServices } from '../operator-services.js';
-import { describeSubscription, subscriptionReport } from './subscription-show.command.js';
+import { type CliContext, facts, printing } from '../output.js';
 
-interface Options {
+interface SetOptions {
   readonly tenant: string;
   readonly plan?: string;
   readonly interval?: string;
@@ -19,7 +19,6 @@ interface Options {
   readonly buyerName?: string;
   readonly buyerAddress?: string;
   readonly buyerTaxId?: string;
-  readonly json?: true;
 }
 
 const TIERS = ['FREE', 'STANDARD', 'PRO'] as const;
@@ -41,7 +40,21 @@ const OUTCOMES: Readonly<Record<ChangeOutcome | 'cancelled' | 'kept', string>> =
   kept: 'The details are saved.',
 };
 
-export function addSubscriptionSet(program: Command, cli: CliContext): void {
+export function addSubscriptionCommands(program: Command, cli: CliContext): void {
+  program
+    .command('subscription:show')
+    .description('show a tenant’s subscription')
+    .requiredOption('--tenant <key>', 'the tenant’s key')
+    .action(
+      printing(
+        cli,
+        ({ tenant }: Pick<SetOptions, 'tenant'>) =>
+          withServices(cli, async (services) =>
+            reportOf(services, (await findTenant(services.tenants, tenant)).id, tenant),
+          ),
+        asText,
+      ),
+    );
   program
     .command('subscription:set')
     .description('change a tenant’s subscription: upgrades apply at once, downgrades when the period ends')
@@ -57,28 +70,26 @@ export function addSubscriptionSet(program: Command, cli: CliContext): void {
     .option('--buyer-name <name>', 'the buyer on invoices, when not the tenant')
     .option('--buyer-address <address>', 'the buyer’s postal address; | begins a new line')
     .option('--buyer-tax-id <id>', 'the buyer’s tax number')
-    .option('--json', 'print one line of JSON')
-    .action(async (options: Options) => {
-      const wanted = wantedOf(options);
-      const { withServices } = await import('../operator-services.js');
-      const result = await withServices(cli.env, async (services) => {
-        const { id } = findTenant(await services.tenants.list(), options.tenant);
-        const outcome = await namingOptions(OPTIONS, () => apply(services, id, options, wanted));
-        return { outcome, report: await subscriptionReport(services, id, options.tenant) };
-      });
-      printResult(
+    .action(
+      printing(
         cli,
-        options.json,
-        { outcome: result.outcome, ...result.report },
-        () => `${OUTCOMES[result.outcome]}\n${describeSubscription(result.report)}`,
-      );
-    });
+        (options: SetOptions) => {
+          const wanted = wantedOf(options);
+          return withServices(cli, async (services) => {
+            const { id } = await findTenant(services.tenants, options.tenant);
+            const outcome = await namingOptions(OPTIONS, () => apply(services, id, options, wanted));
+            return { outcome, ...(await reportOf(services, id, options.tenant)) };
+          });
+        },
+        ({ outcome, ...report }) => `${OUTCOMES[outcome]}\n${asText(report)}`,
+      ),
+    );
 }
 
 async function apply(
   services: OperatorServices,
   tenantId: number,
-  options: Options,
+  options: SetOptions,
   wanted: WantedSubscription,
 ): Promise<keyof typeof OUTCOMES> {
   const { StripeSubscriptionsService } = await import('#billing');
@@ -96,11 +107,10 @@ async function apply(
     await target.cancel(tenantId, when, options.reason ?? null);
     return 'cancelled';
   }
-  const changesTerms = Object.values(wanted).some((value) => value !== undefined);
-  return changesTerms ? target.set(tenantId, wanted) : 'kept';
+  return changesTerms(wanted) ? target.set(tenantId, wanted) : 'kept';
 }
 
-function wantedOf(options: Options): WantedSubscription {
+function wantedOf(options: SetOptions): WantedSubscription {
   if (options.cancel !== undefined && options.cancel !== true && options.cancel !== 'now') {
     throw new UsageError('--cancel must have no value, or `now`');
   }
@@ -111,7 +121,7 @@ function wantedOf(options: Options): WantedSubscription {
     aiCredits: wholeNumber('--credits', options.credits),
     trialDays: wholeNumber('--trial-days', options.trialDays),
   };
-  const isChange = Object.values(wanted).some((value) => value !== undefined);
+  const isChange = changesTerms(wanted);
   if (isChange && options.cancel !== undefined)
     throw new UsageError('--cancel cannot be combined with a change of plan');
   if (!isChange && options.cancel === undefined && Object.keys(buyerOf(options)).length === 0) {
@@ -120,7 +130,11 @@ function wantedOf(options: Options): WantedSubscription {
   return wanted;
 }
 
-function buyerOf({ buyerName, buyerAddress, buyerTaxId }: Options): BuyerDetails {
+function changesTerms(wanted: WantedSubscription): boolean {
+  return Object.values(wanted).some((value) => value !== undefined);
+}
+
+function buyerOf({ buyerName, buyerAddress, buyerTaxId }: SetOptions): BuyerDetails {
   return {
     ...(buyerName !== undefined && { name: buyerName }),
     ...(buyerAddress !== undefined && { address: buyerAddress.replaceAll('|', '\n') }),
@@ -128,20 +142,25 @@ function buyerOf({ buyerName, buyerAddress, buyerTaxId }: Options): BuyerDetails
   };
 }
 
-function oneOf<Value extends string>(
-  values: readonly Value[],
-  option: string,
-  given: string | undefined,
-): Value | undefined {
-  if (given === undefined) return undefined;
-  const value = values.find((candidate) => candidate === given.toUpperCase());
-  if (value === undefined)
-    throw new UsageError(`${option} must be one of ${values.join(', ').toLowerCase()}`);
-  return value;
-}
-
 function wholeNumber(option: string, given: string | undefined): number | undefined {
   if (given === undefined) return undefined;
   if (!/^\d{1,9}$/.test(given)) throw new UsageError(`${option} must be an integer`);
   return Number(given);
+}
+
+/** Throws an `OperatorError` when the tenant has no subscription. */
+async function reportOf({ get }: OperatorServices, tenantId: number, tenantKey: string) {
+  const { SubscriptionsQuery } = await import('#billing');
+  const report = await get(SubscriptionsQuery).report(tenantId);
+  if (report !== null) return report;
+  throw new OperatorError(
+    'no-subscription',
+    `The tenant ${tenantKey} has no subscription. Give it one with \`mailwright subscription:set\`.`,
+  );
+}
+
+function asText(report: SubscriptionReport): string {
+  const known = Object.entries(report).filter(([, value]) => value !== null);
+  const textOf = (value: unknown) => (value instanceof Date ? value.toISOString() : String(value));
+  return facts(Object.fromEntries(known.map(([name, value]) => [name, textOf(value)])));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { table } from './table.js';
+import { table } from './output.js';
 
 describe('A table', () => {
   it('has columns as wide as they need', () => {

@@ -1,0 +1,114 @@
+import type { Command } from 'commander';
+import type { Distribution, Isolation, SealedSecrets } from '#platform';
+import { type EnvironmentOptions, inEnvironment, withEnvironmentOptions, withServices } from '../command.js';
+import { type CliContext, printing } from '../output.js';
+
+interface IsolateOptions extends EnvironmentOptions {
+  readonly node?: string;
+}
+
+/** Secrets encrypted again in one transaction: an interrupted command continues where it stopped. */
+const BATCH = 100;
+
+export function addDatabaseCommands(program: Command, cli: CliContext): void {
+  program
+    .command('migrate')
+    .description('migrate the database to the schema of this version')
+    .action(
+      printing(
+        cli,
+        () => migrateSchema(cli),
+        ({ applied }) =>
+          applied.length === 0
+            ? 'The database is up to date.'
+            : applied.map((name) => `Applied ${name}`).join('\n'),
+      ),
+    );
+  program
+    .command('distribute')
+    .description('spread the tables of all projects over the nodes of a Citus cluster')
+    .action(printing(cli, () => distributeTables(cli), distributionText));
+  withEnvironmentOptions(program.command('isolate'))
+    .description('give an environment a shard of its own in a Citus cluster, on a node of your choice')
+    .option('--node <host:port>', 'the node to move it to; default: it stays where it is')
+    .action(printing(cli, (options: IsolateOptions) => isolateEnvironment(cli, options), isolationText));
+  program
+    .command('master-key:rotate')
+    .description(
+      'encrypt every secret again with MASTER_KEY; MASTER_KEY_PREVIOUS decrypts it; can be repeated',
+    )
+    .action(printing(cli, () => rotateMasterKey(cli), rotationText));
+}
+
+async function migrateSchema(cli: CliContext) {
+  const [{ migrate }, { url, ownerUrl }] = await Promise.all([import('#platform'), databaseUrls(cli)]);
+  return { applied: await migrate(ownerUrl, url) };
+}
+
+async function distributeTables(cli: CliContext): Promise<Distribution> {
+  const [{ distribute }, { ownerUrl }] = await Promise.all([import('#platform'), databaseUrls(cli)]);
+  return distribute(ownerUrl);
+}
+
+async function isolateEnvironment(cli: CliContext, options: IsolateOptions): Promise<Isolation> {
+  const { isolate } = await import('#platform');
+  const environmentId = await inEnvironment(cli, options, (scope) => Promise.resolve(scope.environmentId));
+  const { ownerUrl } = await databaseUrls(cli);
+  return isolate(ownerUrl, environmentId, options.node);
+}
+
+async function databaseUrls(cli: CliContext) {
+  const { configuration } = await import('../operator-services.js');
+  const { DATABASE_URL, DATABASE_OWNER_URL } = configuration(cli.env);
+  return { url: DATABASE_URL, ownerUrl: DATABASE_OWNER_URL ?? DATABASE_URL };
+}
+
+function distributionText({ distributed, unchanged, local }: Distribution): string {
+  return [
+    ...distributed.map((name) => `Distributed ${name}`),
+    `${distributed.length + unchanged.length} tables are distributed by their environment, ` +
+      `${local.length} stay on the coordinator.`,
+  ].join('\n');
+}
+
+function isolationText({ node, wasAlone, isMoved }: Isolation, { project, env }: EnvironmentOptions): string {
+  const alone = wasAlone ? 'had a shard of its own already' : 'has a shard of its own now';
+  return `The ${env} environment of ${project} ${alone}, ${isMoved ? 'and is now' : 'which is'} on ${node}.`;
+}
+
+async function rotateMasterKey(cli: CliContext) {
+  const [
+    { DeliverabilityModule, SealedDkimKeys, SealedRelaySecrets },
+    { SealedWebhookSecrets, WebhooksModule },
+    { AutomationSecretsModule, SealedAutomationSecrets },
+  ] = await Promise.all([import('#deliverability'), import('#webhooks'), import('#messaging')]);
+  const places = [SealedDkimKeys, SealedRelaySecrets, SealedWebhookSecrets, SealedAutomationSecrets];
+  const encryptedAgain: Record<string, number> = {};
+  await withServices(
+    cli,
+    async ({ get }) => {
+      for (const place of places) {
+        const secrets = get<SealedSecrets>(place);
+        encryptedAgain[secrets.inWords] = await sealAll(secrets);
+      }
+    },
+    [DeliverabilityModule, WebhooksModule, AutomationSecretsModule],
+  );
+  return { encryptedAgain };
+}
+
+async function sealAll(secrets: SealedSecrets): Promise<number> {
+  let total = 0;
+  for (;;) {
+    const sealed = await secrets.sealAnew(BATCH);
+    if (sealed === 0) return total;
+    total += sealed;
+  }
+}
+
+function rotationText({ encryptedAgain }: { readonly encryptedAgain: Readonly<Record<string, number>> }) {
+  const lines = Object.entries(encryptedAgain).map(
+    ([inWords, count]) => `${inWords}: ${count} encrypted again.`,
+  );
+  return [...lines, 'MASTER_KEY encrypts every secret now: you can remove MASTER_KEY_PREVIOUS.'].join('\n');
+}

@@ -1,0 +1,108 @@
+import type { Command } from 'commander';
+import type { ApiKeySummary } from '#access';
+import { API_SCOPES } from '#kernel';
+import { type EnvironmentOptions, integer, withEnvironmentOptions, withServices } from '../command.js';
+import { namingOptions, UsageError, whenNotFound } from '../failures.js';
+import { findProject, namesIn, projectName } from '../names.js';
+import { type CliContext, day, facts, type JsonOption, printing, printResult, table } from '../output.js';
+
+interface NewKey extends EnvironmentOptions {
+  readonly name: string;
+  readonly scopes: string;
+  readonly expiresInDays?: number;
+  readonly rateLimit?: number;
+}
+
+const DAY_MS = 86_400_000;
+const MAX_DAYS = 36_500;
+const OPTIONS = {
+  name: '--name',
+  scopes: '--scopes',
+  expiresAt: '--expires-in-days',
+  rateLimitPerMinute: '--rate-limit',
+};
+const HEADINGS = ['ID', 'PROJECT', 'ENV', 'NAME', 'KEY', 'STATUS', 'LIMIT', 'SCOPES', 'CREATED', 'EXPIRES'];
+
+export function addKeyCommands(program: Command, cli: CliContext): void {
+  withEnvironmentOptions(program.command('key:create'))
+    .description('create an API key and show it once')
+    .requiredOption('--name <name>', 'the user or program of the key')
+    .requiredOption('--scopes <scopes>', 'what it may do: scopes separated by commas, or all')
+    .option('--expires-in-days <days>', 'the days until it expires; default: never', integer(1))
+    .option('--rate-limit <requests>', 'requests a minute; default: the installation’s', integer(1))
+    .action(
+      printing(
+        cli,
+        (options: NewKey) => create(cli, options),
+        ({ key, id, project, environment, expiresAt }) => {
+          const expires = expiresAt?.toISOString() ?? 'never';
+          const shown = facts({ key, id, project, environment, expires });
+          return `${shown}\n\nKeep the key now: it is stored nowhere and cannot be shown again.`;
+        },
+      ),
+    );
+  program
+    .command('key:list')
+    .description('list API keys, newest first')
+    .option('--project <project>', 'only keys of this project, e.g. ACME/APIT')
+    .action(
+      printing(
+        cli,
+        ({ project }: { readonly project?: string }) =>
+          withServices(cli, async ({ apiKeys, projectList }) =>
+            project === undefined
+              ? apiKeys.list()
+              : apiKeys.list((await findProject(projectList, project)).id),
+          ),
+        (keys) => table(HEADINGS, keys.map(row), 'There are no keys.'),
+      ),
+    );
+  program
+    .command('key:revoke')
+    .description('revoke an API key for good; it is refused within five seconds')
+    .argument('[id]', 'the same as --id')
+    .option('--id <id>', 'the id that key:list shows')
+    .action(async (argument: string | undefined, options: JsonOption & { readonly id?: string }) => {
+      const { id = argument } = options;
+      if (id === undefined) throw new UsageError("required option '--id <id>' not specified");
+      const unknown = `There is no key ${id}. \`mailwright key:list\` shows the ids.`;
+      const revokedAt = await withServices(cli, ({ apiKeys }) => apiKeys.revoke(id)).catch(
+        whenNotFound('unknown-key', unknown),
+      );
+      printResult(cli, options, { id, revokedAt }, () => `Revoked ${id}.`);
+    });
+}
+
+function create(cli: CliContext, options: NewKey) {
+  const words = { option: '--scopes', one: 'a scope', many: 'scopes' };
+  const scopes = namesIn(options.scopes, API_SCOPES, words) ?? API_SCOPES;
+  return withServices(cli, async ({ apiKeys, clock, projectList }) => {
+    const project = await findProject(projectList, options.project);
+    const scope = project[options.env];
+    const expiresAt = expiryOf(options, clock.now());
+    const wanted = { name: options.name, scopes, expiresAt, rateLimitPerMinute: options.rateLimit ?? null };
+    const { id, key } = await namingOptions(OPTIONS, () => apiKeys.create(scope, wanted));
+    return { id, key, project: projectName(project), environment: scope.environment, ...wanted };
+  });
+}
+
+function expiryOf({ expiresInDays }: NewKey, now: Date): Date | null {
+  if (expiresInDays === undefined) return null;
+  if (expiresInDays > MAX_DAYS) throw new UsageError(`--expires-in-days must be at most ${MAX_DAYS}`);
+  return new Date(now.getTime() + expiresInDays * DAY_MS);
+}
+
+function row(key: ApiKeySummary): string[] {
+  return [
+    key.id,
+    projectName(key),
+    key.environment.toLowerCase(),
+    key.name,
+    `${key.prefix}…${key.lastFour}`,
+    key.status.toLowerCase(),
+    key.rateLimitPerMinute === null ? 'default' : String(key.rateLimitPerMinute),
+    key.scopes.length === API_SCOPES.length ? 'all' : key.scopes.join(','),
+    day(key.createdAt),
+    day(key.expiresAt, 'never'),
+  ];
+}
