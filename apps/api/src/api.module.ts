@@ -1,26 +1,89 @@
-import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import type { EntitySchema } from '@mikro-orm/postgresql';
-import { audienceEntities, AudiencePlanModule } from '#audience';
+import {
+  type BeforeApplicationShutdown,
+  type DynamicModule,
+  Inject,
+  Injectable,
+  Module,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type Type,
+} from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { accessEntities } from '#access';
+import { audienceEntities, AudiencePlanModule } from '#audience';
 import { billingEntities, BillingModule, PlanLimitsService } from '#billing';
 import { deliverabilityEntities } from '#deliverability';
 import { messagingEntities } from '#messaging';
-import { type Config, PlatformModule, type PlatformOptions } from '#platform';
+import {
+  type Config,
+  CONFIG,
+  Notifications,
+  Operations,
+  OperationsServer,
+  PlatformModule,
+  type PlatformOptions,
+} from '#platform';
 import { HttpKitModule } from '#platform/http';
 import { WebhookPublisher } from '#webhooks';
 import { AccessApiModule } from './access/access-api.module.js';
-import { ApiLifecycle } from './api-lifecycle.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
-import { DeliverabilityApiModule } from './deliverability/deliverability-api.module.js';
-import { DocsModule } from './docs/docs.module.js';
-import { DomainPortsModule } from './deliverability/domain-ports.module.js';
-import { BillingApiModule } from './billing/billing-api.module.js';
-import { UsageSourcesModule } from './billing/usage-sources.module.js';
+import { BillingApiModule, UsageSourcesModule } from './billing/billing-api.module.js';
+import { DeliverabilityApiModule, DomainPortsModule } from './deliverability/deliverability-api.module.js';
+import { DocsController } from './docs/docs.controller.js';
 import { MessagingApiModule } from './messaging/messaging-api.module.js';
 import { ReferenceModule } from './openapi/reference.module.js';
-import { HealthController, MetricsController } from './operations/operations.controller.js';
+import { HealthController, MetricsController } from './operations.controller.js';
 import { PublicPagesModule } from './public-pages/public-pages.module.js';
 import { TrackingHostsApiModule } from './tracking-hosts/tracking-hosts-api.module.js';
+
+/** Starts and stops with the api's process. */
+@Injectable()
+export class ApiLifecycle
+  implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
+{
+  readonly #operationsServer: OperationsServer;
+  readonly #metricsServer: OperationsServer;
+  #operationsPort: number | null = null;
+  #metricsPort: number | null = null;
+  #patience: NodeJS.Timeout | undefined;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly notifications: Notifications,
+    operations: Operations,
+    @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost<FastifyAdapter>,
+  ) {
+    this.#operationsServer = new OperationsServer(operations);
+    this.#metricsServer = new OperationsServer(operations, ['/metrics']);
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.notifications.start();
+    const { OPERATIONS_PORT, METRICS_PORT, HOST } = this.config;
+    const listen = async (server: OperationsServer, port: number | undefined) =>
+      port === undefined ? null : server.listen(port, HOST);
+    this.#operationsPort = await listen(this.#operationsServer, OPERATIONS_PORT);
+    this.#metricsPort = await listen(this.#metricsServer, METRICS_PORT);
+  }
+
+  /** The ports of the servers for operations and metrics; null where there is none. */
+  get ports(): { readonly operations: number | null; readonly metrics: number | null } {
+    return { operations: this.#operationsPort, metrics: this.#metricsPort };
+  }
+
+  /** Waits for running requests; closes their connections after SHUTDOWN_TIMEOUT_MS. */
+  beforeApplicationShutdown(): void {
+    const server = this.http.httpAdapter.getInstance().server;
+    this.#patience = setTimeout(() => server.closeAllConnections(), this.config.SHUTDOWN_TIMEOUT_MS);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearTimeout(this.#patience);
+    await Promise.all([this.#operationsServer.close(), this.#metricsServer.close()]);
+  }
+}
 
 /** The tables that the contexts map as aggregates. */
 const ENTITIES: readonly EntitySchema[] = [
@@ -47,7 +110,6 @@ const EDGES = [
   PublicPagesModule,
   TrackingHostsApiModule,
   ReferenceModule,
-  DocsModule,
 ];
 
 /** The api process: the platform, the HTTP kit, and every context's controllers. */
@@ -68,7 +130,7 @@ export class ApiModule {
         HttpKitModule,
         ...EDGES,
       ],
-      controllers: operationsControllers(options.config),
+      controllers: [DocsController, ...operationsControllers(options.config)],
       providers: [ApiLifecycle],
     };
   }

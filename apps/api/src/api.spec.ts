@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { faultsOfRoutes } from '#testing/route-walk';
 import { type Config, loadConfig } from '#platform';
 import { PROBLEM_TYPES } from '#platform/http';
-import { ApiLifecycle } from './api-lifecycle.js';
+import { ApiLifecycle } from './api.module.js';
 import { ApiDocument } from './openapi/api-document.js';
 import { type RunningApi, startApi, startFailure } from './start-api.js';
 

@@ -1,21 +1,82 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Logger } from 'pino';
+import type { Clock } from '#kernel';
 import {
   type Config,
   CONFIG,
   ConfigurationError,
+  createLogger,
   Database,
+  DatabaseClock,
   databaseFailure,
   databaseOutageLines,
   describeError,
-  listenFailure,
   excessiveRights,
+  listenFailure,
   LOGGER,
+  NestLogger,
   refuseUnfitDatabase,
   UnfitDatabaseError,
 } from '#platform';
-import { type ApiOptions, createApi } from './create-api.js';
-import { type HeldPort, holdRealPort } from './free-port.js';
+import { createHttpAdapter, useHttpKit } from '#platform/http';
+import { ApiModule } from './api.module.js';
+import { ApiDocument } from './openapi/api-document.js';
+import { registerFormParsers } from './public-pages/form-body.js';
+import { answerTrackedRequests } from './public-pages/tracked-requests.js';
+import { keepCustomerHostsApart } from './tracking-hosts/customer-hosts.js';
+
+/** A configuration with a real port, reserved until it is released. */
+interface HeldPort {
+  readonly config: Config;
+  /** Call it right before listening on the port. Calling it again does nothing. */
+  release(): Promise<void>;
+}
+
+/**
+ * The public URL is part of links and problems from the first request on, so the port must be known before the api is
+ * built: listening on port 0 is too late. Building takes seconds, so the port is held until then.
+ */
+async function holdRealPort(config: Config): Promise<HeldPort> {
+  if (config.PORT !== 0) return { config, release: () => Promise.resolve() };
+  const server = createServer((socket) => socket.destroy()).listen(0, config.HOST);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const isDefaultUrl = config.PUBLIC_URL === 'http://localhost:0';
+  const PUBLIC_URL = isDefaultUrl ? `http://localhost:${port}` : config.PUBLIC_URL;
+  return {
+    config: { ...config, PORT: port, PUBLIC_URL },
+    release: async () => {
+      if (!server.listening) return;
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+export interface ApiOptions {
+  /** Default: the database's time. */
+  readonly clock?: Clock;
+}
+
+/** Builds the api, ready to `listen` on the configured port, which must not be 0. */
+async function createApi(config: Config, options: ApiOptions = {}): Promise<NestFastifyApplication> {
+  const clock = options.clock ?? new DatabaseClock();
+  const logger = createLogger(config, 'api');
+  const app = await NestFactory.create<NestFastifyApplication>(
+    ApiModule.register({ config, logger, clock }),
+    createHttpAdapter({ config, clock, logger }),
+    { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
+  );
+  keepCustomerHostsApart(app);
+  useHttpKit(app);
+  registerFormParsers(app.getHttpAdapter().getInstance());
+  answerTrackedRequests(app);
+  app.get(ApiDocument).describe(app);
+  return app;
+}
 
 /** The api cannot start; the message tells the operator why. */
 export class StartError extends Error {}

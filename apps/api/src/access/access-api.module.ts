@@ -2,8 +2,7 @@ import { Module } from '@nestjs/common';
 import { AccessModule, KeyAuthenticator } from '#access';
 import { DeliverabilityModule } from '#deliverability';
 import { ApiKeyAuthenticator } from '#platform/http';
-import { ProjectTextsController } from './project-texts.controller.js';
-import { ProjectController } from './project.controller.js';
+import { ProjectController, ProjectTextsController } from './project.controller.js';
 
 /** The access context over HTTP; it also authenticates API keys for the HTTP kit. */
 @Module({

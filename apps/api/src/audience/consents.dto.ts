@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CONSENT_STATUSES, type ConsentPreferences, type GrantedConsent } from '#audience';
 import { firstIpAddress } from '#kernel';
 import { strictBody, timestamp } from '#platform/http';
-import { line, prose, requiredLine } from '../text-fields.js';
+import { line, prose, requiredLine } from '../fields.js';
 
 const MAX_USER_AGENT = 500;
 const MAX_URL = 2_000;

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { CUSTOM_FIELD_STATUSES, CUSTOM_FIELD_TYPES, type CustomFieldView } from '#audience';
 import { strictBody, timestamp, uuid } from '#platform/http';
-import { leftOut } from '../left-out.js';
-import { prose, requiredLine } from '../text-fields.js';
+import { leftOut, prose, requiredLine } from '../fields.js';
 
 const MAX_OPTIONS = 500;
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { IMPORT_CONFLICTS, IMPORT_STATUSES, type ImportError, type ImportView } from '#audience';
 import { boundedErrors } from '#kernel';
 import { int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
-import { defaulted, leftOut } from '../left-out.js';
+import { defaulted, leftOut } from '../fields.js';
 import { importedProof } from './consents.dto.js';
 
 const MAX_ROWS = 10_000;

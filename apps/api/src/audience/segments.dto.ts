@@ -7,8 +7,7 @@ import {
   type SegmentView,
 } from '#audience';
 import { emailField, emailText, int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
-import { leftOut } from '../left-out.js';
-import { prose, requiredLine } from '../text-fields.js';
+import { leftOut, prose, requiredLine } from '../fields.js';
 
 /** Subscribers in one request. */
 const MAX_PEOPLE = 10_000;

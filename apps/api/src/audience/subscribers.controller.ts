@@ -21,7 +21,7 @@ import {
   Operation,
   toPage,
 } from '#platform/http';
-import { acceptedLocales } from '../language-fields.js';
+import { acceptedLocales } from '../fields.js';
 import {
   createSubscriberBody,
   recordedEventView,

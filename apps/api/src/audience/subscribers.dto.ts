@@ -1,11 +1,7 @@
 import { z } from 'zod';
 import { normalizedName, type SubscriberView, SUBSCRIBER_STATUSES } from '#audience';
 import { emailField, emailText, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
-import { localeField, timeZoneField } from '../language-fields.js';
-import { jsonObject } from '../json-object.js';
-import { leftOut } from '../left-out.js';
-import { moment } from '../moment.js';
-import { line } from '../text-fields.js';
+import { jsonObject, leftOut, line, localeField, moment, timeZoneField } from '../fields.js';
 import { proofFields } from './consents.dto.js';
 
 const MAX_NAME = 50;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { SUPPRESSION_REASONS, type SuppressionView } from '#audience';
 import { emailField, emailText, pageOf, pageQuery, PLACES, strictBody, timestamp } from '#platform/http';
-import { defaulted } from '../left-out.js';
+import { defaulted } from '../fields.js';
 import { ipAddress } from './consents.dto.js';
 
 export const suppressBody = strictBody({

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { TOPIC_PRIORITIES, TOPIC_STATUSES, TOPIC_VISIBILITIES, type TopicView } from '#audience';
 import { int64, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
-import { translations } from '../language-fields.js';
-import { leftOut } from '../left-out.js';
-import { line, prose, requiredLine } from '../text-fields.js';
+import { leftOut, line, prose, requiredLine, translations } from '../fields.js';
 
 const name = requiredLine(200);
 const description = prose(1_000).nullish();

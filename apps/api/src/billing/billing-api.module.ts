@@ -1,7 +1,7 @@
-import { Module } from '@nestjs/common';
-import { BillingModule } from '#billing';
-import { BillingController } from './billing.controller.js';
-import { CreditsController } from './credits.controller.js';
+import { Global, Module } from '@nestjs/common';
+import { AudienceModule, LiveSubscribersQuery } from '#audience';
+import { BillingModule, SubscriberCount } from '#billing';
+import { BillingController, CreditsController } from './billing.controller.js';
 import { StripeWebhooksController } from './stripe-webhooks.controller.js';
 
 /** Subscription, plans, invoices, usage and AI credits over HTTP. */
@@ -10,3 +10,12 @@ import { StripeWebhooksController } from './stripe-webhooks.controller.js';
   controllers: [BillingController, CreditsController, StripeWebhooksController],
 })
 export class BillingApiModule {}
+
+/** Gives billing the usage that other contexts count: contexts do not know each other. */
+@Global()
+@Module({
+  imports: [AudienceModule],
+  providers: [{ provide: SubscriberCount, useExisting: LiveSubscribersQuery }],
+  exports: [SubscriberCount],
+})
+export class UsageSourcesModule {}

@@ -15,7 +15,7 @@ import {
 
 const relayListQuery = pageQuery({}, [PLACES.number, PLACES.time, PLACES.id]);
 
-/** Where a project's live mail is handed over. Without one of its own it uses the installation's. */
+/** Relays that a project's live mail is handed over to; without one of its own, the installation's. */
 @ApiController('relays', { tag: 'Relays' })
 export class RelaysController {
   constructor(

@@ -9,8 +9,7 @@ import {
   type Relay,
 } from '#deliverability';
 import { pageOf, strictBody, timestamp, uuid } from '#platform/http';
-import { leftOut } from '../left-out.js';
-import { requiredLine } from '../text-fields.js';
+import { leftOut, requiredLine } from '../fields.js';
 
 const HOST =
   /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$|^[0-9a-f:]+:[0-9a-f:.]*$/i;

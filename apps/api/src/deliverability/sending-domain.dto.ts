@@ -10,7 +10,7 @@ import {
 } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { int64, strictBody, timestamp } from '#platform/http';
-import { requiredLine } from '../text-fields.js';
+import { requiredLine } from '../fields.js';
 
 const domainName = requiredLine(253).meta({
   example: 'news.example.com',

@@ -1,10 +1,10 @@
 import MiniSearch from 'minisearch';
-import { sectionsOf } from '../markdown/markdown.js';
+import { sectionsOf } from './markdown.js';
 
 /** A part of the documentation below one heading, or an operation of the API. */
 export interface Passage {
   readonly address: string;
-  /** Of its page. */
+  /** Title of its page. */
   readonly page: string;
   readonly heading: string;
   readonly text: string;

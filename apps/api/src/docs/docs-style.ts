@@ -1,4 +1,4 @@
-import { css } from '../public-pages/html.js';
+import { css } from '../html.js';
 
 /** The navigation beside the text, or below it on a phone; on top of the style that all pages about the API share. */
 export const DOCS_STYLE = css`

@@ -7,8 +7,7 @@ import { projectRoot } from '#platform';
 import { ApiDocument } from '../openapi/api-document.js';
 import { operationsOf } from '../openapi/document.js';
 import { HTML, SCRIPTED_PAGE_POLICY } from '../openapi/page-shell.js';
-import { type DocsContents, readContents } from './docs-contents.js';
-import { DOWNLOADS, docsPage, searchPage, startPage } from './docs-page.js';
+import { type DocsContents, docsPage, DOWNLOADS, readContents, searchPage, startPage } from './docs-page.js';
 import { DocsSearch, type Passage, passagesOf } from './docs-search.js';
 
 const MAX_QUERY = 200;

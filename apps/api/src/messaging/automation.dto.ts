@@ -8,9 +8,7 @@ import {
   TRIGGER_TYPES,
 } from '#messaging';
 import { emailField, int64, pageOf, pageQuery, PLACES, strictBody, timestamp, uuid } from '#platform/http';
-import { jsonObject } from '../json-object.js';
-import { leftOut } from '../left-out.js';
-import { prose, requiredLine } from '../text-fields.js';
+import { jsonObject, leftOut, prose, requiredLine } from '../fields.js';
 
 const MAX_GRAPH = 4_000_000;
 export const MAX_GRAPH_BYTES = 10 * 1024 * 1024;

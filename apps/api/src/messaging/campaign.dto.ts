@@ -8,10 +8,16 @@ import {
   type CampaignRow,
   SEND_STRATEGIES,
 } from '#messaging';
-import { localeField, translations } from '../language-fields.js';
-import { leftOut } from '../left-out.js';
-import { localTime, moment } from '../moment.js';
-import { line, prose, requiredLine } from '../text-fields.js';
+import {
+  leftOut,
+  line,
+  localeField,
+  localTime,
+  moment,
+  prose,
+  requiredLine,
+  translations,
+} from '../fields.js';
 
 const MAX_CONTENT = 500_000;
 

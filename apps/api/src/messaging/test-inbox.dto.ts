@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pageOf, pageQuery, timestamp } from '#platform/http';
 import type { OpenedTestInboxMessage, TestInboxMessage } from '#messaging';
-import { line } from '../text-fields.js';
+import { line } from '../fields.js';
 
 const MAIL_KINDS = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'] as const;
 

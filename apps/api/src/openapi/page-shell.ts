@@ -1,4 +1,4 @@
-import { html, type Html } from '../public-pages/html.js';
+import { html, type Html } from '../html.js';
 import { SHELL_STYLE } from './shell-style.js';
 
 export const HTML = 'text/html; charset=utf-8';

@@ -1,5 +1,5 @@
 import type { ProblemSlug, ProblemType } from '#platform/http';
-import { html, type Html } from '../public-pages/html.js';
+import { html, type Html } from '../html.js';
 import { pageShell } from './page-shell.js';
 
 /** The page that a problem's `type` leads to (RFC 9457 §3.1.1). */

@@ -1,4 +1,4 @@
-import { html } from '../public-pages/html.js';
+import { html } from '../html.js';
 
 /** Hides all samples but curl and Python's requests, beside the document's own in TypeScript. */
 const HIDDEN_CLIENTS = {

@@ -1,4 +1,4 @@
-import { css } from '../public-pages/html.js';
+import { css } from '../html.js';
 
 /** The style of all pages about the API. */
 export const SHELL_STYLE = css`

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { contrastRatio } from '#kernel';
 import { Wording } from '#wording';
 import { brandStyle } from './brand-style.js';
-import { html } from './html.js';
+import { html } from '../html.js';
 import { page, signs } from './page-layout.js';
 
 const PAGES = { light: '#ffffff', dark: '#1d2226' };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { coloursOf, parseColour } from '#kernel';
-import { Html } from './html.js';
+import { Html } from '../html.js';
 
 /** The style sheet with a sender's colours, and its source for the pages' Content-Security-Policy. */
 export interface BrandStyle {

@@ -1,5 +1,5 @@
 import { CONFIRMATION_VALID_MS } from '#audience';
-import { html, type Html } from './html.js';
+import { html, type Html } from '../html.js';
 import { maskedAddress } from './masked-address.js';
 import { form, page, type Page, signs, topicList } from './page-layout.js';
 import { addressOf, privacyLines, say, senderName, type SenderView } from './page-view.js';

@@ -1,4 +1,4 @@
-import { css } from './html.js';
+import { css } from '../html.js';
 
 /** The style of invoices and reports. */
 export const documentStyle = css`

@@ -1,4 +1,4 @@
-import { css } from './html.js';
+import { css } from '../html.js';
 
 /** The style of pages with choices: buttons, topics and fields. */
 export const formStyle = css`

@@ -1,4 +1,4 @@
-import { css } from './html.js';
+import { css } from '../html.js';
 
 /** The style of all pages: the sender above the card, headings and text in it, the footer below. */
 export const frameStyle = css`

@@ -1,6 +1,6 @@
 import type { Invoice } from '#billing';
 import type { Wording } from '#wording';
-import { html, type Html } from './html.js';
+import { html, type Html } from '../html.js';
 import {
   amountOf,
   dayOf,

@@ -1,4 +1,4 @@
-import { css } from './html.js';
+import { css } from '../html.js';
 
 /** The style of the language switch, below all pages. Must follow that of other `details`. */
 export const languageStyle = css`

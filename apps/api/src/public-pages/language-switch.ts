@@ -1,5 +1,5 @@
 import { SHIPPED_LOCALES } from '#kernel';
-import { html, type Html } from './html.js';
+import { html, type Html } from '../html.js';
 import { LANGUAGE_PARAMETER, type PageView, say } from './page-view.js';
 
 let namedLanguages: readonly { readonly locale: string; readonly name: string }[] | undefined;

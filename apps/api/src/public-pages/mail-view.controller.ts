@@ -1,7 +1,7 @@
 import { Get, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MailViewService } from '#messaging';
-import { html } from './html.js';
+import { html } from '../html.js';
 import { goneMailPage, notFoundPage } from './not-found-page.js';
 import { PageLinks } from './page-links.service.js';
 import { sendMail, sendPage } from './page-reply.js';

@@ -1,4 +1,4 @@
-import { html } from './html.js';
+import { html } from '../html.js';
 import { page, type Page, signs } from './page-layout.js';
 import { type PageView, say, senderName, type SenderView } from './page-view.js';
 

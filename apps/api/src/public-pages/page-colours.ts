@@ -1,4 +1,4 @@
-import { css } from './html.js';
+import { css } from '../html.js';
 
 /** Colours beside those of the sender's brand (`brandStyle`). They keep WCAG 2.2 AA in both schemes: 4.5:1 for text, 3:1 for the edges of buttons and the focus ring. */
 export const pageColours = css`

@@ -1,5 +1,5 @@
 import { brandStyle } from './brand-style.js';
-import { html, type Html } from './html.js';
+import { html, type Html } from '../html.js';
 import { languageSwitch } from './language-switch.js';
 import { STYLE_SOURCE, styleElement } from './page-style.js';
 import { type PageSender, type PageView, say } from './page-view.js';

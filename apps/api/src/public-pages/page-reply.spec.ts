@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fastify, type FastifyInstance } from 'fastify';
 import { Wording } from '#wording';
-import { html } from './html.js';
+import { html } from '../html.js';
 import { page, signs } from './page-layout.js';
 import { sendMail, sendPage, sendText } from './page-reply.js';
 

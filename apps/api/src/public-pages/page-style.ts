@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { documentStyle } from './document-style.js';
 import { formStyle } from './form-style.js';
 import { frameStyle } from './frame-style.js';
-import { Html } from './html.js';
+import { Html } from '../html.js';
 import { languageStyle } from './language-style.js';
 import { pageColours } from './page-colours.js';
 import { printStyle } from './print-style.js';

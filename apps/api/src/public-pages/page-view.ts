@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { parseLocale, shippedLocale } from '#kernel';
 import { Wording, type WordingKey } from '#wording';
-import { acceptedLocales } from '../language-fields.js';
-import { html, type Html } from './html.js';
+import { acceptedLocales } from '../fields.js';
+import { html, type Html } from '../html.js';
 import { maskedAddress } from './masked-address.js';
 
 /** The sender of a page, named and coloured as in its mails. */

@@ -1,4 +1,4 @@
-import { html, type Html, type HtmlValue } from './html.js';
+import { html, type Html, type HtmlValue } from '../html.js';
 import { form, page, type Page, signs } from './page-layout.js';
 import { addressOf, privacyLines, say, senderName, type SenderView } from './page-view.js';
 import { undoForm } from './undo-page.js';

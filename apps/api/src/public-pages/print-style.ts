@@ -1,4 +1,4 @@
-import { css } from './html.js';
+import { css } from '../html.js';
 
 /** Removes the card when printing. Must follow the styles that it overrides. */
 export const printStyle = css`

@@ -1,6 +1,6 @@
 import type { CampaignOverview } from '#messaging';
 import type { WordingKey } from '#wording';
-import { html, type Html } from './html.js';
+import { html, type Html } from '../html.js';
 import { type PageView, say } from './page-view.js';
 import { countText, momentText } from './report-text.js';
 

@@ -3,7 +3,7 @@ import { Wording } from '#wording';
 import { sampleReport } from '../../../../bench/support/sample-report.js';
 import { assert, property, string } from '#testing/properties';
 import { expiredReportPage, reportPage } from './report-page.js';
-import { renderMarkdown } from '../markdown/markdown.js';
+import { renderMarkdown } from '../docs/markdown.js';
 import { styleElement } from './page-style.js';
 
 const sender = { name: 'Alpine Supplies', postalAddress: 'Marktgasse 12', logoUrl: null, color: null };

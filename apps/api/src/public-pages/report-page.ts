@@ -1,10 +1,10 @@
 import type { CampaignOverview } from '#messaging';
 import type { WordingKey } from '#wording';
-import { html, type Html } from './html.js';
+import { html, type Html } from '../html.js';
 import { page, type Page, signs } from './page-layout.js';
 import { type PageView, say } from './page-view.js';
 import { timelineFigure } from './report-chart.js';
-import { renderMarkdown } from '../markdown/markdown.js';
+import { renderMarkdown } from '../docs/markdown.js';
 import { languagesTable, linksTable, providersTable } from './report-tables.js';
 import { countText, dateText, shareText, subjectText } from './report-text.js';
 

@@ -1,4 +1,4 @@
-import { css } from './html.js';
+import { css } from '../html.js';
 
 /** The style of reports: bars, charts, wide tables. */
 export const reportStyle = css`

@@ -1,6 +1,6 @@
 import type { CampaignOverview } from '#messaging';
 import type { Wording } from '#wording';
-import { html, type Html } from './html.js';
+import { html, type Html } from '../html.js';
 import { countText, shareText } from './report-text.js';
 
 type Links = CampaignOverview['links'];

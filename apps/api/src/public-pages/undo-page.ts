@@ -1,4 +1,4 @@
-import { html, type Html } from './html.js';
+import { html, type Html } from '../html.js';
 import { form, page, type Page, signs, topicList } from './page-layout.js';
 import { say, senderName, type SenderView } from './page-view.js';
 

@@ -1,6 +1,10 @@
 import type { z } from 'zod';
-import type { projectTextsView, updateProjectTextsBody } from '../../access/project-texts.dto.js';
-import type { projectView, updateProjectBody } from '../../access/project.dto.js';
+import type {
+  projectTextsView,
+  projectView,
+  updateProjectBody,
+  updateProjectTextsBody,
+} from '../../access/project.dto.js';
 import type { WrittenExamples } from './written-example.js';
 
 const CHANGES = {

@@ -1,6 +1,12 @@
 import type { z } from 'zod';
-import type { invoicePage, planList, subscriptionView, usageView } from '../../billing/billing.dto.js';
-import type { creditBalanceView, creditTransactionPage } from '../../billing/credits.dto.js';
+import type {
+  creditBalanceView,
+  creditTransactionPage,
+  invoicePage,
+  planList,
+  subscriptionView,
+  usageView,
+} from '../../billing/billing.dto.js';
 import { onePage, type WrittenExamples } from './written-example.js';
 
 type Subscription = z.output<typeof subscriptionView>;

@@ -1,7 +1,7 @@
 import { marked, type Token, type Tokens } from 'marked';
-import { Html, html } from '../public-pages/html.js';
+import { Html, html } from '../html.js';
 
-/** Where a link leads from the served page; null when its target is not served or not trusted. */
+/** Address that a link leads to from the served page; null when its target is not served or not trusted. */
 export type LinkTarget = (href: string) => string | null;
 
 export interface Heading {

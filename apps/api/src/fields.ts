@@ -1,0 +1,160 @@
+import Negotiator from 'negotiator';
+import { z } from 'zod';
+import { isTimeZone, LOCALE_FAULT, parseLocale, parseLocalTime, TIME_ZONE_FAULT } from '#kernel';
+
+/** C0, DEL and C1 (ECMA-48): in a header or a subject they would inject another line. */
+const CONTROL = /\p{Cc}/u;
+const CONTROL_BUT_LAYOUT = /[^\P{Cc}\t\n\r]/u;
+
+function textField(max: number, refused: RegExp) {
+  return z
+    .string()
+    .meta({ maxLength: max })
+    .refine((value) => lengthOf(value) <= max, `must be at most ${max} characters`)
+    .refine((value) => !refused.test(value), 'must not contain control characters')
+    .refine((value) => value.isWellFormed(), 'is not valid Unicode');
+}
+
+/** Text on one line, of at most `max` characters. */
+export function line(max: number) {
+  return textField(max, CONTROL);
+}
+
+/** Text on one line with more than spaces. */
+export function requiredLine(max: number) {
+  return line(max)
+    .refine((value) => value.trim() !== '', 'must not be empty')
+    .meta({ minLength: 1, maxLength: max });
+}
+
+/** Text that may have tabs and line breaks, of at most `max` characters. */
+export function prose(max: number) {
+  return textField(max, CONTROL_BUT_LAYOUT);
+}
+
+/** Counted as JSON Schema does: Unicode code points. */
+function lengthOf(value: string): number {
+  return value.length - (value.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
+}
+
+/** An optional field; null counts as absent. */
+export function leftOut<Schema extends z.ZodType>(schema: Schema) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
+
+/** An optional field with a default; null counts as absent. */
+export function defaulted<Schema extends z.ZodType>(
+  schema: Schema,
+  byDefault: z.output<Schema>,
+  description: string,
+) {
+  return schema
+    .nullish()
+    .transform((value) => value ?? byDefault)
+    .meta({ default: byDefault, description });
+}
+
+/** The API writes years with four digits (RFC 3339 §1), so the year in UTC must have four too. */
+function hasFourDigitYear(time: Date): boolean {
+  return /^\d{4}-/.test(time.toISOString());
+}
+
+/** A point in time in a request: ISO 8601 with a time zone. */
+export const moment = z.iso
+  .datetime({ offset: true })
+  .transform((text) => new Date(text))
+  .refine(hasFourDigitYear, 'must be between the years 0 and 9999');
+
+/** A local time in a request: a date and time of day without an offset. */
+export const localTime = z.string().transform((text, context) => {
+  const local = parseLocalTime(text);
+  if (local === null) context.addIssue('must be a local time such as 2027-01-05T09:00');
+  return local ?? z.NEVER;
+});
+
+/** A language tag, which the output has as it is usually written. */
+export const localeField = z
+  .string()
+  .meta({ description: 'A language by BCP 47, such as de or pt-BR.', example: 'de-AT' })
+  .transform((input, context): string => {
+    const locale = parseLocale(input);
+    if (locale !== null) return locale;
+    context.issues.push({ code: 'custom', message: LOCALE_FAULT, input });
+    return z.NEVER;
+  });
+
+export const timeZoneField = z
+  .string()
+  .refine(isTimeZone, TIME_ZONE_FAULT)
+  .meta({ description: 'A time zone by its IANA name.', example: 'Europe/Berlin' });
+
+/** More than any browser sends. */
+const MOST_LANGUAGES = 20;
+const MAX_TRANSLATIONS = 50;
+
+/** The languages that an `Accept-Language` header asks for, best first; null stands for what is no language. */
+export function acceptedLocales(header: string | undefined): (string | null)[] {
+  const wanted = new Negotiator({ headers: { 'accept-language': header ?? '' } }).languages();
+  return wanted.slice(0, MOST_LANGUAGES).map(parseLocale);
+}
+
+/**
+ * Texts in other languages: locale → `text`; null is none. `what` they are and `who` gets them: for the document.
+ * The output has the locales as they are usually written.
+ */
+export function translations<Text extends z.ZodType>(text: Text, what: string, who = '') {
+  return z
+    .record(z.string(), text)
+    .nullish()
+    .meta({
+      description:
+        `${what} by locale (BCP 47), at most ${MAX_TRANSLATIONS}; PATCH replaces them all. ${who}`.trim(),
+    })
+    .transform((input, context) => {
+      if (input === undefined) return undefined;
+      const read: Record<string, z.output<Text>> = {};
+      const fault = (message: string, ...path: string[]) =>
+        context.issues.push({ code: 'custom', message, path, input });
+      const entries = Object.entries(input ?? {});
+      if (entries.length > MAX_TRANSLATIONS) fault(`must have at most ${MAX_TRANSLATIONS} languages`);
+      for (const [tag, each] of entries) {
+        const locale = parseLocale(tag);
+        if (locale === null) fault(LOCALE_FAULT, tag);
+        else if (locale in read) fault(`is ${locale} again`, tag);
+        else read[locale] = each;
+      }
+      return read;
+    });
+}
+
+const MAX_DEPTH = 20;
+
+/** A JSON object of at most `maxBytes` that PostgreSQL stores and returns unchanged. */
+export function jsonObject(maxBytes: number) {
+  return z.record(z.string(), z.unknown()).superRefine((value, context) => {
+    const fault =
+      Buffer.byteLength(JSON.stringify(value)) > maxBytes
+        ? `must be at most ${maxBytes / 1024} KB`
+        : faultIn(value);
+    if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+  });
+}
+
+/** The reason why PostgreSQL could not store the value as JSON and return it unchanged, or null. */
+function faultIn(value: unknown, depth = 0): string | null {
+  if (depth > MAX_DEPTH) return `must not be nested more than ${MAX_DEPTH} levels deep`;
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return 'must not contain a number that is too large';
+  if (typeof value === 'string') return textFault(value);
+  if (typeof value !== 'object' || value === null) return null;
+  for (const [key, item] of Object.entries(value)) {
+    const fault = textFault(key) ?? faultIn(item, depth + 1);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function textFault(text: string): string | null {
+  if (!text.isWellFormed()) return 'must contain valid Unicode only';
+  return text.includes('\0') ? 'must not contain a NUL character' : null;
+}
