@@ -1,22 +1,4 @@
-/** Units that need neither PostgreSQL nor programs, by folder. */
-const MUTATED = {
-  'libs/audience/src/consents': ['consent'],
-  'libs/audience/src/sign-up': ['confirmation'],
-  'libs/audience/src/segments': [
-    'case-folding',
-    'rule-conditions',
-    'rule-dates',
-    'rule-field-condition',
-    'rule-nodes',
-    'rule-reader',
-    'segment',
-    'segment-graph',
-  ],
-  'libs/billing/src/credits': ['credit'],
-  'libs/deliverability/src/bounces': ['refusal', 'bounce-table', 'retry-schedule'],
-  'libs/messaging/src/campaigns': ['campaign', 'campaign.errors', 'sender-identity'],
-  'libs/messaging/src/sending': ['delivery-outcome', 'engine/route-pause', 'engine/sender-state'],
-};
+import { SPECS } from './mutated.js';
 
 /** The suites that `npm test` leaves to `npm run test:full`: docs/internals/testing.md. */
 const LONG = process.env['FULL'] === undefined ? ['<rootDir>/test/long/'] : [];
@@ -47,7 +29,10 @@ const suites = {
   /** The black-box suite, what changes partitions, and what belongs to both, on a coordinator and two workers. */
   citus: {
     ...everyday,
-    roots: ['<rootDir>/test/black-box', '<rootDir>/test/citus', '<rootDir>/libs/messaging/src/retention'],
+    testMatch: [
+      '<rootDir>/test/{black-box,citus}/**/*.spec.ts',
+      '<rootDir>/libs/messaging/src/*retention*.spec.ts',
+    ],
     testPathIgnorePatterns: IGNORED,
     maxWorkers: 2,
   },
@@ -59,10 +44,8 @@ const suites = {
     testEnvironment: 'node',
     testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
     moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-    roots: Object.keys(MUTATED).map((folder) => `<rootDir>/${folder}`),
-    testMatch: Object.entries(MUTATED).flatMap(([folder, names]) =>
-      names.map((name) => `<rootDir>/${folder}/${name}.spec.ts`),
-    ),
+    roots: ['<rootDir>/libs'],
+    testMatch: SPECS.map((spec) => `<rootDir>/${spec}`),
   },
 };
 

@@ -1,18 +1,10 @@
+import { SOURCES } from './mutated.js';
+
 process.env['SUITE'] = 'mutation';
 
 /** Changes the rules of five domains, one place at a time, and looks whether a test fails: docs/internals/testing.md. */
 export default {
-  mutate: [
-    'libs/audience/src/consents/consent.ts',
-    'libs/audience/src/sign-up/confirmation.ts',
-    'libs/audience/src/segments/{rule-*,segment,segment-graph,segment-rules,text-folding}.ts',
-    'libs/billing/src/credit.ts',
-    'libs/deliverability/src/bounces/{refusal,retry-schedule}.ts',
-    'libs/messaging/src/campaigns/{campaign,campaign.errors,sender-identity}.ts',
-    'libs/messaging/src/sending/delivery-outcome.ts',
-    'libs/messaging/src/sending/engine/{route-pause,sender-state}.ts',
-    '!**/*.{query,spec}.ts',
-  ],
+  mutate: SOURCES,
   testRunner: 'jest',
   testRunnerNodeArgs: ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
   jest: { configFile: 'config/jest.config.js' },
