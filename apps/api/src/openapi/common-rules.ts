@@ -7,10 +7,7 @@ import {
   type Schema,
 } from './document.js';
 import { addExamples } from './examples.js';
-import { problemSlugs } from './operation-problems.js';
-import { problemExample } from './problem-examples.js';
-import { PROBLEM } from './problem-schema.js';
-import { TAGS } from './tags.js';
+import { PROBLEM, problemExample, problemSlugs } from './problems.js';
 
 const integerHeader = (description: string) => ({ description, required: true, schema: { type: 'integer' } });
 
@@ -46,7 +43,26 @@ const IDEMPOTENCY_KEY = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
-/** Adds what all operations share: problems, headers, security, idempotency. */
+/** The descriptions of the tags. */
+const TAGS: Readonly<Record<string, string>> = {
+  Project: 'The project and environment of the API key.',
+  Topics: 'What people subscribe to.',
+  Subscribers: 'The people who get mail, one by one or by import.',
+  Consents: 'Which topics a subscriber agreed to, when and how.',
+  'Custom fields': 'Additional properties of subscribers.',
+  Segments: 'Groups of subscribers, by list or by rules.',
+  Suppressions: 'Addresses that get no mail.',
+  Automations: 'Steps that subscribers go through after a trigger.',
+  Campaigns: 'Mail to the subscribers of topics: write, check and send it.',
+  'Campaign reports': 'The results of a campaign.',
+  'Test inbox': 'The mail of the test environment.',
+  'Sending domain': 'The domain of live mail, and its DNS records.',
+  Relays: 'Where live mail is handed over, and the feedback of providers.',
+  Billing: 'Plan, usage and invoices of the tenant.',
+  'AI credits': 'The credits that pay for AI reports.',
+};
+
+/** Adds the parts that all operations share: problems, headers, security, idempotency. */
 export function addCommonRules(document: OpenApiDocument): OpenApiDocument {
   const { components } = document;
   components.schemas['Problem'] = PROBLEM;

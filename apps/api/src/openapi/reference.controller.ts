@@ -4,9 +4,7 @@ import { NotFoundError } from '#kernel';
 import { isProblemSlug, PROBLEM_TYPES } from '#platform/http';
 import { ApiDocument } from './api-document.js';
 import { HTML, SCRIPTED_PAGE_POLICY } from './page-shell.js';
-import { problemPage } from './problem-page.js';
-import { referencePage } from './reference-page.js';
-import { loadRenderer, type Renderer } from './renderer.js';
+import { loadRenderer, problemPage, referencePage, type Renderer } from './reference-pages.js';
 
 /** The API reference and the pages of problems. */
 @Controller()
