@@ -30,7 +30,7 @@ import {
   snooze,
   TransactionalJob,
 } from '#platform';
-import type { ContextWork } from './context-work.js';
+import type { ContextWork } from './worker.js';
 import { type Erasure, ErasureJob } from './erasure.job.js';
 
 /** Removes an erased person from deliveries, their events and the test inbox. */

@@ -11,7 +11,7 @@ import {
 } from '#billing';
 import type { ProjectScope } from '#kernel';
 import { done, type JobResult, LOGGER, Publisher, TransactionalJob } from '#platform';
-import type { ContextWork } from './context-work.js';
+import type { ContextWork } from './worker.js';
 
 type StartedMonth = ReturnType<typeof SubscriptionPeriodStarted>['payload'];
 

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { loadConfig } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
 import { takePort } from '#testing/ports';
 import { startProgram } from '#testing/program';
+import { SECRETS } from '#testing/system';
+import { startWorker } from './start-worker.js';
 
 describe('The worker’s process', () => {
   let test: TestDatabase;
@@ -47,5 +51,20 @@ describe('The worker’s process', () => {
     expect(await refusal({ AI_REPORT_LOCALE: 'xx' })).toMatch(
       /ended with 1:\nThe configuration is not valid:\n {2}- AI_REPORT_LOCALE must be one of en, .*, there is no xx\n$/,
     );
+  });
+
+  it('begins no work while its port is taken, which it would break off when its process ends', async () => {
+    const taken = await takePort();
+    const settings = { NODE_ENV: 'test', LOG_LEVEL: 'silent', DATABASE_URL: test.url, ...SECRETS };
+    await expect(startWorker(loadConfig({ ...settings, WORKER_PORT: String(taken.port) }))).rejects.toThrow(
+      /is taken by another program/,
+    );
+    await taken.release();
+    await eventually('nothing of it is connected', async () => {
+      const others = await test.query(
+        'select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      );
+      return others.length === 0;
+    });
   });
 });

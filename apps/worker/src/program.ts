@@ -11,7 +11,7 @@ import {
   watchParent,
 } from '#platform';
 import type { RunningWorker } from './start-worker.js';
-import { WorkerStartError } from './worker-start.error.js';
+import { WorkerStartError } from './worker.js';
 
 /** The extra time after the shutdown timeout before the process exits regardless. */
 const EXIT_AFTER_MS = 1_500;

@@ -17,7 +17,6 @@ import {
   databaseOutageLines,
   excessiveRights,
   HealthChecks,
-  listenFailure,
   LOGGER,
   NestLogger,
   Notifications,
@@ -28,9 +27,7 @@ import {
 } from '#platform';
 import { WebhookPublisher, webhookEntities } from '#webhooks';
 import { BounceServer } from './deliverability/bounce-server.js';
-import { QUEUE_BACKEND } from './queue.providers.js';
-import { WorkerStartError } from './worker-start.error.js';
-import { Worker } from './worker.js';
+import { listen, QUEUE_BACKEND, Worker } from './worker.js';
 import { WorkerModule } from './worker.module.js';
 
 /** A running worker. */
@@ -110,21 +107,12 @@ async function readyToListen(
   }
 }
 
-async function listen(server: OperationsServer, { HOST, WORKER_PORT }: Config): Promise<number> {
-  try {
-    return await server.listen(WORKER_PORT, HOST);
-  } catch (error) {
-    const refused = listenFailure(error, HOST, { WORKER_PORT });
-    throw refused === null ? error : new WorkerStartError(refused, { cause: error });
-  }
-}
-
 function operationsOf(app: INestApplicationContext): Operations {
   const database = app.get(Database);
   const backend = app.get<QueueBackend>(QUEUE_BACKEND);
   const registry = app.get<Registry>(Registry);
   collectProcessMetrics(registry, database);
-  if (cluster.isWorker) tellMetrics(registry);
+  if (cluster.isWorker) reportMetrics(registry);
   const queue = {
     name: 'queue',
     check: () => backend.ping(),
@@ -134,8 +122,8 @@ function operationsOf(app: INestApplicationContext): Operations {
   return new Operations(new HealthChecks(checks), registry);
 }
 
-/** To the process that answers for several of them. */
-function tellMetrics(registry: Registry): void {
+/** Reports metrics to the process that adds them up. */
+function reportMetrics(registry: Registry): void {
   AggregatorRegistry.setRegistries(registry);
   void new AggregatorRegistry();
 }

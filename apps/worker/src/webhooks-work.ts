@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { TrimWebhookEvents, WebhookLogService, WebhookSender } from '#webhooks';
 import { type Erasure, ErasureJob } from './erasure.job.js';
-import type { ContextWork } from './context-work.js';
+import type { ContextWork } from './worker.js';
 
 /** Removes an erased person from webhook events, delivered or pending. */
 @Injectable()

@@ -1,12 +1,12 @@
 import cluster from 'node:cluster';
 import { isIPv6 } from 'node:net';
 import { AggregatorRegistry } from 'prom-client';
-import { type Config, HealthChecks, listenFailure, Operations, OperationsServer } from '#platform';
+import { type Config, HealthChecks, Operations, OperationsServer } from '#platform';
 import { type ChildRun, runOf, Supervisor } from '#platform/supervisor';
 import type { RunningWorker } from './start-worker.js';
-import { WorkerStartError } from './worker-start.error.js';
+import { listen, WorkerStartError } from './worker.js';
 
-/** Longer than a process takes that ends itself. */
+/** Extra time for a process that stops by itself, before it is killed. */
 const KILLED_AFTER_MS = 1_000;
 
 /**
@@ -30,13 +30,12 @@ export async function startWorkerProcesses(
     await server.close();
   };
   try {
-    const port = await server.listen(config.WORKER_PORT, config.HOST);
+    const port = await listen(server, config);
     const [bouncePort = null] = await Promise.all(processes.map((one) => one.start()));
     return { port, bouncePort, stop };
   } catch (error) {
     await stop();
-    const refused = listenFailure(error, config.HOST, { WORKER_PORT: config.WORKER_PORT });
-    throw refused === null ? error : new WorkerStartError(refused, { cause: error });
+    throw error;
   }
 }
 
@@ -78,7 +77,7 @@ class Process {
   }
 }
 
-/** What the processes count, as one. */
+/** Metrics of all processes, added up. */
 class MetricsOfAll extends AggregatorRegistry<'text/plain; version=0.0.4; charset=utf-8'> {
   override metrics(): Promise<string> {
     return this.clusterMetrics();

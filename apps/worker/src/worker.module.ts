@@ -1,14 +1,108 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, type InjectionToken, Module, type Provider } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
 import { AudienceModule, AudiencePlanModule } from '#audience';
 import { BouncesModule, DeliverabilityWorkerModule } from '#deliverability';
 import { BillingModule, PlanLimitsService } from '#billing';
+import { Clock } from '#kernel';
 import { AutomationsWorkerModule, MessagingModule, MessagingWorkerModule } from '#messaging';
-import { PlatformModule, type PlatformOptions } from '#platform';
+import {
+  type Config,
+  CONFIG,
+  CreatePartitions,
+  Database,
+  describeError,
+  JobCatalogue,
+  JobMetrics,
+  JobRunner,
+  LOGGER,
+  Notifications,
+  outageLines,
+  type PeriodicTask,
+  PeriodicTasks,
+  PlatformModule,
+  type PlatformOptions,
+  Relay,
+  redisFailure,
+  RemoveExpiredRows,
+} from '#platform';
+import { createQueueBackend } from '#platform/queue';
 import { WebhooksWorkerModule } from '#webhooks';
+import { audienceWork } from './audience-work.js';
+import { billingWork } from './billing-work.js';
 import { BounceProcessor } from './deliverability/bounce-processor.js';
 import { BounceServer } from './deliverability/bounce-server.js';
-import { queueProviders } from './queue.providers.js';
-import { Worker } from './worker.js';
+import { deliverabilityWork } from './deliverability/deliverability-work.js';
+import { automationsWork } from './messaging/automations-work.js';
+import { messagingWork } from './messaging/messaging-work.js';
+import { webhooksWork } from './webhooks-work.js';
+import { QUEUE_BACKEND, Worker, WORKER_PARTS, type WorkerPart } from './worker.js';
+
+const CONTEXTS = [
+  audienceWork,
+  automationsWork,
+  billingWork,
+  deliverabilityWork,
+  messagingWork,
+  webhooksWork,
+];
+const JOBS = CONTEXTS.flatMap(({ jobs }) => jobs);
+const EVENTS = CONTEXTS.flatMap(({ events }) => events);
+const PARTS = CONTEXTS.flatMap(({ parts }) => parts);
+const TASKS = [CreatePartitions, RemoveExpiredRows, ...CONTEXTS.flatMap(({ tasks }) => tasks)];
+
+/** Provides a class of the platform that is made from what `inject` names. */
+function made<Parts extends unknown[]>(
+  type: new (...parts: Parts) => object,
+  ...inject: InjectionToken[]
+): Provider {
+  return { provide: type, inject, useFactory: (...parts: Parts) => new type(...parts) };
+}
+
+/** The queue, its jobs, and the relay that turns outbox rows into jobs. */
+const QUEUE: Provider[] = [
+  ...JOBS,
+  CreatePartitions,
+  RemoveExpiredRows,
+  {
+    provide: QUEUE_BACKEND,
+    inject: [CONFIG, LOGGER, Database],
+    useFactory: (config: Config, logger: Logger, { outage }: Database) =>
+      createQueueBackend({
+        databaseUrl: config.DATABASE_URL,
+        redisUrl: config.REDIS_URL,
+        databaseOutage: outage,
+        redisOutage: outageLines(
+          logger,
+          {
+            begins: 'jobs wait: Redis, which has the queue, cannot be used',
+            ends: 'jobs go on: Redis can be used',
+          },
+          redisFailure,
+        ),
+        onError: (error) => logger.warn({ error: describeError(error) }, 'the queue failed'),
+      }),
+  },
+  {
+    provide: JobCatalogue,
+    inject: JOBS,
+    useFactory: (...jobs: ConstructorParameters<typeof JobCatalogue>[0]) => new JobCatalogue(jobs, EVENTS),
+  },
+  made(JobMetrics, Registry),
+  made(Relay, Database, Notifications, QUEUE_BACKEND, JobCatalogue, LOGGER),
+  made(JobRunner, Database, QUEUE_BACKEND, JobCatalogue, LOGGER, JobMetrics),
+  {
+    provide: PeriodicTasks,
+    inject: [Database, Clock, LOGGER, ...TASKS],
+    useFactory: (database: Database, clock: Clock, logger: Logger, ...tasks: PeriodicTask[]) =>
+      new PeriodicTasks(database, tasks, clock, logger),
+  },
+  {
+    provide: WORKER_PARTS,
+    inject: [Relay, JobRunner, PeriodicTasks, ...PARTS],
+    useFactory: (...parts: WorkerPart[]) => parts,
+  },
+];
 
 /** The api's contexts without its controllers, with the queue, the jobs and the sending engine. */
 @Module({})
@@ -31,7 +125,7 @@ export class WorkerModule {
         WebhooksWorkerModule,
         BouncesModule,
       ],
-      providers: [...queueProviders, BounceProcessor, BounceServer, Worker],
+      providers: [...QUEUE, BounceProcessor, BounceServer, Worker],
     };
   }
 }

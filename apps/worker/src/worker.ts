@@ -1,7 +1,52 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { type Config, CONFIG, type QueueBackend } from '#platform';
-import type { WorkerPart } from './context-work.js';
-import { QUEUE_BACKEND, WORKER_PARTS } from './queue.providers.js';
+import { Inject, Injectable, type Type } from '@nestjs/common';
+import {
+  type Config,
+  CONFIG,
+  type JobCatalogue,
+  listenFailure,
+  type OperationsServer,
+  type PeriodicTask,
+  type QueueBackend,
+} from '#platform';
+
+/** Injects the `QueueBackend` of this process. */
+export const QUEUE_BACKEND = Symbol('mailwright.queue-backend');
+
+/** Injects the parts that run as long as the worker. */
+export const WORKER_PARTS = Symbol('mailwright.worker-parts');
+
+type Job = ConstructorParameters<typeof JobCatalogue>[0][number];
+type EventType = ConstructorParameters<typeof JobCatalogue>[1][number];
+
+/** A part that runs as long as the worker: the sending engine, a scheduler, a server. */
+export interface WorkerPart {
+  /** Resolves when it is running. */
+  start(): void | Promise<void>;
+  /** Accepts no new work; resolves when work in flight is finished, or released after `timeoutMs`. */
+  stop(timeoutMs: number): Promise<void>;
+}
+
+/** The work of one context. The worker does not run unlisted jobs, and refuses to start for an event without a job. */
+export interface ContextWork {
+  readonly jobs: readonly Type<Job>[];
+  /** The events that start jobs. */
+  readonly events: readonly EventType[];
+  readonly tasks: readonly Type<PeriodicTask>[];
+  readonly parts: readonly Type<WorkerPart>[];
+}
+
+/** The worker cannot start as configured; the message tells the operator why. */
+export class WorkerStartError extends Error {}
+
+/** Listens for health and metrics on `WORKER_PORT`. Throws `WorkerStartError` where the operator has to choose another. */
+export async function listen(server: OperationsServer, { HOST, WORKER_PORT }: Config): Promise<number> {
+  try {
+    return await server.listen(WORKER_PORT, HOST);
+  } catch (error) {
+    const refused = listenFailure(error, HOST, { WORKER_PORT });
+    throw refused === null ? error : new WorkerStartError(refused, { cause: error });
+  }
+}
 
 /** The parts of a worker, started and stopped together. */
 @Injectable()

@@ -12,8 +12,7 @@ import {
 } from 'smtp-server';
 import { Clock } from '#kernel';
 import { type Config, CONFIG, describeError, logFailure, LOGGER } from '#platform';
-import type { WorkerPart } from '../context-work.js';
-import { WorkerStartError } from '../worker-start.error.js';
+import { type WorkerPart, WorkerStartError } from '../worker.js';
 import { BounceProcessor } from './bounce-processor.js';
 import { type Answer, answerHalfClosed, ClientLimits, HALF_OPEN, readMail, refuse } from './smtp-clients.js';
 

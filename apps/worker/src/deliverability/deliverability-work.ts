@@ -11,7 +11,7 @@ import {
   RemoveOldThrottling,
   UnsubscribeMailed,
 } from '#deliverability';
-import type { ContextWork } from '../context-work.js';
+import type { ContextWork } from '../worker.js';
 import {
   FindReportedMessages,
   RecordBounces,

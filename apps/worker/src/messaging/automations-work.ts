@@ -1,5 +1,5 @@
 import { AutomationRunner, WebhookCaller } from '#messaging';
-import type { ContextWork } from '../context-work.js';
+import type { ContextWork } from '../worker.js';
 
 export const automationsWork: ContextWork = {
   jobs: [],

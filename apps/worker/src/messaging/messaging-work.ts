@@ -22,10 +22,9 @@ import {
   TrimTestInboxes,
   WriteCampaignReport,
 } from '#messaging';
-import type { ContextWork } from '../context-work.js';
+import type { ContextWork } from '../worker.js';
 import { CloseCampaign, ExpandCampaign, RetryFailedDeliveries } from './campaign.jobs.js';
-import { SendConfirmationMail } from './send-confirmation-mail.job.js';
-import { SendConfirmationMails } from './send-confirmation-mails.job.js';
+import { SendConfirmationMail, SendConfirmationMails } from './confirmation.jobs.js';
 
 export const messagingWork: ContextWork = {
   jobs: [

@@ -1,2 +1,0 @@
-/** The worker cannot start as configured; the message tells the operator why. */
-export class WorkerStartError extends Error {}
