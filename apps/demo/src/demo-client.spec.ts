@@ -4,9 +4,8 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#testing/eventually';
 import { letTimeGo, passTime, stopTime, waitingTimers } from '#testing/time-limits';
+import { type ApiCall, DemoClient, type SentRequest, UnreachableError } from './demo-client.js';
 import { listAt } from './answer.js';
-import { DemoClient, UnreachableError } from './demo-client.js';
-import type { ApiCall, SentRequest } from './demo-request.js';
 
 const KEY = 'mw_test_secret';
 const getProject: ApiCall = (mailwright) => mailwright.project();

@@ -2,16 +2,36 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { Mailwright, MailwrightConnectionError, MailwrightError } from '#sdk';
 import { type Answer, readAnswer } from './answer.js';
-import type { ApiCall, DemoRequest, PageRequest, SentRequest } from './demo-request.js';
-import { freeAt, refusedFor } from './rate-limit.js';
-import type { Target } from './target.js';
+import type { Target } from './options.js';
 
 const ANSWER_WITHIN_MS = 30_000;
 const MOST_RETRIES = 2;
 const PAUSES_MS = [250, 500, 1_000, 1_500];
 const LONGEST_PAUSE_MS = 2_000;
+const DEFAULT_WINDOW_SECONDS = 60;
 
 const networkFailure = z.object({ cause: z.object({ code: z.string() }) });
+
+/** A request to the API. */
+export type ApiCall = (mailwright: Mailwright) => Promise<unknown>;
+
+/** A request to a page for readers, by the link in a mail. */
+export interface PageRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly form?: Readonly<Record<string, string>>;
+}
+
+export type DemoRequest = ApiCall | PageRequest;
+
+/** A sent request, for people to read. */
+export interface SentRequest {
+  readonly method: string;
+  /** Relative to the base URL for the API, absolute for the link of a mail. */
+  readonly url: string;
+  readonly json?: unknown;
+  readonly form?: Readonly<Record<string, string>>;
+}
 
 /** An answer, with the number of attempts and the time they took. */
 export interface PolledAnswer {
@@ -71,7 +91,7 @@ export class DemoClient {
     });
   }
 
-  /** How many requests were made so far. */
+  /** The number of requests so far. */
   get requests(): number {
     return this.#requests;
   }
@@ -167,4 +187,23 @@ function urlOf(input: Parameters<typeof fetch>[0]): string {
 function reasonOf(error: unknown): string {
   const failure = networkFailure.safeParse(error);
   return failure.success ? failure.data.cause.code : String(error);
+}
+
+/** When the next request may be made, in epoch milliseconds; 0 for at once. */
+function freeAt(answer: Answer, now: number): number {
+  if (answer.status === 429) return now + 1_000 * refusedFor(answer);
+  if (number(answer.headers, 'x-ratelimit-remaining') !== 0) return 0;
+  const reset = 1_000 * (number(answer.headers, 'x-ratelimit-reset') ?? 0);
+  // The server's clock may differ: it must not make us wait too long.
+  return Math.min(reset, now + 1_000 * DEFAULT_WINDOW_SECONDS);
+}
+
+/** The seconds after which a refused request may come again. */
+function refusedFor({ headers }: Answer): number {
+  return number(headers, 'retry-after') ?? DEFAULT_WINDOW_SECONDS;
+}
+
+function number(headers: Headers, name: string): number | null {
+  const value = headers.get(name)?.trim() ?? '';
+  return /^\d+$/.test(value) ? Number(value) : null;
 }

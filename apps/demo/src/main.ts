@@ -1,12 +1,9 @@
 import { resolve } from 'node:path';
 import { CommanderError } from 'commander';
 import { DemoClient } from './demo-client.js';
-import { DemoError } from './demo.error.js';
-import { flow } from './flow.js';
-import { type DemoOptions, parseOptions } from './options.js';
-import { runFlow } from './run-flow.js';
-import { Story } from './story.js';
-import { findTarget, maskedKey } from './target.js';
+import { runFlow, Story } from './flow.js';
+import { DemoError, type DemoOptions, findTarget, maskedKey, parseOptions } from './options.js';
+import { flow } from './steps.js';
 import { Transcript } from './transcript.js';
 
 async function demo(options: DemoOptions): Promise<0 | 1> {

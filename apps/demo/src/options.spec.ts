@@ -2,9 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { DemoError } from './demo.error.js';
-import { parseOptions } from './options.js';
-import { findTarget, maskedKey } from './target.js';
+import { DemoError, findTarget, maskedKey, parseOptions } from './options.js';
 
 describe('the options of the demo', () => {
   it('may be left out', () => {

@@ -1,8 +1,6 @@
 import { styleText } from 'node:util';
-import type { Answer } from './answer.js';
-import type { PolledAnswer } from './demo-client.js';
-import type { SentRequest } from './demo-request.js';
-import type { Unmet } from './expectation.js';
+import type { PolledAnswer, SentRequest } from './demo-client.js';
+import type { Answer, Unmet } from './answer.js';
 import { shortBody, shortJson, shortText } from './shorten.js';
 
 type Style = Parameters<typeof styleText>[0];

@@ -4,12 +4,10 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { makeDataDirectory } from './data-directory.js';
-import { lockDataDirectory } from './data-directory-lock.js';
-import { readDemoFile, writeDemoFile } from './demo-file.js';
-import { readOrMakeSecrets } from './secrets-file.js';
+import { lockDataDirectory, makeDataDirectory, readOrMakeSecrets } from './data-directory.js';
+import { readDemoFile, writeDemoFile } from './demo.js';
 
-const BUILT_LOCK = resolve('dist/apps/launcher/src/data-directory-lock.js');
+const BUILT_LOCK = resolve('dist/apps/launcher/src/data-directory.js');
 
 let directory: string;
 

@@ -1,12 +1,11 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { RunCli } from './cli-program.js';
-import { readDemoFile } from './demo-file.js';
-import { keysWork, prepareDemo } from './demo.js';
+import { keysWork, prepareDemo, readDemoFile } from './demo.js';
+import type { RunCli } from './programs.js';
 
 const topics = { doubleOptIn: 'DEMO-1', singleOptIn: 'DEMO-2' };
 

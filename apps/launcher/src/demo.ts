@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { RunCli } from './cli-program.js';
-import { type DemoFile, readDemoFile, writeDemoFile } from './demo-file.js';
-import { LaunchError } from './launch.error.js';
+import { parseJson, readIfPresent, writePrivateFile } from './data-directory.js';
+import { LaunchError } from './failure.js';
+import type { RunCli } from './programs.js';
 
 const seedResult = z.object({
   created: z.boolean(),
@@ -39,7 +39,7 @@ export async function renewKeys(cli: RunCli, path: string, baseUrl: string): Pro
   return store(await runSeed(cli, '--renew-keys'), path, baseUrl);
 }
 
-/** Whether the api knows both keys. It does not know the keys of a demo in another database. */
+/** True when the api knows both keys. It does not know the keys of a demo in another database. */
 export async function keysWork(file: DemoFile): Promise<boolean> {
   const answers = await Promise.all(
     [file.testKey, file.liveKey].map((key) =>
@@ -69,4 +69,25 @@ async function runSeed(cli: RunCli, ...options: string[]): Promise<z.infer<typeo
   } catch (error) {
     throw new LaunchError('The output of the command demo:seed is not valid.', { cause: error });
   }
+}
+
+const demoFile = z.object({
+  baseUrl: z.string(),
+  projectKey: z.string(),
+  testKey: z.string().startsWith('mw_test_'),
+  liveKey: z.string().startsWith('mw_live_'),
+});
+
+/** The address and keys that a client of the demo project needs. Only this file has its keys: the database has hashes. */
+export type DemoFile = z.infer<typeof demoFile>;
+
+/** Null when the file is missing or incomplete. */
+export async function readDemoFile(path: string): Promise<DemoFile | null> {
+  const text = await readIfPresent(path);
+  return text === null ? null : (demoFile.safeParse(parseJson(text)).data ?? null);
+}
+
+/** Mode 0600, replaced atomically. */
+export async function writeDemoFile(path: string, demo: DemoFile): Promise<void> {
+  await writePrivateFile(path, `${JSON.stringify(demo, null, 2)}\n`);
 }

@@ -1,4 +1,5 @@
-import type { Secrets } from './secrets-file.js';
+import { runtimeUrl } from '#platform/embedded-postgres';
+import type { Secrets } from './data-directory.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -9,7 +10,7 @@ export function localUrl(env: Environment, port: number): string {
   return `http://${local ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Whether customers’ URLs may lead to this machine: while nobody else reaches the api, every customer is who started it. */
+/** True when customers’ URLs may lead to this machine: while nobody else reaches the api, every customer is who started it. */
 export function allowsPrivateAddresses(env: Environment): boolean {
   const host = given(env, 'HOST') ?? '127.0.0.1';
   return given(env, 'NODE_ENV') !== 'production' && ['127.0.0.1', '::1', 'localhost'].includes(host);
@@ -51,4 +52,20 @@ export function given(env: Environment, name: string): string | undefined {
 
 function nonEmpty(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+}
+
+/** The URLs of one database: for the api and the worker, and for the owner of the schema, which only the CLI gets. */
+export interface DatabaseUrls {
+  readonly url: string;
+  readonly ownerUrl: string;
+}
+
+/** The user's own database, if there is one. */
+export function givenDatabase(env: Environment): DatabaseUrls | undefined {
+  const url = given(env, 'DATABASE_URL');
+  return url === undefined ? undefined : { url, ownerUrl: given(env, 'DATABASE_OWNER_URL') ?? url };
+}
+
+export function embeddedDatabase(superuserUrl: string): DatabaseUrls {
+  return { url: runtimeUrl(superuserUrl), ownerUrl: superuserUrl };
 }

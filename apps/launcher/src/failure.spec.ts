@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { makeDataDirectory } from './data-directory.js';
-import { inPlainWords } from './failure.js';
-import { LaunchError } from './launch.error.js';
+import { inPlainWords, LaunchError } from './failure.js';
 
 let directory: string;
 

@@ -1,6 +1,14 @@
 import { PostgresStartError } from '#platform/embedded-postgres';
-import { errorCode } from './error-code.js';
-import { LaunchError } from './launch.error.js';
+
+/** Mailwright cannot start; the message tells the person at the terminal why. */
+export class LaunchError extends Error {
+  override readonly name = 'LaunchError';
+}
+
+/** The system's code for an error, such as `ENOENT`, or undefined. */
+export function errorCode(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+}
 
 /** The system's error about a file, and what to do about it. */
 const FILE_FAILURES: Readonly<Record<string, string>> = {

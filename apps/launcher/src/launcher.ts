@@ -1,27 +1,30 @@
 import { join, relative } from 'node:path';
 import { z } from 'zod';
 import { Supervisor } from '#platform/supervisor';
-import { cliRunner, type RunCli } from './cli-program.js';
-import { makeDataDirectory } from './data-directory.js';
-import { type DataDirectoryLock, lockDataDirectory } from './data-directory-lock.js';
+import {
+  type DataDirectoryLock,
+  lockDataDirectory,
+  makeDataDirectory,
+  parseJson,
+  readIfPresent,
+  readOrMakeSecrets,
+  writePrivateFile,
+} from './data-directory.js';
 import { type Demo, keysWork, prepareDemo, renewKeys } from './demo.js';
-import { embeddedDatabase, givenDatabase } from './database-urls.js';
 import {
   allowsPrivateAddresses,
+  embeddedDatabase,
   type Environment,
   given,
+  givenDatabase,
   localUrl,
   programEnvironment,
 } from './environment.js';
-import { LaunchError } from './launch.error.js';
-import { runNodeProgram } from './node-program.js';
+import { LaunchError } from './failure.js';
 import type { LauncherOptions } from './options.js';
 import { holdPort } from './ports.js';
-import { type PostgresRun, runPostgres } from './postgres-program.js';
 import { type LongRunningProgram, programFlags } from './program-flags.js';
-import { readIfPresent, writePrivateFile } from './private-file.js';
-import type { Progress } from './progress.js';
-import { readOrMakeSecrets } from './secrets-file.js';
+import { cliRunner, type PostgresRun, type RunCli, runNodeProgram, runPostgres } from './programs.js';
 import { walkthrough } from './walkthrough.js';
 
 const DATABASE = 'mailwright';
@@ -146,11 +149,8 @@ export class Launcher {
 
   async #rememberedPorts(): Promise<number[]> {
     const text = await readIfPresent(this.#path('ports.json'));
-    try {
-      return [z.object({ postgres: z.number() }).parse(JSON.parse(text ?? '')).postgres];
-    } catch {
-      return [];
-    }
+    const ports = z.object({ postgres: z.number() }).safeParse(parseJson(text ?? ''));
+    return ports.success ? [ports.data.postgres] : [];
   }
 
   #prepareDemo(cli: RunCli, baseUrl: string): Promise<Demo> {
@@ -199,6 +199,26 @@ export class Launcher {
   async #unlessAborted<T>(work: Promise<T>): Promise<T> {
     const result = await work;
     this.#aborted.signal.throwIfAborted();
+    return result;
+  }
+}
+
+/** Prints the launcher's progress: one line for each step, with its time. */
+export class Progress {
+  constructor(
+    private readonly write: (text: string) => void,
+    private readonly now: () => number,
+  ) {}
+
+  line(text = ''): void {
+    this.write(`${text}\n`);
+  }
+
+  /** Runs a step, then prints its result and milliseconds. */
+  async step<T>(work: () => Promise<T>, describe: (result: T) => string): Promise<T> {
+    const started = this.now();
+    const result = await work();
+    this.line(`  ${describe(result).padEnd(60)} ${String(Math.round(this.now() - started)).padStart(6)} ms`);
     return result;
   }
 }

@@ -2,9 +2,8 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CommanderError } from 'commander';
 import { inPlainWords } from './failure.js';
-import { Launcher } from './launcher.js';
+import { Launcher, Progress } from './launcher.js';
 import { type LauncherOptions, parseOptions } from './options.js';
-import { Progress } from './progress.js';
 import { onStopRequest } from './stop-requests.js';
 
 const APPS = dirname(dirname(dirname(fileURLToPath(import.meta.url))));

@@ -1,5 +1,5 @@
 import { connect, createServer } from 'node:net';
-import { LaunchError } from './launch.error.js';
+import { LaunchError } from './failure.js';
 
 const LOOPBACK = ['127.0.0.1', '::1'];
 const PROBE_MS = 500;
@@ -54,7 +54,7 @@ function hold(port: number, host: string): Promise<HeldPort | null> {
 }
 
 /**
- * Whether a server could use the port and `localhost` would reach it: no other server may answer on either loopback
+ * True when a server could use the port and `localhost` would reach it: no other server may answer on either loopback
  * address, since clients try `::1` first.
  */
 export async function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {

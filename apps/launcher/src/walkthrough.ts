@@ -1,5 +1,4 @@
-import type { DemoFile } from './demo-file.js';
-import type { DemoTopics } from './demo.js';
+import type { DemoFile, DemoTopics } from './demo.js';
 
 /** A new address each time. */
 const READER = 'ada+$(date +%s)@example.com';

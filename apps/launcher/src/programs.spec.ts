@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { runNodeProgram } from './node-program.js';
+import { runNodeProgram } from './programs.js';
 
 const LISTENING = `process.send({ type: 'listening', port: 1 });`;
 const STAY = `setInterval(() => undefined, 60_000);`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Answer } from './answer.js';
-import { flow } from './flow.js';
-import { Story } from './story.js';
+import { Story } from './flow.js';
+import { flow } from './steps.js';
 
 const TIME = '2026-11-21T08:00:00.000Z';
 const UNSUBSCRIBE = 'http://localhost:3000/u/token';

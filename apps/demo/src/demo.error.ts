@@ -1,4 +1,0 @@
-/** The demo cannot start; the message tells the user what to do. */
-export class DemoError extends Error {
-  override readonly name = 'DemoError';
-}
