@@ -2,9 +2,8 @@
 export type LongRunningProgram = 'api' | 'worker';
 
 /**
- * V8's semi-space in MB; Node reserves three times as much. A worker has few young objects: 4 instead of 16 saves 40 to
- * 70 MB at the same CPU for each mail. Objects of an api live as long as their request, so 4 MB would copy them again and
- * again: lists at 20 parallel requests took 10 to 33 % more CPU. When idle, both are the same.
+ * V8's semi-space in MB; Node reserves three times as much. A worker has few young objects and needs little; those of an
+ * api live as long as their request, and a small space would copy them again and again.
  */
 const YOUNG_MB: Readonly<Record<LongRunningProgram, number>> = { api: 16, worker: 4 };
 
