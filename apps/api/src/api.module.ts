@@ -33,7 +33,8 @@ import { BillingApiModule, UsageSourcesModule } from './billing/billing-api.modu
 import { DeliverabilityApiModule, DomainPortsModule } from './deliverability/deliverability-api.module.js';
 import { DocsController } from './docs/docs.controller.js';
 import { MessagingApiModule } from './messaging/messaging-api.module.js';
-import { ReferenceModule } from './openapi/reference.module.js';
+import { ApiDocument } from './openapi/api-document.js';
+import { ReferenceController } from './openapi/reference.controller.js';
 import { HealthController, MetricsController } from './operations.controller.js';
 import { PublicPagesModule } from './public-pages/public-pages.module.js';
 import { TrackingHostsApiModule } from './tracking-hosts/tracking-hosts-api.module.js';
@@ -109,7 +110,6 @@ const EDGES = [
   BillingApiModule,
   PublicPagesModule,
   TrackingHostsApiModule,
-  ReferenceModule,
 ];
 
 /** The api process: the platform, the HTTP kit, and every context's controllers. */
@@ -130,8 +130,8 @@ export class ApiModule {
         HttpKitModule,
         ...EDGES,
       ],
-      controllers: [DocsController, ...operationsControllers(options.config)],
-      providers: [ApiLifecycle],
+      controllers: [DocsController, ReferenceController, ...operationsControllers(options.config)],
+      providers: [ApiDocument, ApiLifecycle],
     };
   }
 }
