@@ -1,20 +1,11 @@
 import type { Answer, Body } from './operations.js';
 import { Automations } from './resources/automations.js';
-import { Billing } from './resources/billing.js';
-import { Campaigns } from './resources/campaigns.js';
-import { Consents } from './resources/consents.js';
-import { Credits } from './resources/credits.js';
-import { CustomFields } from './resources/custom-fields.js';
-import { Imports } from './resources/imports.js';
-import { ProjectTexts } from './resources/project-texts.js';
-import { Relays } from './resources/relays.js';
-import { Reports } from './resources/reports.js';
+import { Billing, Credits } from './resources/billing.js';
+import { Campaigns, Reports, TestInbox } from './resources/campaigns.js';
+import { CustomFields, ProjectTexts, Topics } from './resources/project.js';
 import { Segments } from './resources/segments.js';
-import { SendingDomain } from './resources/sending-domain.js';
-import { Subscribers } from './resources/subscribers.js';
-import { Suppressions } from './resources/suppressions.js';
-import { TestInbox } from './resources/test-inbox.js';
-import { Topics } from './resources/topics.js';
+import { Relays, SendingDomain } from './resources/sending.js';
+import { Consents, Imports, Subscribers, Suppressions } from './resources/subscribers.js';
 import { type CallOptions, type MailwrightOptions, Transport } from './transport.js';
 
 /** The Mailwright API with one key: one project, live or test. */

@@ -1,7 +1,34 @@
 import type { Schemas } from './operations.js';
-import type { ProblemSlug } from './problem-slugs.js';
 
-/** What problems of some types carry besides. */
+/** Every type of problem that the API answers with: the last part of a problem's `type`. */
+export const PROBLEM_SLUGS = [
+  'malformed-json',
+  'validation-error',
+  'confirmation-required',
+  'unauthorized',
+  'insufficient-scope',
+  'not-found',
+  'method-not-allowed',
+  'not-acceptable',
+  'payload-too-large',
+  'unsupported-media-type',
+  'already-exists',
+  'invalid-state',
+  'pre-send-rejected',
+  'schedule-missing',
+  'suppressed',
+  'unsubscribed',
+  'in-use',
+  'idempotency-in-flight',
+  'domain-validation',
+  'idempotency-key-reused',
+  'rate-limited',
+  'internal-error',
+  'unavailable',
+] as const;
+export type ProblemSlug = (typeof PROBLEM_SLUGS)[number];
+
+/** Additional members of problems, by type. */
 export interface ProblemMembers {
   'validation-error': { errors: Record<string, string> };
   'domain-validation': { errors: Record<string, string> };
@@ -30,12 +57,12 @@ export class MailwrightError<Slug extends ProblemSlug = ProblemSlug> extends Err
     super(problem.detail ?? problem.title);
   }
 
-  /** For whoever helps: names the request in the log. */
+  /** Names the request in the log of the installation. */
   get requestId(): string {
     return this.problem.requestId;
   }
 
-  /** What is wrong with each field, by its path; empty where no field is. */
+  /** Errors by the path of their field; empty where no field is wrong. */
   get errors(): Readonly<Record<string, string>> {
     return (this.problem as { errors?: Record<string, string> }).errors ?? {};
   }

@@ -1,8 +1,14 @@
 export { Mailwright } from './client.js';
-export { MailwrightConnectionError, MailwrightError, type Problem, type ProblemMembers } from './errors.js';
+export {
+  MailwrightConnectionError,
+  MailwrightError,
+  type Problem,
+  PROBLEM_SLUGS,
+  type ProblemMembers,
+  type ProblemSlug,
+} from './errors.js';
 export type { Answer, Body, Item, OperationId, Query, Schemas } from './operations.js';
 export { List, type PageOf, type PagePlace } from './pages.js';
-export { PROBLEM_SLUGS, type ProblemSlug } from './problem-slugs.js';
 export type { CallOptions, MailwrightOptions } from './transport.js';
 export {
   verifyWebhook,

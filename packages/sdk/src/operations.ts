@@ -108,14 +108,14 @@ type Success<Id extends OperationId> = operations[Id]['responses'] extends infer
   ? Responses[keyof Responses & (200 | 201 | 202 | 204)]
   : never;
 
-/** What an operation takes as JSON. */
+/** The JSON body of an operation. */
 export type Body<Id extends OperationId> = operations[Id] extends {
   requestBody?: { content: infer Content };
 }
   ? JsonOf<Content>
   : never;
 
-/** What an operation answers: its JSON, text where it is none, nothing with 204. */
+/** The answer of an operation: its JSON, text where it is none, nothing with 204. */
 export type Answer<Id extends OperationId> =
   Success<Id> extends { content: infer Content }
     ? [JsonOf<Content>] extends [never]

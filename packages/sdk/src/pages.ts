@@ -6,7 +6,7 @@ export interface PageOf<Element> {
   readonly pagination: Schemas['Pagination'];
 }
 
-/** Which page of a list: its number, the first is 0, or the `pagination.next` of the page before ('' at the beginning). */
+/** The page of a list: its number, from 0, or the `pagination.next` of the page before ('' at the beginning). */
 export type PagePlace = number | string;
 
 /**

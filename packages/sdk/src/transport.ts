@@ -1,13 +1,12 @@
-import { MailwrightConnectionError, MailwrightError, type Problem } from './errors.js';
+import { MailwrightConnectionError, MailwrightError, type Problem, type ProblemSlug } from './errors.js';
 import { type Answer, type OperationId, ROUTES } from './operations.js';
-import type { ProblemSlug } from './problem-slugs.js';
 
 export interface MailwrightOptions {
   /** `mw_live_…` or `mw_test_…`. */
   readonly apiKey: string;
-  /** Where the API is, without `/api/v1`, e.g. `https://mail.example.com`. */
+  /** Base URL of the API, without `/api/v1`, e.g. `https://mail.example.com`. */
   readonly baseUrl: string;
-  /** How often a request is sent again when the API is busy or cannot be reached. Default: 3. */
+  /** Retries of a request when the API is busy or cannot be reached. Default: 3. */
   readonly maxRetries?: number;
   /** For one attempt, in milliseconds. Default: 30 000. */
   readonly timeoutMs?: number;
@@ -15,7 +14,7 @@ export interface MailwrightOptions {
   readonly fetch?: typeof fetch;
 }
 
-/** What every call may be given. */
+/** Options of every call. */
 export interface CallOptions {
   /** For a POST: makes two calls the same one. Default: a new one for each call, kept over its retries. */
   readonly idempotencyKey?: string;
@@ -130,7 +129,7 @@ function mayHelp(error: MailwrightError | MailwrightConnectionError): boolean {
   return RETRIED.has(error.status) || error.is('idempotency-in-flight');
 }
 
-/** What the API asks for, else 250 ms, 500 ms, 1 s … with some chance in it. */
+/** The delay that the API asks for, else 250 ms, 500 ms, 1 s … with jitter. */
 function waitBefore(error: MailwrightError | MailwrightConnectionError, retries: number): number {
   const asked = error instanceof MailwrightError ? error.retryAfter : null;
   const own = FIRST_WAIT_MS * 2 ** retries * (0.5 + Math.random());
@@ -140,7 +139,7 @@ function waitBefore(error: MailwrightError | MailwrightConnectionError, retries:
 async function problemOf(response: Response): Promise<MailwrightError> {
   const { status } = response;
   const body: unknown = await response.json().catch(() => null);
-  // What stands between may answer in words of its own.
+  // A proxy in between may answer without a problem.
   const problem = isProblem(body)
     ? body
     : { type: 'about:blank', title: `HTTP ${status}`, status, requestId: '' };

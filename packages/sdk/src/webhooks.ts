@@ -1,4 +1,4 @@
-/** What a webhook tells. */
+/** Event of a webhook. */
 export interface WebhookEvent<Data = Record<string, unknown>> {
   readonly type: string;
   /** When it happened, ISO 8601. */
@@ -12,7 +12,7 @@ export interface WebhookToVerify {
   readonly headers: Headers | Readonly<Record<string, string | string[] | undefined>>;
   /** Exactly as it came: parsed and written again it is another text. */
   readonly body: string;
-  /** How far its time may be away. Default: 300. */
+  /** Seconds that its time may differ from now. Default: 300. */
   readonly toleranceSeconds?: number;
 }
 

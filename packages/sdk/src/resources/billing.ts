@@ -16,8 +16,18 @@ export class Billing extends Resource {
     return this.listOf('listInvoices', filters);
   }
 
-  /** Of the running period. */
+  /** Usage in the running period. */
   usage(options?: CallOptions): Promise<Answer<'getUsage'>> {
     return this.transport.call('getUsage', options);
+  }
+}
+
+export class Credits extends Resource {
+  balance(options?: CallOptions): Promise<Answer<'getCreditBalance'>> {
+    return this.transport.call('getCreditBalance', options);
+  }
+
+  transactions(filters: Filters<'listCreditTransactions'> = {}): List<Item<'listCreditTransactions'>> {
+    return this.listOf('listCreditTransactions', filters);
   }
 }

@@ -77,3 +77,58 @@ export class Campaigns extends Resource {
     return this.transport.call('previewCampaign', { ...options, path: { campaignKey }, query });
   }
 }
+
+export class Reports extends Resource {
+  /** The AI report on the campaign's figures, and its status. */
+  get(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaignReport'>> {
+    return this.transport.call('getCampaignReport', { ...options, path: { campaignKey } });
+  }
+
+  request(campaignKey: string, options?: CallOptions): Promise<Answer<'requestCampaignReport'>> {
+    return this.transport.call('requestCampaignReport', { ...options, path: { campaignKey } });
+  }
+
+  statistics(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaignStatistics'>> {
+    return this.transport.call('getCampaignStatistics', { ...options, path: { campaignKey } });
+  }
+
+  /** Figures by the translation in which mails were sent. */
+  languages(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaignLanguages'>> {
+    return this.transport.call('getCampaignLanguages', { ...options, path: { campaignKey } });
+  }
+
+  timeline(
+    campaignKey: string,
+    query: Query<'getCampaignTimeline'> = {},
+    options?: CallOptions,
+  ): Promise<Answer<'getCampaignTimeline'>> {
+    return this.transport.call('getCampaignTimeline', { ...options, path: { campaignKey }, query });
+  }
+
+  /** CSV, as text. */
+  export(
+    campaignKey: string,
+    query: Query<'exportCampaignReport'> = {},
+    options?: CallOptions,
+  ): Promise<Answer<'exportCampaignReport'>> {
+    return this.transport.call('exportCampaignReport', { ...options, path: { campaignKey }, query });
+  }
+}
+
+export class TestInbox extends Resource {
+  all(filters: Filters<'listTestInboxMessages'> = {}): List<Item<'listTestInboxMessages'>> {
+    return this.listOf('listTestInboxMessages', filters);
+  }
+
+  get(id: string, options?: CallOptions): Promise<Answer<'getTestInboxMessage'>> {
+    return this.transport.call('getTestInboxMessage', { ...options, path: { id } });
+  }
+
+  raw(id: string, options?: CallOptions): Promise<Answer<'getRawTestInboxMessage'>> {
+    return this.transport.call('getRawTestInboxMessage', { ...options, path: { id } });
+  }
+
+  clear(options?: CallOptions): Promise<Answer<'clearTestInbox'>> {
+    return this.transport.call('clearTestInbox', options);
+  }
+}
