@@ -1,12 +1,15 @@
-import { confirmedPage, confirmPage } from '../../apps/api/src/public-pages/confirm-page.js';
+import { confirmedPage, confirmPage } from '../../apps/api/src/public-pages/confirm.controller.js';
 import type { PageSender, SenderView } from '../../apps/api/src/public-pages/page-view.js';
-import { leaveEverythingPage, preferencesPage } from '../../apps/api/src/public-pages/preferences-page.js';
-import { undonePage } from '../../apps/api/src/public-pages/undo-page.js';
 import {
+  leaveEverythingPage,
+  preferencesPage,
+} from '../../apps/api/src/public-pages/preferences.controller.js';
+import {
+  undonePage,
   unsubscribedFromEverythingPage,
   unsubscribedFromTopicsPage,
   unsubscribePage,
-} from '../../apps/api/src/public-pages/unsubscribe-page.js';
+} from '../../apps/api/src/public-pages/unsubscribe.controller.js';
 import { PAUSE_DAYS } from '../../libs/audience/src/index.js';
 import { optInMail } from '../../libs/messaging/src/content/mail/opt-in-mail.js';
 import { type ShippedLocale, Wording } from '../../libs/wording/src/index.js';

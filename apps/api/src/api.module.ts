@@ -37,7 +37,6 @@ import { ApiDocument } from './openapi/api-document.js';
 import { ReferenceController } from './openapi/reference.controller.js';
 import { HealthController, MetricsController } from './operations.controller.js';
 import { PublicPagesModule } from './public-pages/public-pages.module.js';
-import { TrackingHostsApiModule } from './tracking-hosts/tracking-hosts-api.module.js';
 
 /** Starts and stops with the api's process. */
 @Injectable()
@@ -109,7 +108,6 @@ const EDGES = [
   UsageSourcesModule,
   BillingApiModule,
   PublicPagesModule,
-  TrackingHostsApiModule,
 ];
 
 /** The api process: the platform, the HTTP kit, and every context's controllers. */

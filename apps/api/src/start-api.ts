@@ -25,8 +25,8 @@ import { createHttpAdapter, useHttpKit } from '#platform/http';
 import { ApiModule } from './api.module.js';
 import { ApiDocument } from './openapi/api-document.js';
 import { registerFormParsers } from './public-pages/form-body.js';
-import { answerTrackedRequests } from './public-pages/tracked-requests.js';
-import { keepCustomerHostsApart } from './tracking-hosts/customer-hosts.js';
+import { answerTrackedRequests } from './public-pages/tracking.controller.js';
+import { keepCustomerHostsApart } from './public-pages/customer-hosts.service.js';
 
 /** A configuration with a real port, reserved until it is released. */
 interface HeldPort {
@@ -56,7 +56,7 @@ async function holdRealPort(config: Config): Promise<HeldPort> {
   };
 }
 
-export interface ApiOptions {
+interface ApiOptions {
   /** Default: the database's time. */
   readonly clock?: Clock;
 }
@@ -79,7 +79,7 @@ async function createApi(config: Config, options: ApiOptions = {}): Promise<Nest
 }
 
 /** The api cannot start; the message tells the operator why. */
-export class StartError extends Error {}
+class StartError extends Error {}
 
 export interface RunningApi {
   readonly app: NestFastifyApplication;

@@ -1,10 +1,12 @@
-import { html, type Html } from '../html.js';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectRoot } from '#platform';
+import { html, Html } from '../html.js';
 import { pageShell } from '../openapi/page-shell.js';
 import type { Finding } from './docs-search.js';
-import { DOCS_STYLE } from './docs-style.js';
 import { type Heading, type LinkTarget, plainText, renderMarkdown } from './markdown.js';
 
-export interface DocsEntry {
+interface DocsEntry {
   /** Path below /docs: `quickstart`, `relays/ses`. */
   readonly name: string;
   /** False for the reference, which is not made from Markdown. */
@@ -13,7 +15,7 @@ export interface DocsEntry {
   readonly summary: string;
 }
 
-export interface DocsSection {
+interface DocsSection {
   readonly title: string;
   readonly entries: readonly DocsEntry[];
 }
@@ -47,6 +49,9 @@ function readSection(text: string): DocsSection {
     });
   return { title, entries };
 }
+
+/** The navigation beside the text, or below it on a phone; on top of the style that all pages about the API share. */
+const DOCS_STYLE = new Html([readFileSync(join(projectRoot(), 'assets/docs.css'), 'utf8')], []);
 
 /** Pages with fewer headings need no table of contents. */
 const SECTIONS_FOR_OUTLINE = 3;

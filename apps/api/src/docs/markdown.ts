@@ -10,7 +10,7 @@ export interface Heading {
   readonly text: string;
 }
 
-export interface RenderedMarkdown {
+interface RenderedMarkdown {
   readonly html: Html;
   readonly headings: readonly Heading[];
 }

@@ -25,8 +25,8 @@ export function registerFormParsers(fastify: FastifyInstance): void {
 }
 
 /**
- * Some programs post the one-click form as plain text or without a type: accept it, so that nobody stays subscribed
- * because of a header.
+ * Accepts the one-click form as plain text or without a type, as some programs post it, so that nobody stays
+ * subscribed because of a header.
  */
 function takeForForm({ headers }: FastifyRequest): void {
   const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
@@ -71,4 +71,19 @@ async function fieldsOf(contentType: string, body: Buffer): Promise<URLSearchPar
     return new URLSearchParams();
   }
   return fields;
+}
+
+const MAX_USER_AGENT = 500;
+
+/** The visitor of a page, for the consent record. */
+interface Visitor {
+  readonly ipAddress: string;
+  readonly userAgent: string | null;
+}
+
+export function visitorOf(request: FastifyRequest): Visitor {
+  return {
+    ipAddress: request.clientAddress,
+    userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null,
+  };
 }

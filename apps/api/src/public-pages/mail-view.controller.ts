@@ -2,17 +2,15 @@ import { Get, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MailViewService } from '#messaging';
 import { html } from '../html.js';
-import { goneMailPage, notFoundPage } from './not-found-page.js';
-import { PageLinks } from './page-links.service.js';
-import { sendMail, sendPage } from './page-reply.js';
+import { goneMailPage, notFoundPage, PublicPage, sendMail, sendPage } from './public-page.js';
+import { PageLinksService } from './page-links.service.js';
 import { type PageView, viewOf } from './page-view.js';
-import { PublicPage } from './public-page.decorator.js';
 
 /** “View in browser”: one recipient's mail as a page. */
 @PublicPage('v')
 export class MailViewController {
   constructor(
-    private readonly links: PageLinks,
+    private readonly links: PageLinksService,
     private readonly mails: MailViewService,
   ) {}
 

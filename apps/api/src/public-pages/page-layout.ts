@@ -1,8 +1,43 @@
-import { brandStyle } from './brand-style.js';
-import { html, type Html } from '../html.js';
-import { languageSwitch } from './language-switch.js';
-import { STYLE_SOURCE, styleElement } from './page-style.js';
-import { type PageSender, type PageView, say } from './page-view.js';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { coloursOf, parseColour, SHIPPED_LOCALES } from '#kernel';
+import { projectRoot } from '#platform';
+import { Html, html } from '../html.js';
+import { LANGUAGE_PARAMETER, type PageSender, type PageView, say } from './page-view.js';
+
+/** Its colours keep WCAG 2.2 AA in both schemes: 4.5:1 for text, 3:1 for the edges of buttons and the focus ring. */
+const STYLE_SHEET = readFileSync(join(projectRoot(), 'assets/pages.css'), 'utf8');
+
+/** The style sheet of all pages. No whitespace between it and its tags, so that its hash matches. */
+export const styleElement = new Html([`<style>${STYLE_SHEET}</style>`], []);
+
+const STYLE_SOURCE = sourceOf(STYLE_SHEET);
+
+/** Style source of a Content-Security-Policy that allows a style sheet. */
+function sourceOf(sheet: string): string {
+  return `'sha256-${createHash('sha256').update(sheet).digest('base64')}'`;
+}
+
+/** The style sheet with a sender's colours, and its source for the pages' Content-Security-Policy. */
+interface BrandStyle {
+  readonly element: Html;
+  readonly source: string;
+}
+
+/** `color` as projects have it; null for ours. It stands before the style sheet of all pages, which prints in black. */
+export function brandStyle(color: string | null): BrandStyle {
+  const { light, dark } = coloursOf(color === null ? null : parseColour(color));
+  const sheet = [
+    `:root{${variables(light)}--tint:color-mix(in srgb,var(--link) 10%,var(--card));}`,
+    `@media (prefers-color-scheme:dark){:root{${variables({ ...dark, link: dark.accent })}}}`,
+  ].join('');
+  return { element: new Html([`<style>${sheet}</style>`], []), source: sourceOf(sheet) };
+}
+
+function variables(colours: { readonly accent: string; readonly onAccent: string; readonly link: string }) {
+  return `--accent:${colours.accent};--on-accent:${colours.onAccent};--link:${colours.link};`;
+}
 
 export interface Page {
   /** The HTTP status. */
@@ -10,7 +45,7 @@ export interface Page {
   readonly html: Html;
   /** BCP 47. */
   readonly language: string;
-  /** What a browser may do with it: its Content-Security-Policy. */
+  /** Content-Security-Policy. */
   readonly policy: string;
 }
 
@@ -131,3 +166,54 @@ export const signs = {
   chart: sign(html`<path d="M14 33.5h20" /><path d="M17.5 28.5v-4M24 28.5v-13M30.5 28.5v-8.5" />`),
   trouble: sign(html`<path d="M24 15.5V27" /><path d="M24 32.5v.1" />`),
 };
+
+let namedLanguages: readonly { readonly locale: string; readonly name: string }[] | undefined;
+
+/** Shows the page in another language: links, without a script. The form of the page keeps the choice in its address. */
+function languageSwitch(view: PageView): Html {
+  const current = view.wording.locale;
+  return html`<details class="languages unprinted">
+    <summary>
+      <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.75" aria-hidden="true">
+        <circle cx="12" cy="12" r="9" />
+        <path d="M3 12h18M12 3c5 5 5 13 0 18M12 3c-5 5-5 13 0 18" />
+      </svg>
+      <span class="spoken">${say(view, 'page.language')}</span>
+      <span>${ownName(current)}</span>
+    </summary>
+    <nav aria-label="${view.wording.text('page.language')}">
+      <ul role="list">
+        ${languages().map(({ locale, name }) => languageItem(locale, name, locale === current))}
+      </ul>
+    </nav>
+  </details>`;
+}
+
+function languageItem(locale: string, name: string, isCurrent: boolean): Html {
+  return html`<li>
+    <a
+      href="?${LANGUAGE_PARAMETER}=${locale}"
+      lang="${locale}"
+      hreflang="${locale}"
+      rel="nofollow"
+      ${isCurrent ? html`aria-current="true"` : null}
+      ><bdi>${name}</bdi></a
+    >
+  </li>`;
+}
+
+/** The languages in their own names, in the order of these. The first page asks for them: they take Node 3 MB. */
+function languages() {
+  namedLanguages ??= SHIPPED_LOCALES.map((locale) => ({ locale, name: ownName(locale) })).sort((a, b) =>
+    a.name.localeCompare(b.name, 'en'),
+  );
+  return namedLanguages;
+}
+
+function ownName(locale: string): string {
+  // Beside the Traditional one, `中文` would say which it is to nobody.
+  const shown = locale === 'zh' ? 'zh-Hans' : locale;
+  const name = new Intl.DisplayNames(locale, { type: 'language' }).of(shown) ?? locale;
+  const [first = '', ...rest] = name;
+  return `${first.toLocaleUpperCase(locale)}${rest.join('')}`;
+}

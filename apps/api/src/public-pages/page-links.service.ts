@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { EnvironmentsQuery, ProjectsQuery } from '#access';
+import { EnvironmentsQuery, ProjectsQuery, ProjectWordings } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
 import { type LinkedMail, type LinkKind, LinkTokens } from '#platform';
-import type { PageSender } from './page-view.js';
+import { nameOf, type PageSender, type SenderView, wantedLocales } from './page-view.js';
+import type { FastifyRequest } from 'fastify';
 
 /** The target of a valid token. */
 export interface PageLink {
@@ -14,13 +15,14 @@ export interface PageLink {
   readonly sender: PageSender;
 }
 
-/** Resolves the token of a page's address to its project and target. */
+/** Resolves the token of a page's address to its project and target, and finds the words for its reader. */
 @Injectable()
-export class PageLinks {
+export class PageLinksService {
   constructor(
     private readonly tokens: LinkTokens,
     private readonly environments: EnvironmentsQuery,
     private readonly projects: ProjectsQuery,
+    private readonly wordings: ProjectWordings,
     private readonly clock: Clock,
   ) {}
 
@@ -48,5 +50,19 @@ export class PageLinks {
         color: project.color,
       },
     };
+  }
+
+  /**
+   * The language is, in this order: the one chosen on the page, the first of `known` (the subscriber's, the mail's), the
+   * browser's, the project's.
+   */
+  async view(
+    request: FastifyRequest,
+    { scope, sender }: PageLink,
+    known: readonly (string | null)[] = [],
+  ): Promise<SenderView> {
+    const wanted = wantedLocales(request, known);
+    const { wording, version } = await this.wordings.of(scope, wanted);
+    return { wording, version, locale: nameOf(wording, wanted), sender };
   }
 }

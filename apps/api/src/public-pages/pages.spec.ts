@@ -12,17 +12,18 @@ import {
   confirmText,
   expiredConfirmationPage,
   goneConfirmationPage,
-} from './confirm-page.js';
-import { addressGonePage, failurePage, notFoundPage } from './not-found-page.js';
+} from './confirm.controller.js';
+import { addressGonePage, failurePage, notFoundPage } from './public-page.js';
 import type { Page } from './page-layout.js';
-import { type PageSender, type SenderView } from './page-view.js';
-import { joinText, leaveEverythingPage, preferencesPage, type ShownTopic } from './preferences-page.js';
-import { tooLateToUndoPage, undonePage } from './undo-page.js';
+import type { PageSender, SenderView } from './page-view.js';
+import { joinText, leaveEverythingPage, preferencesPage, type ShownTopic } from './preferences.controller.js';
 import {
+  tooLateToUndoPage,
+  undonePage,
   unsubscribedFromEverythingPage,
   unsubscribedFromTopicsPage,
   unsubscribePage,
-} from './unsubscribe-page.js';
+} from './unsubscribe.controller.js';
 
 const UNDO_ID = '019aa3b5-0000-7000-8000-000000000000';
 const sender = {

@@ -2,21 +2,21 @@ import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
+import { DeliverabilityModule } from '#deliverability';
 import { MessagingModule } from '#messaging';
 import { ConfirmController } from './confirm.controller.js';
-import { InvoiceController } from './invoice.controller.js';
+import { CustomerHostsService, TlsCheckController } from './customer-hosts.service.js';
+import { InvoiceController } from './invoices/invoice.controller.js';
 import { MailViewController } from './mail-view.controller.js';
-import { OpenPixelController } from './open-pixel.controller.js';
-import { PageLinks } from './page-links.service.js';
-import { PageViews } from './page-views.service.js';
+import { OpenPixelController, TrackedLinkController } from './tracking.controller.js';
+import { PageLinksService } from './page-links.service.js';
 import { PreferencesController } from './preferences.controller.js';
 import { ReportController } from './report.controller.js';
-import { TrackedLinkController } from './tracked-link.controller.js';
 import { UnsubscribeController } from './unsubscribe.controller.js';
 
-/** The HTML pages for people, without a key: those that mails link to, invoices and reports. */
+/** HTML pages for people, without a key: the links of mails, invoices and reports, by our host or a customer's. */
 @Module({
-  imports: [AccessModule, AudienceModule, BillingModule, MessagingModule],
+  imports: [AccessModule, AudienceModule, BillingModule, MessagingModule, DeliverabilityModule],
   controllers: [
     ConfirmController,
     InvoiceController,
@@ -24,9 +24,10 @@ import { UnsubscribeController } from './unsubscribe.controller.js';
     OpenPixelController,
     PreferencesController,
     ReportController,
+    TlsCheckController,
     TrackedLinkController,
     UnsubscribeController,
   ],
-  providers: [PageLinks, PageViews],
+  providers: [CustomerHostsService, PageLinksService],
 })
 export class PublicPagesModule {}

@@ -3,22 +3,138 @@ import { SkipThrottle } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type PageReader, PreferencesService, topicNamesIn, UnsubscribeService } from '#audience';
 import { type DescribedMail, MailPagesService } from '#messaging';
-import { formField } from './form-body.js';
-import { addressGonePage, addressGoneText, notFoundPage } from './not-found-page.js';
-import type { Page } from './page-layout.js';
-import { type PageLink, PageLinks } from './page-links.service.js';
-import { sendPage, sendText } from './page-reply.js';
-import { type SenderView, viewOf } from './page-view.js';
-import { PageViews } from './page-views.service.js';
-import { PublicPage } from './public-page.decorator.js';
-import { tooLateToUndoPage, UNDO_FIELD, undonePage, undoText } from './undo-page.js';
+import { html, type Html } from '../html.js';
+import { formField, visitorOf } from './form-body.js';
+import { form, page, type Page, signs, topicList } from './page-layout.js';
+import { type PageLink, PageLinksService } from './page-links.service.js';
+import { addressOf, formatsOf, say, senderName, type SenderView, viewOf } from './page-view.js';
 import {
-  UNSUBSCRIBE_FIELD,
-  unsubscribedFromEverythingPage,
-  unsubscribedFromTopicsPage,
-  unsubscribePage,
-} from './unsubscribe-page.js';
-import { visitorOf } from './visitor.js';
+  addressGonePage,
+  addressGoneText,
+  notFoundPage,
+  PublicPage,
+  sendPage,
+  sendText,
+} from './public-page.js';
+
+/** The part of a mail that its unsubscribe pages show. */
+interface UnsubscribePageContent {
+  readonly address: string;
+  readonly topicNames: readonly string[];
+}
+
+/** The form field with the choice: unsubscribe from the `topics` of the mail, or from `everything`. */
+const UNSUBSCRIBE_FIELD = 'scope';
+
+/** Characters of topic names that three lines of a button on a phone can hold. */
+const MAX_BUTTON_WORDS = 50;
+
+/** Shows the choices; changes nothing by itself. */
+export function unsubscribePage(view: SenderView, content: UnsubscribePageContent): Page {
+  const { topicNames } = content;
+  const aboutTopics = topicNames.length > 0;
+  const fromEverything = say(view, 'unsubscribe.fromEverything');
+  return page(view, {
+    heading: view.wording.text('unsubscribe.heading'),
+    sign: signs.letter,
+    body: html`<p>${introduction(view, content)}</p>
+      ${topicList(topicNames)}
+      ${form(
+        ...(aboutTopics ? [unsubscribeButton('first', 'topics', fromTopics(view, topicNames))] : []),
+        unsubscribeButton(aboutTopics ? 'second' : 'first', 'everything', fromEverything),
+      )}
+      <p class="quiet">${say(view, 'unsubscribe.everythingMeans', { sender: senderName(view) })}</p>`,
+  });
+}
+
+/** “Everything” takes two more presses, so that no second tap on the button before lands on it. */
+export function unsubscribedFromTopicsPage(
+  view: SenderView,
+  { topicNames }: Pick<UnsubscribePageContent, 'topicNames'>,
+  undoId: string | null,
+): Page {
+  const sender = senderName(view);
+  return page(view, {
+    heading: view.wording.text('unsubscribed.heading'),
+    sign: signs.done,
+    body: html`<p>${say(view, 'unsubscribed.topics', { sender })}</p>
+      ${topicList(topicNames)}
+      <p class="quiet">${say(view, 'page.stillOnItsWay')}</p>
+      <div class="more afterwards">
+        ${undoForm(view, undoId)}
+        <details>
+          <summary>${say(view, 'unsubscribed.rather', { sender })}</summary>
+          ${form(unsubscribeButton('second', 'everything', say(view, 'unsubscribe.fromEverything')))}
+        </details>
+      </div>`,
+  });
+}
+
+export function unsubscribedFromEverythingPage(view: SenderView, undoId: string | null): Page {
+  const undo = undoForm(view, undoId);
+  return page(view, {
+    heading: view.wording.text('unsubscribedAll.heading'),
+    sign: signs.done,
+    body: html`<p>${say(view, 'unsubscribedAll.text', { sender: senderName(view) })}</p>
+      <p class="quiet">${say(view, 'page.stillOnItsWay')}</p>
+      ${undo === null ? null : html`<div class="more afterwards">${undo}</div>`}`,
+  });
+}
+
+function introduction(view: SenderView, { address, topicNames }: UnsubscribePageContent): Html {
+  const sender = senderName(view);
+  const part = topicNames.length > 0 ? 'topics' : 'mail';
+  return say(view, `unsubscribe.${part}To`, { sender, email: addressOf(address) });
+}
+
+function unsubscribeButton(weight: 'first' | 'second', reach: 'topics' | 'everything', label: Html): Html {
+  return html`<button class="${weight}" name="${UNSUBSCRIBE_FIELD}" value="${reach}">${label}</button>`;
+}
+
+/** The names when they fit on a button, else how many: the page lists them above it. */
+function fromTopics(view: SenderView, names: readonly string[]): Html {
+  const topics = formatsOf(view.wording).list.format(names);
+  if (names.length <= 2 && topics.length <= MAX_BUTTON_WORDS)
+    return say(view, 'unsubscribe.fromTopics', { topics: html`<bdi>${topics}</bdi>` });
+  return say(view, 'unsubscribe.fromCount', { count: names.length });
+}
+
+/** The form field with the id of the unsubscription to undo. */
+export const UNDO_FIELD = 'undo';
+
+/** Offers to undo an unsubscription; nothing where it cannot be undone. */
+export function undoForm(view: SenderView, undoId: string | null): Html | null {
+  if (undoId === null) return null;
+  return form(
+    html`<button class="second" name="${UNDO_FIELD}" value="${undoId}">${say(view, 'undo.button')}</button>`,
+  );
+}
+
+/** Words of the button: part of the consent's record. */
+export function undoText({ wording }: SenderView): string {
+  return wording.text('undo.button');
+}
+
+/** `topicNames`: what mail is sent about again. */
+export function undonePage(view: SenderView, topicNames: readonly string[]): Page {
+  return page(view, {
+    heading: view.wording.text('undone.heading'),
+    sign: signs.done,
+    body: html`${topicNames.length === 0 ? null : html`<p>${say(view, 'unsubscribe.topics', { sender: senderName(view) })}</p>`}
+    ${topicList(topicNames)}`,
+  });
+}
+
+/** 410: it was undone already, or its time is over. */
+export function tooLateToUndoPage(view: SenderView): Page {
+  return page(view, {
+    status: 410,
+    heading: view.wording.text('undoGone.heading'),
+    sign: signs.late,
+    body: html`<p>${say(view, 'undoGone.text')}</p>
+      <p class="quiet">${say(view, 'page.signUpAgain', { sender: senderName(view) })}</p>`,
+  });
+}
 
 interface OpenedMail {
   readonly link: PageLink;
@@ -34,8 +150,7 @@ const GONE_STATUS = { nobody: 200, unknown: 404 } as const;
 @PublicPage('u')
 export class UnsubscribeController {
   constructor(
-    private readonly links: PageLinks,
-    private readonly views: PageViews,
+    private readonly links: PageLinksService,
     private readonly mails: MailPagesService,
     private readonly preferences: PreferencesService,
     private readonly leaving: UnsubscribeService,
@@ -106,7 +221,7 @@ export class UnsubscribeController {
     return topics === null ? tooLateToUndoPage(view) : undonePage(view, topicNamesIn(topics, view.locale));
   }
 
-  /** What the reader is now unsubscribed from; null for neither. */
+  /** Reach of the unsubscription so far; null for neither. */
   async #leftAlready(
     { scope }: PageLink,
     { subscriberId }: PageReader,
@@ -129,7 +244,7 @@ export class UnsubscribeController {
     if (link === null || described === null) return null;
     const { reader, locale, topics } = described;
     const own = typeof reader === 'string' ? null : reader.locale;
-    const view = await this.views.of(request, link, [own, locale]);
+    const view = await this.links.view(request, link, [own, locale]);
     return { link, described, view, topicNames: topicNamesIn(topics, view.locale) };
   }
 }

@@ -8,14 +8,14 @@ import { projectRoot } from '#platform';
 export type Weight = 'regular' | 'bold';
 
 /** A font that a document has registered under its name. */
-export interface Face {
+interface Face {
   readonly name: string;
   has(codePoint: number): boolean;
-  /** Whether fontkit can set a grapheme: it fails at some rare orders of marks. */
+  /** True where fontkit can set a grapheme: it fails at some rare orders of marks. */
   sets(grapheme: string): boolean;
 }
 
-export interface DrawnGrapheme {
+interface DrawnGrapheme {
   readonly text: string;
   readonly face: Face;
 }

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Wording } from '#wording';
-import type { InvoicePdfOrder, InvoicePdfResult } from './invoice-pdf-maker.js';
 import { invoicePdf } from './invoice-pdf.js';
+import type { InvoicePdfOrder, InvoicePdfResult } from './invoice.controller.js';
 
 const { invoice, settings, locale, overrides, now } = workerData as InvoicePdfOrder;
 const { pdf, unprintable } = await invoicePdf(invoice, settings, new Wording(locale, overrides), now);

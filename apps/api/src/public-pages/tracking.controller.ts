@@ -1,13 +1,73 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { Get, Param, Req, Res } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { TrackingService } from '#messaging';
+import { SkipThrottle } from '@nestjs/throttler';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type TrackedRequest, TrackingService } from '#messaging';
 import { HttpMetrics, TrackingTokens } from '#platform';
 import { Draining, requestIdOf } from '#platform/http';
-import { trackedEnvironment } from '../tracking-hosts/customer-hosts.js';
-import { KnownHosts } from '../tracking-hosts/known-hosts.service.js';
-import { PIXEL } from './pixel.js';
-import { PRIVATE_HEADERS } from './page-reply.js';
-import { trackedRequestOf } from './tracked-request.js';
+import { CustomerHostsService, trackedEnvironment } from './customer-hosts.service.js';
+import { viewOf } from './page-view.js';
+import {
+  notFoundPage,
+  PRIVATE_HEADERS,
+  PublicPage,
+  sendImage,
+  sendPage,
+  sendRedirect,
+} from './public-page.js';
+
+/** The headers of prefetches: Sec-Purpose of the Fetch Standard, and its predecessors. */
+const PURPOSES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'] as const;
+const AHEAD = /prefetch|preview/i;
+
+/** The facts of a request that tell people from machines. */
+function trackedRequestOf(method: string, headers: IncomingHttpHeaders): TrackedRequest {
+  return {
+    method,
+    userAgent: headers['user-agent'],
+    isPrefetch: PURPOSES.some((name) => isAhead(headers[name])),
+  };
+}
+
+function isAhead(purpose: string | string[] | undefined): boolean {
+  return purpose !== undefined && AHEAD.test(String(purpose));
+}
+
+/** A transparent GIF of one pixel (GIF89a). */
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+
+/** The tracking pixel at the end of a mail. */
+@PublicPage('o')
+@SkipThrottle()
+export class OpenPixelController {
+  constructor(private readonly tracking: TrackingService) {}
+
+  @Get(':token')
+  open(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    if (this.tracking.open(token, trackedRequestOf(request.method, request.headers))) {
+      sendImage(reply, PIXEL, 'image/gif');
+    } else sendPage(reply, notFoundPage(viewOf(request)));
+  }
+}
+
+/** A tracked link of a mail: redirects to its signed target only. */
+@PublicPage('l')
+@SkipThrottle()
+export class TrackedLinkController {
+  constructor(private readonly tracking: TrackingService) {}
+
+  @Get(':token')
+  async follow(
+    @Param('token') token: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const url = await this.tracking.follow(token, trackedRequestOf(request.method, request.headers));
+    if (url === null) sendPage(reply, notFoundPage(viewOf(request)));
+    else sendRedirect(reply, url);
+  }
+}
 
 const LINK = '/l/';
 const PIXELS = '/o/';
@@ -16,15 +76,13 @@ const TOKEN_LENGTH = 56;
 const FIXED_HEADERS = Object.entries(PRIVATE_HEADERS).flat();
 
 /**
- * Answers pixels and tracked links before Fastify sees them, when no look-up is needed: they are the most frequent
- * requests by far, and have no body, key or scope to check. bench/tracking.ts at 5 000 clicks/s: half of the CPU a click
- * that they take through the controllers. Forged, mangled and uncached links go to the controllers, which answer all of
- * them. Call it once, before `listen`.
+ * Answers pixels and tracked links before Fastify sees them, when no look-up is needed: the most frequent requests by far.
+ * Forged, mangled and uncached links go to the controllers. Call it once, before `listen`.
  */
 export function answerTrackedRequests(app: NestFastifyApplication): void {
   const own = {
     tracking: app.get(TrackingService),
-    hosts: app.get(KnownHosts),
+    hosts: app.get(CustomerHostsService),
     tokens: app.get(TrackingTokens),
   };
   const metrics = app.get(HttpMetrics);
@@ -71,7 +129,7 @@ const PIXEL_REPLY: Reply = {
 
 interface Own {
   readonly tracking: TrackingService;
-  readonly hosts: KnownHosts;
+  readonly hosts: CustomerHostsService;
   readonly tokens: TrackingTokens;
 }
 
@@ -93,7 +151,7 @@ function replyTo(request: IncomingMessage, { tracking, ...own }: Own): Reply | n
   return { route: 'link', status: 302, headers: ['location', target, 'content-length', '0'] };
 }
 
-/** Whether the mail may come by this host, as far as is known without a look-up. */
+/** True where the mail may come by this host, as far as is known without a look-up. */
 function isOfHost(
   host: string | undefined,
   token: string,

@@ -1,13 +1,13 @@
 import { dueCents, type Invoice, type InvoiceLine, type InvoiceParty } from '#billing';
 import { formatMoney } from '#kernel';
 import type { Wording, WordingKey } from '#wording';
-import { formatsOf } from './page-formats.js';
+import { formatsOf } from '../page-view.js';
 
 /** The operator's settings for all invoices. */
 export interface InvoiceSettings {
   /** The name of the tax, such as `VAT`. */
   readonly taxName: string;
-  /** How to pay; null when not configured. */
+  /** Payment instructions; null when not configured. */
   readonly paymentNote: string | null;
 }
 
@@ -56,13 +56,13 @@ export function sumsOf(
 }
 
 /** The state of the invoice in a sentence: its words, and their values. */
-export function standingOf(invoice: Invoice, now: Date, wording: Wording) {
+export function statusOf(invoice: Invoice, now: Date, wording: Wording) {
   const day = invoice.status === 'PAID' ? invoice.paidAt : invoice.dueAt;
   const values = { amount: amountOf(invoice, dueCents(invoice), wording), date: dayOf(day, wording) };
-  return { key: standingKey(invoice, now), values };
+  return { key: statusKey(invoice, now), values };
 }
 
-function standingKey(invoice: Invoice, now: Date): WordingKey {
+function statusKey(invoice: Invoice, now: Date): WordingKey {
   switch (invoice.status) {
     case 'PAID':
       return 'invoice.standing.paid';
@@ -80,7 +80,7 @@ export function isOverdue({ status, dueAt }: Invoice, now: Date): boolean {
   return status === 'OPEN' && dueAt !== null && dueAt <= now;
 }
 
-/** Whether somebody should still pay it. */
+/** True while somebody should still pay it. */
 export function isToPay({ status }: Invoice): boolean {
   return status === 'OPEN' || status === 'UNCOLLECTIBLE';
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { maskedAddress } from './masked-address.js';
+import { maskedAddress } from './page-view.js';
 
 describe('a masked address', () => {
   it.each([

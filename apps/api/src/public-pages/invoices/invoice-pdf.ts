@@ -9,7 +9,7 @@ import {
   isToPay,
   partyText,
   spanOf,
-  standingOf,
+  statusOf,
   sumsOf,
 } from './invoice-text.js';
 import { PdfFonts } from './pdf-fonts.js';
@@ -79,7 +79,7 @@ class Sheet {
     const number = isolated(invoice.invoiceNumber ?? '');
     await this.#write(wording.text('invoice.heading', { number }), HEADING);
     this.#top += 4;
-    const { key, values } = standingOf(invoice, now, wording);
+    const { key, values } = statusOf(invoice, now, wording);
     const { amount, date } = values;
     await this.#write(wording.text(key, { amount: isolated(amount), date: isolated(date) }), SENDER);
     this.#top += GAP + 4;

@@ -4,7 +4,7 @@ import { fastify, type FastifyInstance } from 'fastify';
 import { Wording } from '#wording';
 import { html } from '../html.js';
 import { page, signs } from './page-layout.js';
-import { sendMail, sendPage, sendText } from './page-reply.js';
+import { sendMail, sendPage, sendText } from './public-page.js';
 
 describe('a reply to a subscriber', () => {
   let server: FastifyInstance;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { assert, property, string } from '#testing/properties';
 import { Wording } from '#wording';
 import { sampleReport } from '../../../../bench/support/sample-report.js';
-import { assert, property, string } from '#testing/properties';
-import { expiredReportPage, reportPage } from './report-page.js';
 import { renderMarkdown } from '../docs/markdown.js';
-import { styleElement } from './page-style.js';
+import { styleElement } from './page-layout.js';
+import { expiredReportPage, reportPage } from './report.controller.js';
 
 const sender = { name: 'Alpine Supplies', postalAddress: 'Marktgasse 12', logoUrl: null, color: null };
 const view = { wording: new Wording('en'), locale: 'en', sender };

@@ -1,11 +1,10 @@
 import { inflateSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
-import { Wording } from '#wording';
 import type { Invoice } from '#billing';
 import * as fc from '#testing/properties';
-import { invoicePage } from './invoice-page.js';
-import { InvoicePdfMaker } from './invoice-pdf-maker.js';
+import { Wording } from '#wording';
 import { invoicePdf } from './invoice-pdf.js';
+import { invoicePage, InvoicePdfMaker } from './invoice.controller.js';
 
 const at = (text: string) => new Date(text);
 const line = { periodStart: at('2026-02-14T10:00:00Z'), periodEnd: at('2026-02-28T10:00:00Z') };
