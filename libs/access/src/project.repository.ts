@@ -23,7 +23,7 @@ export class ProjectRepository {
     await this.#flush(() => new ProjectAlreadyExistsError(project.projectKey));
   }
 
-  /** Writes what was changed. Throws `DomainValidationError` for another project's tracking host; the transaction is lost then. */
+  /** Writes changes. Throws `DomainValidationError` for another project's tracking host; the transaction is lost then. */
   save(): Promise<void> {
     return this.#flush(
       () => new DomainValidationError({ trackingHost: 'is the tracking host of another project' }),

@@ -41,7 +41,7 @@ export interface ProjectProfile {
   readonly trackingHost: string | null;
   /** https address of the sender's privacy policy. */
   readonly privacyUrl: string | null;
-  /** Whom readers write to about their data. */
+  /** Address for questions of readers about their data. */
   readonly contactEmail: string | null;
   readonly aiSegmentSuggestionsEnabled: boolean;
   readonly environment: Environment;

@@ -124,7 +124,8 @@ const STREAM_SCHEMAS: Readonly<Record<string, Schema>> = {
   'text/csv': {
     type: 'string',
     description:
-      'CSV, in UTF-8 unless the charset of the Content-Type or a byte order mark says another encoding; its first row names the columns.',
+      'CSV, in UTF-8 unless the charset of the Content-Type or a byte order mark says another encoding; ' +
+      'its first row names the columns.',
   },
 };
 
