@@ -11,16 +11,8 @@ import { html, type Html } from '../html.js';
 import { formField, visitorOf } from './form-body.js';
 import { form, page, type Page, signs, topicList } from './page-layout.js';
 import { type PageLink, PageLinksService } from './page-links.service.js';
-import {
-  addressOf,
-  maskedAddress,
-  privacyLines,
-  say,
-  senderName,
-  type SenderView,
-  viewOf,
-} from './page-view.js';
-import { notFoundPage, PublicPage, sendPage } from './public-page.js';
+import { addressOf, maskedAddress, privacyLines, say, senderName, type SenderView } from './page-view.js';
+import { PublicPage, sendPage } from './public-page.js';
 
 /** The part of a confirmation that its pages show. */
 interface ConfirmPageContent {
@@ -181,9 +173,7 @@ export class ConfirmController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const opened = await this.#open(token, request);
-    if (opened === null) return sendPage(reply, notFoundPage(viewOf(request)));
-    const { link, state, view, content } = opened;
+    const { link, state, view, content } = await this.#open(token, request);
     const shown = state === 'open' && link.expired ? 'expired' : state;
     sendPage(reply, STATE_PAGES[shown](view, content));
   }
@@ -195,7 +185,6 @@ export class ConfirmController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const opened = await this.#open(token, request);
-    if (opened === null) return sendPage(reply, notFoundPage(viewOf(request)));
     const { link, state, view, content } = opened;
     if (state === 'gone') return sendPage(reply, goneConfirmationPage(view));
     if (formField(request, CONFIRM_ACTION.field) === CONFIRM_ACTION.resend)
@@ -205,9 +194,8 @@ export class ConfirmController {
     sendPage(reply, await this.#confirm(opened, request));
   }
 
-  async #open(token: string, request: FastifyRequest): Promise<OpenedConfirmation | null> {
+  async #open(token: string, request: FastifyRequest): Promise<OpenedConfirmation> {
     const link = await this.links.open(token, 'confirm');
-    if (link === null) return null;
     const { state, email, topics, locale } = await this.confirmations.describe(link.scope, link.id);
     const view = await this.links.view(request, link, [locale]);
     return { link, state, view, content: { email, topicNames: topicNamesIn(topics, view.locale) } };

@@ -1,8 +1,9 @@
 import { Get, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { NotFoundError } from '#kernel';
 import { MailViewService } from '#messaging';
 import { html } from '../html.js';
-import { goneMailPage, notFoundPage, PublicPage, sendMail, sendPage } from './public-page.js';
+import { goneMailPage, PublicPage, sendMail, sendPage } from './public-page.js';
 import { PageLinksService } from './page-links.service.js';
 import { type PageView, viewOf } from './page-view.js';
 
@@ -22,7 +23,7 @@ export class MailViewController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const link = await this.links.open(token, 'view');
-    if (link === null || link.expired) return sendPage(reply, notFoundPage(viewOf(request)));
+    if (link.expired) throw new NotFoundError();
     const mail = await this.mails.render(link.scope, link.id, typeof sealed === 'string' ? sealed : null);
     if (mail === null) return sendPage(reply, goneMailPage(viewOf(request)));
     if (!mail.isOfToday) return sendMail(reply, mail);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EnvironmentsQuery, ProjectsQuery, ProjectWordings } from '#access';
-import { Clock, type ProjectScope } from '#kernel';
+import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { type LinkedMail, type LinkKind, LinkTokens } from '#platform';
 import { nameOf, type PageSender, type SenderView, wantedLocales } from './page-view.js';
 import type { FastifyRequest } from 'fastify';
@@ -26,14 +26,14 @@ export class PageLinksService {
     private readonly clock: Clock,
   ) {}
 
-  /** null when the token is not ours, of another kind, or its project is gone. Verifies the MAC before any look-up. */
-  async open(token: string, kind: LinkKind): Promise<PageLink | null> {
+  /** Verifies the MAC before any look-up. Throws `NotFoundError` for a foreign token or kind, or where the project is gone. */
+  async open(token: string, kind: LinkKind): Promise<PageLink> {
     const claims = this.tokens.verify(token, kind);
-    if (claims === null) return null;
+    if (claims === null) throw new NotFoundError();
     const scope = await this.environments.find(claims.environmentId);
-    if (scope === null) return null;
+    if (scope === null) throw new NotFoundError();
     const project = await this.projects.ofScope(scope);
-    if (project === null) return null;
+    if (project === null) throw new NotFoundError();
     return {
       scope,
       id: claims.id,

@@ -13,8 +13,8 @@ import { html, type Html, type HtmlValue } from '../html.js';
 import { formField, visitorOf } from './form-body.js';
 import { form, page, type Page, signs } from './page-layout.js';
 import { type PageLink, PageLinksService } from './page-links.service.js';
-import { addressOf, privacyLines, say, senderName, type SenderView, viewOf } from './page-view.js';
-import { addressGonePage, notFoundPage, PublicPage, sendPage } from './public-page.js';
+import { addressOf, privacyLines, say, senderName, type SenderView } from './page-view.js';
+import { addressGonePage, PublicPage, sendPage } from './public-page.js';
 import { tooLateToUndoPage, UNDO_FIELD, undoForm, undoText } from './unsubscribe.controller.js';
 
 interface PreferencesPageContent {
@@ -233,7 +233,6 @@ export class PreferencesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const link = await this.links.open(token, 'preferences');
-    if (link === null) return sendPage(reply, notFoundPage(viewOf(request)));
     sendPage(reply, await this.#page(request, link, null));
   }
 
@@ -244,7 +243,6 @@ export class PreferencesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const link = await this.links.open(token, 'preferences');
-    if (link === null) return sendPage(reply, notFoundPage(viewOf(request)));
     const current = await this.preferences.of(link.scope, link.id);
     if (current === null) return sendPage(reply, await this.#page(request, link, null));
     const view = await this.links.view(request, link, [current.locale]);

@@ -1,13 +1,14 @@
 import { Get, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { NotFoundError } from '#kernel';
 import { type CampaignOverview, CampaignOverviewQuery } from '#messaging';
 import type { WordingKey } from '#wording';
 import { renderMarkdown } from '../docs/markdown.js';
 import { html, type Html } from '../html.js';
 import { page, type Page, signs } from './page-layout.js';
 import { PageLinksService } from './page-links.service.js';
-import { countText, dateText, type PageView, say, shareText, viewOf } from './page-view.js';
-import { notFoundPage, PublicPage, sendPage } from './public-page.js';
+import { countText, dateText, type PageView, say, shareText } from './page-view.js';
+import { PublicPage, sendPage } from './public-page.js';
 import { languagesTable, linksTable, providersTable, timelineFigure } from './report-figures.js';
 
 interface FunnelStep {
@@ -195,10 +196,10 @@ export class ReportController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const link = await this.links.open(token, 'report');
-    if (link === null) return sendPage(reply, notFoundPage(viewOf(request)));
     const view = await this.links.view(request, link);
     if (link.expired) return sendPage(reply, expiredReportPage({ ...view, sender: null }));
     const overview = await this.overviews.of(link.scope, link.id);
-    sendPage(reply, overview === null ? notFoundPage(viewOf(request)) : reportPage(view, overview));
+    if (overview === null) throw new NotFoundError();
+    sendPage(reply, reportPage(view, overview));
   }
 }

@@ -2,20 +2,14 @@ import { Get, Param, Post, Req, Res } from '@nestjs/common';
 import { SkipThrottle } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type PageReader, PreferencesService, topicNamesIn, UnsubscribeService } from '#audience';
+import { NotFoundError } from '#kernel';
 import { type DescribedMail, MailPagesService } from '#messaging';
 import { html, type Html } from '../html.js';
 import { formField, visitorOf } from './form-body.js';
 import { form, page, type Page, signs, topicList } from './page-layout.js';
 import { type PageLink, PageLinksService } from './page-links.service.js';
-import { addressOf, formatsOf, say, senderName, type SenderView, viewOf } from './page-view.js';
-import {
-  addressGonePage,
-  addressGoneText,
-  notFoundPage,
-  PublicPage,
-  sendPage,
-  sendText,
-} from './public-page.js';
+import { addressOf, formatsOf, say, senderName, type SenderView } from './page-view.js';
+import { addressGonePage, addressGoneText, PublicPage, sendPage, sendText } from './public-page.js';
 
 /** The part of a mail that its unsubscribe pages show. */
 interface UnsubscribePageContent {
@@ -164,7 +158,6 @@ export class UnsubscribeController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const mail = await this.#mailOf(token, request);
-    if (mail === null) return sendPage(reply, notFoundPage(viewOf(request)));
     const { link, described, view, topicNames } = mail;
     const { reader } = described;
     if (typeof reader === 'string') return sendPage(reply, addressGonePage(view, GONE_STATUS[reader]));
@@ -187,7 +180,6 @@ export class UnsubscribeController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const mail = await this.#mailOf(token, request);
-    if (mail === null) return sendPage(reply, notFoundPage(viewOf(request)));
     const { link, described, view, topicNames } = mail;
     const undoId = formField(request, UNDO_FIELD);
     if (undoId !== null) return sendPage(reply, await this.#undo(mail, undoId, request));
@@ -238,10 +230,10 @@ export class UnsubscribeController {
     return topics.length > 0 && !topics.some(mayGetMailAbout) ? 'topics' : null;
   }
 
-  async #mailOf(token: string, request: FastifyRequest): Promise<OpenedMail | null> {
+  async #mailOf(token: string, request: FastifyRequest): Promise<OpenedMail> {
     const link = await this.links.open(token, 'unsubscribe');
-    const described = link && (await this.mails.describeMail(link.scope, link));
-    if (link === null || described === null) return null;
+    const described = await this.mails.describeMail(link.scope, link);
+    if (described === null) throw new NotFoundError();
     const { reader, locale, topics } = described;
     const own = typeof reader === 'string' ? null : reader.locale;
     const view = await this.links.view(request, link, [own, locale]);

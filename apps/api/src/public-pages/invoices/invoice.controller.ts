@@ -4,14 +4,14 @@ import { Get, Inject, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { type Invoice, InvoicesQuery } from '#billing';
-import { Clock, UnavailableError } from '#kernel';
+import { Clock, NotFoundError, UnavailableError } from '#kernel';
 import { type Config, CONFIG, describeError, LOGGER } from '#platform';
 import type { Wording } from '#wording';
 import { html, type Html } from '../../html.js';
 import { page, type Page, signs } from '../page-layout.js';
 import { type PageLink, PageLinksService } from '../page-links.service.js';
-import { LANGUAGE_PARAMETER, type PageView, say, viewOf } from '../page-view.js';
-import { notFoundPage, PublicPage, sendPage, sendPdf } from '../public-page.js';
+import { LANGUAGE_PARAMETER, type PageView, say } from '../page-view.js';
+import { PublicPage, sendPage, sendPdf } from '../public-page.js';
 import {
   amountOf,
   dayOf,
@@ -192,8 +192,8 @@ export class InvoiceController {
     const isPdf = name.endsWith(PDF);
     const token = isPdf ? name.slice(0, -PDF.length) : name;
     const link = await this.links.open(token, 'invoice');
-    const invoice = link && (await this.#find(link));
-    if (link === null || invoice === null) return sendPage(reply, notFoundPage(viewOf(request)));
+    const invoice = await this.#find(link);
+    if (invoice === null) throw new NotFoundError();
     const view = await this.links.view(request, link);
     const { wording } = view;
     const now = this.clock.now();
