@@ -55,14 +55,13 @@ type Attempt = Pick<WebhookOutcome, 'status' | 'error'> & { readonly isFinal: bo
 @Injectable()
 export class WebhookSender {
   readonly #loop: Loop;
-  #stopListening: () => void = () => undefined;
   #isStopping = false;
 
   constructor(
     private readonly deliveries: WebhookDeliveryRepository,
     private readonly endpoints: WebhookEndpointsService,
     private readonly http: OutgoingHttp,
-    private readonly notifications: Notifications,
+    notifications: Notifications,
     private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
@@ -70,17 +69,16 @@ export class WebhookSender {
       POLL_MS,
       () => this.pass(),
       (error) => logFailure(logger, error, 'sending webhooks failed'),
+      [(wake) => notifications.listen(WEBHOOKS_CHANNEL, wake)],
     );
   }
 
   start(): void {
-    this.#stopListening = this.notifications.listen(WEBHOOKS_CHANNEL, () => this.#loop.wake());
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#stopListening();
     await this.#loop.stop();
   }
 

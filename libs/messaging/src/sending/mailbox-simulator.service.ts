@@ -67,12 +67,11 @@ export async function noteSimulation(
 @Injectable()
 export class MailboxSimulator {
   readonly #loop: Loop;
-  #stopListening: () => void = () => undefined;
   #soon: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly database: Database,
-    private readonly notifications: Notifications,
+    notifications: Notifications,
     private readonly environments: EnvironmentsQuery,
     private readonly feedback: DeliveryFeedbackService,
     private readonly pages: MailPagesService,
@@ -85,16 +84,15 @@ export class MailboxSimulator {
       LOOK_EVERY_MS,
       () => this.pass(),
       (error) => logFailure(this.logger, error, 'simulating mailboxes failed'),
+      [(wake) => notifications.listen(SIMULATIONS_CHANNEL, wake)],
     );
   }
 
   start(): void {
-    this.#stopListening = this.notifications.listen(SIMULATIONS_CHANNEL, () => this.#loop.wake());
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopListening();
     clearTimeout(this.#soon);
     await this.#loop.stop();
   }

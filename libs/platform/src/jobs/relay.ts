@@ -38,11 +38,10 @@ interface DueRow {
 export class Relay {
   readonly #queues = new Map<QueueName, WorkQueue>();
   readonly #loop: Loop;
-  #stopListening: () => void = () => undefined;
 
   constructor(
     private readonly database: Database,
-    private readonly notifications: Notifications,
+    notifications: Notifications,
     private readonly backend: QueueBackend,
     private readonly catalogue: JobCatalogue,
     private readonly logger: Logger,
@@ -51,17 +50,16 @@ export class Relay {
       POLL_MS,
       () => this.pass(),
       (error) => logFailure(this.logger, error, 'relay failed'),
+      [(wake) => notifications.listen(OUTBOX_CHANNEL, wake)],
     );
   }
 
   start(): void {
     for (const name of this.catalogue.queues) this.#queues.set(name, this.backend.queue(name));
-    this.#stopListening = this.notifications.listen(OUTBOX_CHANNEL, () => this.#loop.wake());
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopListening();
     await this.#loop.stop();
     await Promise.all([...this.#queues.values()].map((queue) => queue.close()));
   }

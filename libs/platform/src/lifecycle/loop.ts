@@ -8,16 +8,20 @@ export class Loop {
   #timer: NodeJS.Timeout | undefined;
   #resume: (() => void) | undefined;
   #finished: Promise<void> = Promise.resolve();
+  #stopListening: (() => void)[] = [];
 
   constructor(
     private readonly intervalMs: number,
     private readonly pass: () => Promise<void>,
     private readonly onError: (error: unknown) => void,
+    /** Each has the loop woken while it runs, and returns how to end that. */
+    private readonly wakers: readonly ((wake: () => void) => () => void)[] = [],
   ) {}
 
   start(): void {
     if (this.#running) return;
     this.#running = true;
+    this.#stopListening = this.wakers.map((listen) => listen(() => this.wake()));
     this.#finished = this.#run();
   }
 
@@ -28,6 +32,7 @@ export class Loop {
 
   /** Resolves when the running pass has ended. */
   async stop(): Promise<void> {
+    for (const stop of this.#stopListening.splice(0)) stop();
     this.#running = false;
     this.#resume?.();
     await this.#finished;

@@ -26,7 +26,6 @@ interface WorkItem {
 @Injectable()
 export class AutomationRunner {
   readonly #loop: Loop;
-  #stopListening: readonly (() => void)[] = [];
   readonly #backoffs = new Backoffs();
   #stopping = false;
 
@@ -35,7 +34,7 @@ export class AutomationRunner {
     private readonly entries: AutomationEntriesService,
     private readonly runs: RunRepository,
     private readonly steps: AutomationStepsService,
-    private readonly notifications: Notifications,
+    notifications: Notifications,
     private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
@@ -43,19 +42,16 @@ export class AutomationRunner {
       POLL_MS,
       () => this.pass(),
       (error) => this.#logFailure(error),
+      [TRIGGERS_CHANNEL, RUNS_CHANNEL].map((channel) => (wake) => notifications.listen(channel, wake)),
     );
   }
 
   start(): void {
-    this.#stopListening = [TRIGGERS_CHANNEL, RUNS_CHANNEL].map((channel) =>
-      this.notifications.listen(channel, () => this.#loop.wake()),
-    );
     this.#loop.start();
   }
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    for (const stop of this.#stopListening) stop();
     await this.#loop.stop();
   }
 

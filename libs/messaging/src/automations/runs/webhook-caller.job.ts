@@ -43,7 +43,6 @@ export class WebhookCaller {
   readonly #loop: Loop;
   /** Calls in flight by version. They outlast a pass that fails. */
   readonly #calling = new Map<number, Promise<void>>();
-  #stopListening: () => void = () => undefined;
   #stopping = false;
 
   constructor(
@@ -52,7 +51,7 @@ export class WebhookCaller {
     private readonly plans: VersionPlans,
     private readonly runs: RunRepository,
     private readonly client: WebhookClientService,
-    private readonly notifications: Notifications,
+    notifications: Notifications,
     private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
@@ -60,18 +59,17 @@ export class WebhookCaller {
       POLL_MS,
       () => this.pass(),
       (error) => this.#logFailure(error),
+      [(wake) => notifications.listen(RUNS_CHANNEL, wake)],
     );
   }
 
   start(): void {
-    this.#stopListening = this.notifications.listen(RUNS_CHANNEL, () => this.#loop.wake());
     this.#loop.start();
   }
 
   /** Waits for the calls in flight, at most as long as a call may take. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#stopListening();
     await this.#loop.stop();
     await Promise.all(this.#calling.values());
   }
