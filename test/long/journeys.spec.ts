@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ReturnPaths } from '../../libs/deliverability/src/bounces/return-path.js';
@@ -28,7 +27,8 @@ function filesToRead(heading: string): string[] {
 /** Two traces of one journey have this many files more or fewer at most: what runs now and then, such as a second claim. */
 const NOISE = 4;
 const READER = { 'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) Gecko/20100101 Firefox/140.0' };
-const IDLE_MS = 6_000;
+/** So many traces in a row with nothing new: the programs are idle. */
+const QUIET = 30;
 const isOfBusiness = (file: string) => !/^libs\/(kernel|platform)\//.test(file);
 const text = (words: string) => JSON.stringify({ blocks: [{ type: 'text', html: `<p>${words}</p>` }] });
 
@@ -48,8 +48,15 @@ describe('the page of journeys', () => {
     // Once through, for what runs the first time only.
     for (const journey of Object.values(journeys)) await journey('zero');
     await ran();
-    await delay(IDLE_MS);
-    idle = await ran();
+    const seen = new Set<string>();
+    let quiet = 0;
+    await eventually('nothing runs that did not before', async () => {
+      const known = seen.size;
+      for (const file of await ran()) seen.add(file);
+      quiet = seen.size === known ? quiet + 1 : 0;
+      return quiet === QUIET;
+    });
+    idle = seen;
   });
   afterAll(async () => {
     await system?.stop();
@@ -67,7 +74,7 @@ describe('the page of journeys', () => {
       topicKey: string;
     };
   const consent = { source: 'signup form' };
-  const join_ = async (email: string, topicKey: string) =>
+  const subscribe = async (email: string, topicKey: string) =>
     expect((await client.post('/subscribers', { email, topicKeys: [topicKey], consent })).status).toBe(201);
   const mailTo = (email: string) =>
     eventually(`a mail to ${email}`, () => relay.messages.find(({ to }) => to[0] === email)?.raw.toString());
@@ -83,7 +90,7 @@ describe('the page of journeys', () => {
 
   async function campaign(email: string): Promise<string> {
     const topic = await topicOf(false);
-    await join_(email, topic.topicKey);
+    await subscribe(email, topic.topicKey);
     return draft(topic.id);
   }
   async function draft(topicId: string): Promise<string> {
@@ -102,14 +109,14 @@ describe('the page of journeys', () => {
     'Sign-up': async (name) => {
       const { topicKey } = await topicOf(true);
       await ran();
-      await join_(`${name}@sign-up.example`, topicKey);
+      await subscribe(`${name}@sign-up.example`, topicKey);
       const link = linkOf(await mailTo(`${name}@sign-up.example`), 'c');
       expect((await fetch(link)).status).toBe(200);
       expect((await fetch(link, { method: 'POST' })).status).toBe(200);
     },
     Campaign: async (name) => {
       const topic = await topicOf(false);
-      await join_(`${name}@campaign.example`, topic.topicKey);
+      await subscribe(`${name}@campaign.example`, topic.topicKey);
       await ran();
       const key = await draft(topic.id);
       expect((await client.post(`/campaigns/${key}/send`)).status).toBe(200);
@@ -148,7 +155,7 @@ describe('the page of journeys', () => {
       await client.patch(`${path}/content`, { nodes: JSON.stringify(nodes), edges: JSON.stringify(edges) });
       expect((await client.post(`${path}/activate`)).status).toBe(200);
       await ran();
-      await join_(`${name}@automation.example`, topic.topicKey);
+      await subscribe(`${name}@automation.example`, topic.topicKey);
       await mailTo(`${name}@automation.example`);
     },
     Bounce: async (name) => {

@@ -83,25 +83,33 @@ function flagsOf(program: Program, isQuick: boolean): readonly string[] {
   return programFlags(program).filter((flag) => !isQuick || flag !== '--expose-gc');
 }
 
-function clockRead(child: ChildProcess): Promise<void> {
+const clockRead = async (child: ChildProcess): Promise<void> => {
+  await answered(child, 'read-clock', 'clock-read');
+};
+
+/** Resolves to the answer to a question, and to nothing when the program has ended. */
+function answered<Answer extends object>(
+  child: ChildProcess,
+  question: string,
+  answer: string,
+): Promise<Partial<Answer>> {
   return new Promise((resolve) => {
-    if (!child.connected) return resolve();
-    const done = () => {
-      child.off('message', read).off('exit', done);
-      resolve();
+    if (!child.connected) return resolve({});
+    const done = (message: Partial<Answer>) => {
+      child.off('message', read).off('exit', exited);
+      resolve(message);
     };
-    const read = (message: { readonly type?: string }) => {
-      if (message.type === 'clock-read') done();
+    const exited = () => done({});
+    const read = (message: Partial<Answer> & { readonly type?: string }) => {
+      if (message.type === answer) done(message);
     };
-    child.on('message', read).once('exit', done);
-    child.send({ type: 'read-clock' });
+    child.on('message', read).once('exit', exited);
+    child.send({ type: question });
   });
 }
 
 async function traced(child: ChildProcess): Promise<ReadonlySet<string>> {
-  const answer = once(child, 'message') as Promise<[{ readonly scripts: readonly string[] }]>;
-  child.send({ type: 'trace' });
-  const [{ scripts }] = await answer;
+  const { scripts = [] } = await answered<{ readonly scripts?: readonly string[] }>(child, 'trace', 'traced');
   const sources = scripts.map((url) => /\/dist\/((?:apps|libs)\/.*)\.js$/.exec(url)?.[1]);
   return new Set(sources.filter((source) => source !== undefined).map((source) => `${source}.ts`));
 }
