@@ -78,7 +78,7 @@ const BUTTONS: readonly WordingKey[] = [
   'leaveEverything.yes',
 ];
 
-/** What buttons that end a session or close an account say. */
+/** Words of buttons that end a session or close an account. */
 const LOGGING_OUT =
   'log out|logout|sign out|log off|leave for good|abmelden|déconnexion|se déconnecter|cerrar sesión|baja definitiva|esci|' +
   'disconnetti|annullamento definitivo|sair|sair definitivamente|terminar sessão|uitloggen|afmelden|wyloguj|wyloguj się|' +

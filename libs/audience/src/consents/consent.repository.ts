@@ -358,6 +358,7 @@ function written(
   const environment = sql`${environmentId}::bigint`;
   const inserted = sql`insert into audience.consents (environment_id, ${COLUMNS}) select ${environment}, ${COLUMNS} from changed`;
   const writing = {
+    // Citus copies what is selected, past row-level security, unless the insert returns something (docs/internals/sharding.md).
     new: sql`${inserted} returning topic_id`,
     changed: sql`${inserted}
       on conflict (subscriber_id, topic_id, environment_id) do update set status = excluded.status, granted_at = excluded.granted_at,

@@ -52,7 +52,7 @@ export interface EvaluationContext {
   readonly dynamicSegments: ReadonlyMap<string, RuleNode>;
 }
 
-/** Whether the rules hold for one subscriber: the same as `rulePredicate` says in SQL. */
+/** Evaluates the rules for one subscriber: the same as `rulePredicate` says in SQL. */
 export function evaluate(node: RuleNode, facts: SubscriberFacts, context: EvaluationContext): boolean {
   switch (node.kind) {
     case 'and':

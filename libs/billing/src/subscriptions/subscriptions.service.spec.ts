@@ -59,7 +59,7 @@ describe('The operator and time', () => {
     );
     return rows.map(({ payload }) => [payload.periodStart.slice(0, 10), payload.aiCredits]);
   };
-  /** Those that are not the sum of their lines and their tax, to the cent. */
+  /** Invoices that are not the sum of their lines and their tax, to the cent. */
   const wrongInvoices = () =>
     billing.test.query(
       `select i.* from billing.invoices i

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { MAILBOX_BEHAVIOURS, mailboxBehaviour } from '../sending/mailbox-behaviour.js';
+import { MAILBOX_BEHAVIOURS, mailboxBehaviour } from './mailbox-behaviour.js';
 
 describe('a simulated mailbox', () => {
   it.each(MAILBOX_BEHAVIOURS)(

@@ -108,7 +108,7 @@ describe('The page of an invoice', () => {
 });
 
 describe('The PDF of an invoice', () => {
-  /** What no font had in the last PDF. */
+  /** Characters of the last PDF that no font had. */
   let missing: readonly string[] = [];
   const made = async (of: Invoice, language = wording) => {
     const { pdf, unprintable } = await invoicePdf(of, settings, language, BEFORE);
