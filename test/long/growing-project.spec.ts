@@ -48,6 +48,8 @@ interface Kind {
   readonly during: Set<string>;
   rows: number;
   most: number;
+  /** The most that a part of one's plan touched. */
+  widest: number;
   /** What read it, in the plan of the one that touched the most. */
   readers: string;
   /** Of each: the rows that it touched for one that it gave or wrote. */
@@ -91,9 +93,18 @@ describe('a project that grows quickly', () => {
     for await (const statement of postgres.statements()) {
       if (!isMeant(statement)) continue;
       const { text, at, rows } = statement;
-      const kind = found.get(text) ?? { text, during: new Set(), rows: 0, most: 0, readers: '', ofOne: [] };
+      const kind = found.get(text) ?? {
+        text,
+        during: new Set(),
+        rows: 0,
+        most: 0,
+        widest: 0,
+        readers: '',
+        ofOne: [],
+      };
       kind.during.add(steps.findLast(({ from }) => from <= at)?.name ?? '');
       kind.rows += rows;
+      kind.widest = Math.max(kind.widest, statement.widest);
       if (rows > kind.most) {
         kind.most = rows;
         kind.readers = muchReadBy(statement, PEOPLE / 2);
@@ -175,7 +186,8 @@ describe('a project that grows quickly', () => {
     const found = await kinds(
       ({ at, program, parameters }) => at > from && (program === 'mailwright-api' || ofTiny.test(parameters)),
     );
-    expect(found.filter(({ most }) => most > PEOPLE / 2).map(described)).toEqual([]);
+    // By part: a batch of its own rows passes through several, and the machine's speed decides how large it is.
+    expect(found.filter(({ widest }) => widest > PEOPLE / 2).map(described)).toEqual([]);
   });
 });
 

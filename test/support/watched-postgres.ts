@@ -20,6 +20,8 @@ export interface WatchedStatement {
   /** As PostgreSQL shows them: `$1 = '7', $2 = …`. */
   readonly parameters: string;
   readonly rows: number;
+  /** The most that one part of its plan touched, in all its loops. */
+  readonly widest: number;
   /** Pages that were read, from wherever they came, as often as they were. */
   readonly pages: number;
   readonly plan: PlanNode;
@@ -124,6 +126,7 @@ function statementOf(line: string): WatchedStatement | null {
     text: String(told['Query Text']),
     parameters: typeof told['Query Parameters'] === 'string' ? told['Query Parameters'] : '',
     rows: rowsOf(told.Plan),
+    widest: Math.max(...nodesOf(told.Plan).map(ownRowsOf)),
     pages: Number(told.Plan['Shared Hit Blocks'] ?? 0) + Number(told.Plan['Shared Read Blocks'] ?? 0),
     plan: told.Plan,
   };
@@ -142,12 +145,13 @@ export function muchReadBy({ plan }: WatchedStatement, rows: number): string {
 
 const nodesOf = (node: PlanNode): readonly PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-/** Of the node and all below it: the rows that each gave and those that it threw away, for all its loops. */
-function rowsOf(node: PlanNode): number {
-  const loops = Number(node['Actual Loops'] ?? 0);
+/** Rows of the node and all below it. */
+const rowsOf = (node: PlanNode): number => nodesOf(node).reduce((sum, each) => sum + ownRowsOf(each), 0);
+
+/** Rows that a node gave and those that it threw away, for all its loops. */
+function ownRowsOf(node: PlanNode): number {
   const figures = Object.entries(node).filter(
     ([name]) => name === 'Actual Rows' || name.startsWith('Rows Removed by'),
   );
-  const own = figures.reduce((sum, [, value]) => sum + Number(value) * loops, 0);
-  return (node.Plans ?? []).reduce((sum, inner) => sum + rowsOf(inner), own);
+  return figures.reduce((sum, [, value]) => sum + Number(value), 0) * Number(node['Actual Loops'] ?? 0);
 }
