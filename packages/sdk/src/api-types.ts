@@ -768,6 +768,34 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/automations/{automationId}/executions': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the runs of an automation with their steps, latest first
+     * @description List the runs of an automation with their steps, latest first.
+     *
+     *     The key needs the scope `automations:read`.
+     */
+    get: operations['listAutomationExecutions'];
+    put?: never;
+    /**
+     * Enter a subscriber into an automation that is ACTIVE
+     * @description Works with any trigger. 409 `already-exists` when `reEntry` does not allow the subscriber to enter again.
+     *
+     *     The key needs the scope `automations:write`.
+     */
+    post: operations['enterAutomation'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/campaigns': {
     parameters: {
       query?: never;
@@ -868,6 +896,28 @@ export interface paths {
     get: operations['previewCampaign'];
     put?: never;
     post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/campaigns/{campaignKey}/test': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Send a copy with sample data to up to five addresses
+     * @description For campaigns in any state but ARCHIVED. Links in the copy lead nowhere, and it counts neither in statistics nor against the plan. 422 for a suppressed address. An environment can send at most 100 test mails an hour. In the test environment find it in the test inbox (kind TEST).
+     *
+     *     The key needs the scope `campaigns:write`.
+     */
+    post: operations['testCampaign'];
     delete?: never;
     options?: never;
     head?: never;
@@ -1006,78 +1056,6 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
-  '/api/v1/campaigns/{campaignKey}/test': {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    get?: never;
-    put?: never;
-    /**
-     * Send a copy with sample data to up to five addresses
-     * @description For campaigns in any state but ARCHIVED. Links in the copy lead nowhere, and it counts neither in statistics nor against the plan. 422 for a suppressed address. An environment can send at most 100 test mails an hour. In the test environment find it in the test inbox (kind TEST).
-     *
-     *     The key needs the scope `campaigns:write`.
-     */
-    post: operations['testCampaign'];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  '/api/v1/campaigns/{campaignKey}/deliveries': {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    /**
-     * List the deliveries of a campaign
-     * @description One for each recipient, the newest subscriber first, without test mails.
-     *
-     *     The key needs the scope `reports:read`.
-     */
-    get: operations['listDeliveries'];
-    put?: never;
-    post?: never;
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
-  '/api/v1/automations/{automationId}/executions': {
-    parameters: {
-      query?: never;
-      header?: never;
-      path?: never;
-      cookie?: never;
-    };
-    /**
-     * List the runs of an automation with their steps, latest first
-     * @description List the runs of an automation with their steps, latest first.
-     *
-     *     The key needs the scope `automations:read`.
-     */
-    get: operations['listAutomationExecutions'];
-    put?: never;
-    /**
-     * Enter a subscriber into an automation that is ACTIVE
-     * @description Works with any trigger. 409 `already-exists` when `reEntry` does not allow the subscriber to enter again.
-     *
-     *     The key needs the scope `automations:write`.
-     */
-    post: operations['enterAutomation'];
-    delete?: never;
-    options?: never;
-    head?: never;
-    patch?: never;
-    trace?: never;
-  };
   '/api/v1/campaigns/{campaignKey}/report': {
     parameters: {
       query?: never;
@@ -1186,6 +1164,28 @@ export interface paths {
      *     The key needs the scope `reports:read`.
      */
     get: operations['exportCampaignReport'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/campaigns/{campaignKey}/deliveries': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the deliveries of a campaign
+     * @description One for each recipient, the newest subscriber first, without test mails.
+     *
+     *     The key needs the scope `reports:read`.
+     */
+    get: operations['listDeliveries'];
     put?: never;
     post?: never;
     delete?: never;
@@ -2599,6 +2599,58 @@ export interface components {
       nodes?: string | null;
       edges?: string | null;
     };
+    AutomationExecutionPage: {
+      data: components['schemas']['AutomationExecution'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    AutomationExecution: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      /** @description Null when the subscriber was erased. */
+      email: string | null;
+      /** @enum {string} */
+      status: 'ACTIVE' | 'COMPLETED' | 'CONVERTED' | 'FAILED' | 'CANCELLED';
+      currentNodeId: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      enteredAt: string;
+      /** @description When the run ended, for any reason. */
+      completedAt: string | null;
+      steps: {
+        nodeId: string;
+        /** @enum {string} */
+        status: 'DONE' | 'SKIPPED' | 'FAILED' | 'WAITING';
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        at: string;
+        detail: string | null;
+      }[];
+    };
+    EnterAutomation: {
+      /**
+       * Format: idn-email
+       * @example ada@example.com
+       */
+      email: string;
+      /** @description Data for webhooks, at most 8 KB of JSON. */
+      data?: {
+        [key: string]: unknown;
+      } | null;
+    };
+    EnteredAutomation: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+    };
     CampaignPage: {
       data: components['schemas']['Campaign'][];
       pagination: components['schemas']['Pagination'];
@@ -2719,108 +2771,6 @@ export interface components {
       html: string;
       text: string;
     };
-    DeliveryPage: {
-      data: components['schemas']['Delivery'][];
-      pagination: components['schemas']['Pagination'];
-    };
-    Delivery: {
-      /** Format: uuid */
-      id: string;
-      /** @description Null when the subscriber was erased. */
-      subscriberId: string | null;
-      /** @description Null when the subscriber was erased. */
-      email: string | null;
-      /** @enum {string} */
-      status:
-        | 'PENDING'
-        | 'CLAIMED'
-        | 'SENDING'
-        | 'DEFERRED'
-        | 'SENT'
-        | 'FAILED'
-        | 'AMBIGUOUS'
-        | 'SKIPPED'
-        | 'CANCELLED';
-      /**
-       * @description Why the delivery was skipped or cancelled, or the class of the failure.
-       * @example mailbox
-       */
-      reason: string | null;
-      /**
-       * @description The recipient’s language when the mail was queued (BCP 47), by which its translation was chosen.
-       * @example de-AT
-       */
-      locale: string | null;
-      attempts: number;
-      /** @description The last answer of the next hop. */
-      lastError: string | null;
-      messageId: string;
-      /** @description Whether it was sent again although the first one may have arrived. */
-      possibleDuplicate: boolean;
-      /**
-       * @description The project’s relay that it was handed to last; null: the installation’s, or none yet.
-       * @example APIT-1
-       */
-      relayKey: string | null;
-      /** @description What that relay called it when it took it, as its log and events name it. */
-      providerMessageId: string | null;
-      nextAttemptAt: string | null;
-      /** @description When the next hop accepted it. */
-      sentAt: string | null;
-      finishedAt: string | null;
-    };
-    AutomationExecutionPage: {
-      data: components['schemas']['AutomationExecution'][];
-      pagination: components['schemas']['Pagination'];
-    };
-    AutomationExecution: {
-      /**
-       * Format: uuid
-       * @example 019aa3b5-0000-7000-8000-000000000000
-       */
-      id: string;
-      /** @description Null when the subscriber was erased. */
-      email: string | null;
-      /** @enum {string} */
-      status: 'ACTIVE' | 'COMPLETED' | 'CONVERTED' | 'FAILED' | 'CANCELLED';
-      currentNodeId: string | null;
-      /**
-       * Format: date-time
-       * @example 2026-11-21T06:00:00.000Z
-       */
-      enteredAt: string;
-      /** @description When the run ended, for any reason. */
-      completedAt: string | null;
-      steps: {
-        nodeId: string;
-        /** @enum {string} */
-        status: 'DONE' | 'SKIPPED' | 'FAILED' | 'WAITING';
-        /**
-         * Format: date-time
-         * @example 2026-11-21T06:00:00.000Z
-         */
-        at: string;
-        detail: string | null;
-      }[];
-    };
-    EnterAutomation: {
-      /**
-       * Format: idn-email
-       * @example ada@example.com
-       */
-      email: string;
-      /** @description Data for webhooks, at most 8 KB of JSON. */
-      data?: {
-        [key: string]: unknown;
-      } | null;
-    };
-    EnteredAutomation: {
-      /**
-       * Format: uuid
-       * @example 019aa3b5-0000-7000-8000-000000000000
-       */
-      id: string;
-    };
     CampaignReport: {
       /** Format: uuid */
       campaignId: string;
@@ -2940,6 +2890,56 @@ export interface components {
       clicked: number;
       /** Format: int64 */
       bounced: number;
+    };
+    DeliveryPage: {
+      data: components['schemas']['Delivery'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    Delivery: {
+      /** Format: uuid */
+      id: string;
+      /** @description Null when the subscriber was erased. */
+      subscriberId: string | null;
+      /** @description Null when the subscriber was erased. */
+      email: string | null;
+      /** @enum {string} */
+      status:
+        | 'PENDING'
+        | 'CLAIMED'
+        | 'SENDING'
+        | 'DEFERRED'
+        | 'SENT'
+        | 'FAILED'
+        | 'AMBIGUOUS'
+        | 'SKIPPED'
+        | 'CANCELLED';
+      /**
+       * @description Why the delivery was skipped or cancelled, or the class of the failure.
+       * @example mailbox
+       */
+      reason: string | null;
+      /**
+       * @description The recipient’s language when the mail was queued (BCP 47), by which its translation was chosen.
+       * @example de-AT
+       */
+      locale: string | null;
+      attempts: number;
+      /** @description The last answer of the next hop. */
+      lastError: string | null;
+      messageId: string;
+      /** @description Whether it was sent again although the first one may have arrived. */
+      possibleDuplicate: boolean;
+      /**
+       * @description The project’s relay that it was handed to last; null: the installation’s, or none yet.
+       * @example APIT-1
+       */
+      relayKey: string | null;
+      /** @description What that relay called it when it took it, as its log and events name it. */
+      providerMessageId: string | null;
+      nextAttemptAt: string | null;
+      /** @description When the next hop accepted it. */
+      sentAt: string | null;
+      finishedAt: string | null;
     };
     TestInboxMessagePage: {
       data: components['schemas']['TestInboxMessage'][];
@@ -8330,6 +8330,198 @@ export interface operations {
       503: components['responses']['unavailable'];
     };
   };
+  listAutomationExecutions: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+      };
+      header?: never;
+      path: {
+        /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
+        automationId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019c7bec-2700-7c1e-9c3e-2f6b8a4d1e9a",
+           *           "email": "ada@example.com",
+           *           "status": "ACTIVE",
+           *           "currentNodeId": "wait",
+           *           "enteredAt": "2026-02-20T16:40:00.000Z",
+           *           "completedAt": null,
+           *           "steps": [
+           *             {
+           *               "nodeId": "start",
+           *               "status": "DONE",
+           *               "at": "2026-02-20T16:40:00.000Z",
+           *               "detail": null
+           *             },
+           *             {
+           *               "nodeId": "wait",
+           *               "status": "WAITING",
+           *               "at": "2026-02-20T16:40:00.000Z",
+           *               "detail": "until 2026-02-21T16:40:00.000Z"
+           *             }
+           *           ]
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['AutomationExecutionPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.automations.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  enterAutomation: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
+        automationId: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "email": "ada@example.com",
+         *       "data": {
+         *         "plan": "team"
+         *       }
+         *     }
+         */
+        'application/json': components['schemas']['EnterAutomation'];
+      };
+    };
+    responses: {
+      /** @description Accepted */
+      202: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019c7bec-2700-7c1e-9c3e-2f6b8a4d1e9a"
+           *     }
+           */
+          'application/json': components['schemas']['EnteredAutomation'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.automations.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
   listCampaigns: {
     parameters: {
       query?: {
@@ -9042,6 +9234,104 @@ export interface operations {
       503: components['responses']['unavailable'];
     };
   };
+  testCampaign: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "emails": [
+         *         "ada@example.com"
+         *       ]
+         *     }
+         */
+        'application/json': {
+          emails: string[];
+          locale?: string | null;
+        };
+      };
+    };
+    responses: {
+      /** @description Accepted */
+      202: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.campaigns.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `unsubscribed`: The address left the topic. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
   scheduleCampaign: {
     parameters: {
       query?: never;
@@ -9726,405 +10016,6 @@ export interface operations {
       503: components['responses']['unavailable'];
     };
   };
-  testCampaign: {
-    parameters: {
-      query?: never;
-      header?: {
-        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
-        'Idempotency-Key'?: string;
-      };
-      path: {
-        /** @example APIT-001 */
-        campaignKey: string;
-      };
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        /**
-         * @example {
-         *       "emails": [
-         *         "ada@example.com"
-         *       ]
-         *     }
-         */
-        'application/json': {
-          emails: string[];
-          locale?: string | null;
-        };
-      };
-    };
-    responses: {
-      /** @description Accepted */
-      202: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
-          [name: string]: unknown;
-        };
-        content?: never;
-      };
-      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
-      /** @description `unauthorized`: A valid API key is required. */
-      401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope.campaigns.write'];
-      /** @description `not-found`: Not found. */
-      404: components['responses']['not-found'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `unsubscribed`: The address left the topic. */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
-      /** @description `payload-too-large`: The body is too large. */
-      413: components['responses']['payload-too-large'];
-      /** @description `unsupported-media-type`: The media type is not supported. */
-      415: components['responses']['unsupported-media-type'];
-      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
-      422: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
-      /** @description `rate-limited`: Too many requests. */
-      429: components['responses']['rate-limited'];
-      /** @description `internal-error`: Something went wrong on our side. */
-      500: components['responses']['internal-error'];
-      /** @description `unavailable`: Not available at the moment. */
-      503: components['responses']['unavailable'];
-    };
-  };
-  listDeliveries: {
-    parameters: {
-      query?: {
-        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
-        page?: number;
-        /** @description Items on a page; more than 100 is taken as 100. */
-        size?: number;
-        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
-        after?: string;
-        status?:
-          | 'PENDING'
-          | 'CLAIMED'
-          | 'SENDING'
-          | 'DEFERRED'
-          | 'SENT'
-          | 'FAILED'
-          | 'AMBIGUOUS'
-          | 'SKIPPED'
-          | 'CANCELLED';
-      };
-      header?: never;
-      path: {
-        /** @example APIT-001 */
-        campaignKey: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          Link: components['headers']['Link'];
-          [name: string]: unknown;
-        };
-        content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "019cad8f-afe8-7a31-9c3e-2f6b8a4d1e9c",
-           *           "subscriberId": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
-           *           "email": "ada@example.com",
-           *           "status": "SENT",
-           *           "reason": null,
-           *           "locale": "en-GB",
-           *           "attempts": 1,
-           *           "lastError": null,
-           *           "messageId": "<019cad8f-afe8-7a31-9c3e-2f6b8a4d1e9c@example.com>",
-           *           "possibleDuplicate": false,
-           *           "relayKey": "APIT-1",
-           *           "providerMessageId": "0107019cad8fb3d0-7c1e2b6f-000000",
-           *           "nextAttemptAt": null,
-           *           "sentAt": "2026-03-02T08:00:02.000Z",
-           *           "finishedAt": "2026-03-02T08:00:02.000Z"
-           *         },
-           *         {
-           *           "id": "019cad8f-afe9-7f08-9c3e-2f6b8a4d1e9d",
-           *           "subscriberId": "019c47da-1ad0-7b92-9c3e-2f6b8a4d1e94",
-           *           "email": "grace@example.com",
-           *           "status": "FAILED",
-           *           "reason": "mailbox",
-           *           "locale": null,
-           *           "attempts": 1,
-           *           "lastError": "550 5.1.1 No such user here",
-           *           "messageId": "<019cad8f-afe9-7f08-9c3e-2f6b8a4d1e9d@example.com>",
-           *           "possibleDuplicate": false,
-           *           "relayKey": "APIT-1",
-           *           "providerMessageId": null,
-           *           "nextAttemptAt": null,
-           *           "sentAt": null,
-           *           "finishedAt": "2026-03-02T08:00:02.000Z"
-           *         }
-           *       ],
-           *       "pagination": {
-           *         "page": 0,
-           *         "size": 2,
-           *         "totalElements": 1250,
-           *         "totalPages": 625,
-           *         "hasNext": true,
-           *         "hasPrevious": false
-           *       }
-           *     }
-           */
-          'application/json': components['schemas']['DeliveryPage'];
-        };
-      };
-      /** @description `validation-error`: The request is not valid. */
-      400: components['responses']['validation-error'];
-      /** @description `unauthorized`: A valid API key is required. */
-      401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope.reports.read'];
-      /** @description `not-found`: Not found. */
-      404: components['responses']['not-found'];
-      /** @description `not-acceptable`: The representation is not available. */
-      406: components['responses']['not-acceptable'];
-      /** @description `rate-limited`: Too many requests. */
-      429: components['responses']['rate-limited'];
-      /** @description `internal-error`: Something went wrong on our side. */
-      500: components['responses']['internal-error'];
-      /** @description `unavailable`: Not available at the moment. */
-      503: components['responses']['unavailable'];
-    };
-  };
-  listAutomationExecutions: {
-    parameters: {
-      query?: {
-        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
-        page?: number;
-        /** @description Items on a page; more than 100 is taken as 100. */
-        size?: number;
-        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
-        after?: string;
-      };
-      header?: never;
-      path: {
-        /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
-        automationId: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: never;
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          Link: components['headers']['Link'];
-          [name: string]: unknown;
-        };
-        content: {
-          /**
-           * @example {
-           *       "data": [
-           *         {
-           *           "id": "019c7bec-2700-7c1e-9c3e-2f6b8a4d1e9a",
-           *           "email": "ada@example.com",
-           *           "status": "ACTIVE",
-           *           "currentNodeId": "wait",
-           *           "enteredAt": "2026-02-20T16:40:00.000Z",
-           *           "completedAt": null,
-           *           "steps": [
-           *             {
-           *               "nodeId": "start",
-           *               "status": "DONE",
-           *               "at": "2026-02-20T16:40:00.000Z",
-           *               "detail": null
-           *             },
-           *             {
-           *               "nodeId": "wait",
-           *               "status": "WAITING",
-           *               "at": "2026-02-20T16:40:00.000Z",
-           *               "detail": "until 2026-02-21T16:40:00.000Z"
-           *             }
-           *           ]
-           *         }
-           *       ],
-           *       "pagination": {
-           *         "page": 0,
-           *         "size": 20,
-           *         "totalElements": 1,
-           *         "totalPages": 1,
-           *         "hasNext": false,
-           *         "hasPrevious": false
-           *       }
-           *     }
-           */
-          'application/json': components['schemas']['AutomationExecutionPage'];
-        };
-      };
-      /** @description `validation-error`: The request is not valid. */
-      400: components['responses']['validation-error'];
-      /** @description `unauthorized`: A valid API key is required. */
-      401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope.automations.read'];
-      /** @description `not-found`: Not found. */
-      404: components['responses']['not-found'];
-      /** @description `not-acceptable`: The representation is not available. */
-      406: components['responses']['not-acceptable'];
-      /** @description `rate-limited`: Too many requests. */
-      429: components['responses']['rate-limited'];
-      /** @description `internal-error`: Something went wrong on our side. */
-      500: components['responses']['internal-error'];
-      /** @description `unavailable`: Not available at the moment. */
-      503: components['responses']['unavailable'];
-    };
-  };
-  enterAutomation: {
-    parameters: {
-      query?: never;
-      header?: {
-        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
-        'Idempotency-Key'?: string;
-      };
-      path: {
-        /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
-        automationId: string;
-      };
-      cookie?: never;
-    };
-    requestBody: {
-      content: {
-        /**
-         * @example {
-         *       "email": "ada@example.com",
-         *       "data": {
-         *         "plan": "team"
-         *       }
-         *     }
-         */
-        'application/json': components['schemas']['EnterAutomation'];
-      };
-    };
-    responses: {
-      /** @description Accepted */
-      202: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
-          [name: string]: unknown;
-        };
-        content: {
-          /**
-           * @example {
-           *       "id": "019c7bec-2700-7c1e-9c3e-2f6b8a4d1e9a"
-           *     }
-           */
-          'application/json': components['schemas']['EnteredAutomation'];
-        };
-      };
-      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
-      /** @description `unauthorized`: A valid API key is required. */
-      401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope.automations.write'];
-      /** @description `not-found`: Not found. */
-      404: components['responses']['not-found'];
-      /** @description `not-acceptable`: The representation is not available. */
-      406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
-      /** @description `payload-too-large`: The body is too large. */
-      413: components['responses']['payload-too-large'];
-      /** @description `unsupported-media-type`: The media type is not supported. */
-      415: components['responses']['unsupported-media-type'];
-      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
-      422: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
-      /** @description `rate-limited`: Too many requests. */
-      429: components['responses']['rate-limited'];
-      /** @description `internal-error`: Something went wrong on our side. */
-      500: components['responses']['internal-error'];
-      /** @description `unavailable`: Not available at the moment. */
-      503: components['responses']['unavailable'];
-    };
-  };
   getCampaignReport: {
     parameters: {
       query?: never;
@@ -10508,6 +10399,115 @@ export interface operations {
         };
         content: {
           'text/csv; charset=utf-8': string;
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.reports.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listDeliveries: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        status?:
+          | 'PENDING'
+          | 'CLAIMED'
+          | 'SENDING'
+          | 'DEFERRED'
+          | 'SENT'
+          | 'FAILED'
+          | 'AMBIGUOUS'
+          | 'SKIPPED'
+          | 'CANCELLED';
+      };
+      header?: never;
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019cad8f-afe8-7a31-9c3e-2f6b8a4d1e9c",
+           *           "subscriberId": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
+           *           "email": "ada@example.com",
+           *           "status": "SENT",
+           *           "reason": null,
+           *           "locale": "en-GB",
+           *           "attempts": 1,
+           *           "lastError": null,
+           *           "messageId": "<019cad8f-afe8-7a31-9c3e-2f6b8a4d1e9c@example.com>",
+           *           "possibleDuplicate": false,
+           *           "relayKey": "APIT-1",
+           *           "providerMessageId": "0107019cad8fb3d0-7c1e2b6f-000000",
+           *           "nextAttemptAt": null,
+           *           "sentAt": "2026-03-02T08:00:02.000Z",
+           *           "finishedAt": "2026-03-02T08:00:02.000Z"
+           *         },
+           *         {
+           *           "id": "019cad8f-afe9-7f08-9c3e-2f6b8a4d1e9d",
+           *           "subscriberId": "019c47da-1ad0-7b92-9c3e-2f6b8a4d1e94",
+           *           "email": "grace@example.com",
+           *           "status": "FAILED",
+           *           "reason": "mailbox",
+           *           "locale": null,
+           *           "attempts": 1,
+           *           "lastError": "550 5.1.1 No such user here",
+           *           "messageId": "<019cad8f-afe9-7f08-9c3e-2f6b8a4d1e9d@example.com>",
+           *           "possibleDuplicate": false,
+           *           "relayKey": "APIT-1",
+           *           "providerMessageId": null,
+           *           "nextAttemptAt": null,
+           *           "sentAt": null,
+           *           "finishedAt": "2026-03-02T08:00:02.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 2,
+           *         "totalElements": 1250,
+           *         "totalPages": 625,
+           *         "hasNext": true,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['DeliveryPage'];
         };
       };
       /** @description `validation-error`: The request is not valid. */
