@@ -1,5 +1,5 @@
 import { MailwrightConnectionError, MailwrightError, type Problem, type ProblemSlug } from './errors.js';
-import { type Answer, type OperationId, ROUTES } from './operations.js';
+import type { Answer, OperationId } from './operations.js';
 
 export interface MailwrightOptions {
   /** `mw_live_…` or `mw_test_…`. */
@@ -20,6 +20,9 @@ export interface CallOptions {
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
 }
+
+/** Method and path of an operation, its parameters in braces. */
+export type Route = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 
 /** The parts of one request. */
 export interface Call extends CallOptions {
@@ -46,15 +49,15 @@ export class Transport {
   }
 
   /** Throws `MailwrightError` and `MailwrightConnectionError`. */
-  async call<Id extends OperationId>(id: Id, call: Call = {}): Promise<Answer<Id>> {
-    const response = await this.#send(id, call);
+  async call<Id extends OperationId>(route: Route, call: Call = {}): Promise<Answer<Id>> {
+    const response = await this.#send(route, call);
     const type = response.headers.get('content-type') ?? '';
     if (response.status === 204 || type === '') return undefined as Answer<Id>;
     return (type.includes('json') ? await response.json() : await response.text()) as Answer<Id>;
   }
 
-  async #send(id: OperationId, call: Call): Promise<Response> {
-    const [method = '', template = ''] = ROUTES[id].split(' ');
+  async #send(route: Route, call: Call): Promise<Response> {
+    const [method = '', template = ''] = route.split(' ');
     const url = this.#urlOf(template, call);
     const init = this.#initOf(method, call);
     for (let retries = 0; ; retries += 1) {

@@ -26,6 +26,7 @@ export class ProjectController {
   @Get()
   @Operation({
     operationId: 'getProject',
+    sdk: 'project',
     summary: 'Get the project of the key',
     scope: null,
     response: { status: 200, schema: projectView },
@@ -39,6 +40,7 @@ export class ProjectController {
   @Patch()
   @Operation({
     operationId: 'updateProject',
+    sdk: 'updateProject',
     summary: 'Change the settings of the project',
     description:
       'JSON merge-patch (RFC 7396). Live and test keys share the settings. Opt-in mails and pages follow at once; a ' +
@@ -67,6 +69,7 @@ export class ProjectTextsController {
   @Get(':locale')
   @Operation({
     operationId: 'getProjectTexts',
+    sdk: 'projectTexts.get',
     summary: 'Get the texts of opt-in mails, footers and pages in a language',
     scope: null,
     response: { status: 200, schema: projectTextsView },
@@ -81,6 +84,7 @@ export class ProjectTextsController {
   @Put(':locale')
   @Operation({
     operationId: 'updateProjectTexts',
+    sdk: 'projectTexts.update',
     summary: 'Set texts of your own',
     description:
       'Texts of keys that are left out stay. Placeholders are checked. What changes is a new version, which the consents ' +

@@ -28,6 +28,7 @@ export class ConsentsController {
   @Get()
   @Operation({
     operationId: 'getConsents',
+    sdk: 'consents.of',
     summary: 'Get the consents of a subscriber',
     scope: 'consents:manage',
     response: { status: 200, schema: consentPreferencesView },
@@ -42,6 +43,7 @@ export class ConsentsController {
   @Post()
   @Operation({
     operationId: 'grantConsent',
+    sdk: 'consents.grant',
     summary: 'Grant consent to a topic',
     description:
       'On a topic with double opt-in the consent is pending until the owner of the address confirms it.',
@@ -63,6 +65,7 @@ export class ConsentsController {
   @Delete(':topicKey')
   @Operation({
     operationId: 'revokeConsent',
+    sdk: 'consents.revoke',
     summary: 'Revoke the consent to one topic',
     scope: 'consents:manage',
     response: { status: 204 },
@@ -78,6 +81,7 @@ export class ConsentsController {
   @Post(':topicKey/resend')
   @Operation({
     operationId: 'resendConfirmation',
+    sdk: 'consents.resend',
     summary: 'Send the confirmation mail of a pending consent again',
     description: 'At most once a minute and five times a day for one consent.',
     scope: 'consents:manage',

@@ -23,6 +23,7 @@ export class CustomFieldsController {
   @Get()
   @Operation({
     operationId: 'listCustomFields',
+    sdk: 'customFields.all',
     summary: 'List the active custom fields and the fields of the system',
     scope: 'custom_fields:read',
     response: { status: 200, schema: customFieldList },
@@ -34,6 +35,7 @@ export class CustomFieldsController {
   @Post()
   @Operation({
     operationId: 'createCustomField',
+    sdk: 'customFields.create',
     summary: 'Create a custom field',
     description:
       'A project has at most 100 active fields. A new field may reuse the key of an archived one; it then takes over the values that subscribers still have.',
@@ -54,6 +56,7 @@ export class CustomFieldsController {
   @Get(':key')
   @Operation({
     operationId: 'getCustomField',
+    sdk: 'customFields.get',
     summary: 'Get an active or archived custom field',
     scope: 'custom_fields:read',
     response: { status: 200, schema: customFieldView },
@@ -68,6 +71,7 @@ export class CustomFieldsController {
   @Patch(':key/details')
   @Operation({
     operationId: 'updateCustomFieldDetails',
+    sdk: 'customFields.updateDetails',
     summary: 'Change how a custom field is presented and whether it is required',
     description:
       'JSON merge-patch (RFC 7396). When a field becomes required, existing subscribers may stay without a value.',
@@ -87,6 +91,7 @@ export class CustomFieldsController {
   @Patch(':key/config')
   @Operation({
     operationId: 'updateCustomFieldConfig',
+    sdk: 'customFields.updateConfig',
     summary: 'Change the options and the default of a custom field',
     description:
       'Replaces all options. An option that a subscriber has selected, or that rules name, cannot be removed, nor can a default be cleared that merge tags of a campaign under way or of an active automation show.',
@@ -106,6 +111,7 @@ export class CustomFieldsController {
   @Delete(':key')
   @Operation({
     operationId: 'archiveCustomField',
+    sdk: 'customFields.archive',
     summary: 'Archive a custom field',
     description:
       'Values of subscribers stay stored, but are no longer shown and cannot be used. Refused with 409 `in-use` while a campaign that is scheduled or under way, an active automation or a segment names it.',

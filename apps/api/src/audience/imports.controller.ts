@@ -45,6 +45,7 @@ export class ImportsController {
   @Post()
   @Operation({
     operationId: 'importSubscribers',
+    sdk: 'imports.rows',
     summary: 'Import subscribers from CSV or a list',
     description:
       'Send CSV of any size with the options in the query, or JSON with up to 10 000 rows. ' +
@@ -73,6 +74,7 @@ export class ImportsController {
   @Get(':id')
   @Operation({
     operationId: 'getImport',
+    sdk: 'imports.get',
     summary: 'Get how far an import is',
     scope: 'subscribers:read',
     response: { status: 200, schema: importView },
@@ -84,6 +86,7 @@ export class ImportsController {
   @Get(':id/errors')
   @Operation({
     operationId: 'listImportErrors',
+    sdk: 'imports.errors',
     summary: 'List the rows of an import that something is to be said of, in their order',
     scope: 'subscribers:read',
     query: errorListQuery,

@@ -40,6 +40,7 @@ export class SegmentsController {
   @Get()
   @Operation({
     operationId: 'listSegments',
+    sdk: 'segments.all',
     summary: 'List segments, newest first',
     scope: 'segments:read',
     query: segmentListQuery,
@@ -55,6 +56,7 @@ export class SegmentsController {
   @Post()
   @Operation({
     operationId: 'createSegment',
+    sdk: 'segments.create',
     summary: 'Create a segment',
     description:
       'With rules the segment is DYNAMIC: its members are the subscribers who match them. Without rules it is STATIC: you add and remove members.',
@@ -75,6 +77,7 @@ export class SegmentsController {
   @Post('preview')
   @Operation({
     operationId: 'previewSegment',
+    sdk: 'segments.preview',
     summary: 'Count the subscribers who match rules, and show a few of them',
     scope: 'segments:read',
     body: previewSegmentBody,
@@ -90,6 +93,7 @@ export class SegmentsController {
   @Get(':segmentId')
   @Operation({
     operationId: 'getSegment',
+    sdk: 'segments.get',
     summary: 'Get a segment',
     scope: 'segments:read',
     response: { status: 200, schema: segmentView },
@@ -104,6 +108,7 @@ export class SegmentsController {
   @Patch(':segmentId')
   @Operation({
     operationId: 'updateSegment',
+    sdk: 'segments.update',
     summary: 'Change a segment',
     description:
       'JSON merge-patch (RFC 7396). New rules are evaluated at once. The status cannot change while a campaign that is scheduled or under way or an active automation uses the segment: 409 in-use.',
@@ -123,6 +128,7 @@ export class SegmentsController {
   @Delete(':segmentId')
   @Operation({
     operationId: 'deleteSegment',
+    sdk: 'segments.delete',
     summary: 'Delete a segment',
     description:
       'Refused while a scheduled or sending campaign, an active automation or another segment uses it.',
@@ -137,6 +143,7 @@ export class SegmentsController {
   @Get(':segmentId/members')
   @Operation({
     operationId: 'listSegmentMembers',
+    sdk: 'segments.members',
     summary: 'List the members of a segment, latest first',
     description:
       'The first page of a DYNAMIC segment evaluates its rules now; further pages show the same evaluation.',
@@ -155,6 +162,7 @@ export class SegmentsController {
   @Post(':segmentId/members')
   @Operation({
     operationId: 'addSegmentMembers',
+    sdk: 'segments.addMembers',
     summary: 'Add subscribers to a STATIC segment',
     ...MEMBERS_CHANGE,
   })
@@ -169,6 +177,7 @@ export class SegmentsController {
   @Delete(':segmentId/members')
   @Operation({
     operationId: 'deleteSegmentMembers',
+    sdk: 'segments.removeMembers',
     summary: 'Remove subscribers from a STATIC segment',
     ...MEMBERS_CHANGE,
   })
@@ -183,6 +192,7 @@ export class SegmentsController {
   @Post(':segmentId/members/remove')
   @Operation({
     operationId: 'removeSegmentMembers',
+    sdk: 'segments.removeMembers',
     summary: 'Remove subscribers from a STATIC segment, for clients that cannot send a body with DELETE',
     ...MEMBERS_CHANGE,
   })

@@ -45,6 +45,7 @@ export class SubscribersController {
   @Get()
   @Operation({
     operationId: 'listSubscribers',
+    sdk: 'subscribers.all',
     summary: 'List subscribers, newest first',
     scope: 'subscribers:read',
     query: subscriberListQuery,
@@ -65,6 +66,7 @@ export class SubscribersController {
   })
   @Operation({
     operationId: 'createSubscriber',
+    sdk: 'subscribers.create',
     summary: 'Create a subscriber with consent to at least one topic',
     description:
       'One confirmation mail asks for all topics with double opt-in. Its link is valid for 48 hours. Without `locale` the language is the first that the Accept-Language header asks for: pass on the header that came with your form.',
@@ -93,6 +95,7 @@ export class SubscribersController {
   @Get(':email')
   @Operation({
     operationId: 'getSubscriber',
+    sdk: 'subscribers.get',
     summary: 'Get a subscriber',
     scope: 'subscribers:read',
     response: { status: 200, schema: subscriberView },
@@ -107,6 +110,7 @@ export class SubscribersController {
   @Patch(':email')
   @Operation({
     operationId: 'updateSubscriber',
+    sdk: 'subscribers.update',
     summary: 'Change a subscriber',
     description: 'JSON merge-patch (RFC 7396): absent fields stay, null clears a field.',
     scope: 'subscribers:write',
@@ -124,6 +128,7 @@ export class SubscribersController {
   @Delete(':email')
   @Operation({
     operationId: 'eraseSubscriber',
+    sdk: 'subscribers.erase',
     summary: 'Erase a subscriber',
     description:
       'Erases personal data everywhere, from deliveries within seconds. A suppressed address stays suppressed: a keyed hash of it is kept.',
@@ -145,6 +150,7 @@ export class EventsController {
   @Post()
   @Operation({
     operationId: 'recordSubscriberEvent',
+    sdk: 'subscribers.recordEvent',
     summary: 'Record what a subscriber did',
     description: 'Segment rules can use the event, and automations can start from it.',
     scope: 'subscribers:write',

@@ -29,6 +29,7 @@ export class SuppressionsController {
   @Get()
   @Operation({
     operationId: 'listSuppressions',
+    sdk: 'suppressions.all',
     summary: 'List suppressed addresses, newest first',
     scope: 'suppressions:manage',
     query: suppressionListQuery,
@@ -44,6 +45,7 @@ export class SuppressionsController {
   @Post()
   @Operation({
     operationId: 'suppress',
+    sdk: 'suppressions.add',
     summary: 'Suppress an address',
     description: 'If the address is already suppressed, the first reason and time stay and are returned.',
     scope: 'suppressions:manage',
@@ -65,6 +67,7 @@ export class SuppressionsController {
   @Get(':email')
   @Operation({
     operationId: 'getSuppression',
+    sdk: 'suppressions.get',
     summary: 'Get whether an address is suppressed',
     scope: 'suppressions:manage',
     response: { status: 200, schema: suppressionView },
@@ -85,6 +88,7 @@ export class SuppressionsController {
   })
   @Operation({
     operationId: 'unsuppress',
+    sdk: 'suppressions.remove',
     summary: 'Remove an address from the suppression list',
     description: 'Consents do not change: revoked ones have to be granted again.',
     scope: 'suppressions:manage',

@@ -31,6 +31,7 @@ export class TopicsController {
   @Get()
   @Operation({
     operationId: 'listTopics',
+    sdk: 'topics.all',
     summary: 'List topics, newest first',
     scope: 'topics:read',
     query: topicListQuery,
@@ -46,6 +47,7 @@ export class TopicsController {
   @Post()
   @Operation({
     operationId: 'createTopic',
+    sdk: 'topics.create',
     summary: 'Create a topic',
     scope: 'topics:write',
     body: createTopicBody,
@@ -64,6 +66,7 @@ export class TopicsController {
   @Get(':topicKey')
   @Operation({
     operationId: 'getTopic',
+    sdk: 'topics.get',
     summary: 'Get a topic',
     scope: 'topics:read',
     response: { status: 200, schema: topicView },
@@ -78,6 +81,7 @@ export class TopicsController {
   @Patch(':topicKey')
   @Operation({
     operationId: 'updateTopic',
+    sdk: 'topics.update',
     summary: 'Change a topic',
     description:
       'JSON merge-patch (RFC 7396). A change of doubleOptInEnabled applies to consents granted after it. The status cannot change while a campaign that is scheduled or under way or an active automation uses the topic: 409 in-use.',
@@ -97,6 +101,7 @@ export class TopicsController {
   @Delete(':topicKey')
   @Operation({
     operationId: 'deleteTopic',
+    sdk: 'topics.delete',
     summary: 'Delete a topic',
     description: 'Revokes and removes its consents. The consent record and the mail that was sent stay.',
     scope: 'topics:write',

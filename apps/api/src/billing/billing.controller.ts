@@ -43,6 +43,7 @@ export class BillingController {
   @Get('subscription')
   @Operation({
     operationId: 'getSubscription',
+    sdk: 'billing.subscription',
     summary: 'Get the subscription',
     description: 'The subscription belongs to the tenant: all its projects and both environments share it.',
     scope: 'billing:read',
@@ -58,6 +59,7 @@ export class BillingController {
   @Get('plans')
   @Operation({
     operationId: 'listPlans',
+    sdk: 'billing.plans',
     summary: 'List the plans on offer, smallest first',
     description: 'When a plan changes, existing subscriptions keep their price and limits.',
     scope: 'billing:read',
@@ -77,6 +79,7 @@ export class BillingController {
   @Get('invoices')
   @Operation({
     operationId: 'listInvoices',
+    sdk: 'billing.invoices',
     summary: 'List invoices, newest first',
     scope: 'billing:read',
     query: invoiceListQuery,
@@ -93,6 +96,7 @@ export class BillingController {
   @Get('usage')
   @Operation({
     operationId: 'getUsage',
+    sdk: 'billing.usage',
     summary: 'Get the usage of the plan',
     description: 'Months run from one monthly anniversary of the subscription to the next, in UTC.',
     scope: 'billing:read',
@@ -114,6 +118,7 @@ export class CreditsController {
   @Get('balance')
   @Operation({
     operationId: 'getCreditBalance',
+    sdk: 'credits.balance',
     summary: 'Get the balance of AI credits',
     scope: 'credits:read',
     response: { status: 200, schema: creditBalanceView },
@@ -125,6 +130,7 @@ export class CreditsController {
   @Get('transactions')
   @Operation({
     operationId: 'listCreditTransactions',
+    sdk: 'credits.transactions',
     summary: 'List the ledger of AI credits, newest first',
     scope: 'credits:read',
     query: transactionListQuery,

@@ -28,6 +28,7 @@ export class RelaysController {
   @Get()
   @Operation({
     operationId: 'listRelays',
+    sdk: 'relays.all',
     summary: 'List relays, in the order in which they are tried',
     scope: 'relays:read',
     query: relayListQuery,
@@ -43,6 +44,7 @@ export class RelaysController {
   @Post()
   @Operation({
     operationId: 'createRelay',
+    sdk: 'relays.create',
     summary: 'Set up a relay',
     description: 'Mail that is due takes it at once. `check` says beforehand whether it can be used.',
     scope: 'relays:write',
@@ -62,6 +64,7 @@ export class RelaysController {
   @Get(':relayKey')
   @Operation({
     operationId: 'getRelay',
+    sdk: 'relays.get',
     summary: 'Get a relay',
     scope: 'relays:read',
     response: { status: 200, schema: relayView },
@@ -73,6 +76,7 @@ export class RelaysController {
   @Patch(':relayKey')
   @Operation({
     operationId: 'updateRelay',
+    sdk: 'relays.update',
     summary: 'Change a relay',
     description: 'JSON merge-patch (RFC 7396). Its kind stays. Mail on its way goes where it was going.',
     scope: 'relays:write',
@@ -92,6 +96,7 @@ export class RelaysController {
   @Delete(':relayKey')
   @Operation({
     operationId: 'deleteRelay',
+    sdk: 'relays.delete',
     summary: 'Delete a relay',
     description: 'What is on its way by it ends; what waits takes another relay. No mail is lost.',
     scope: 'relays:write',
@@ -105,6 +110,7 @@ export class RelaysController {
   @HttpCode(200)
   @Operation({
     operationId: 'checkRelay',
+    sdk: 'relays.check',
     summary: 'See whether a relay would take mail',
     description: 'Connects, secures and authenticates, and sends nothing. Answers with what is wrong.',
     scope: 'relays:write',
@@ -124,6 +130,7 @@ export class RelaysController {
   @HttpCode(200)
   @Operation({
     operationId: 'rotateRelayFeedbackToken',
+    sdk: 'relays.rotateFeedbackToken',
     summary: 'Get another feedback address',
     description: 'The one before is refused from then on: enter the new one at the provider.',
     scope: 'relays:write',

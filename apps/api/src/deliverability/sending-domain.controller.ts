@@ -27,6 +27,7 @@ export class SendingDomainController {
   @Get()
   @Operation({
     operationId: 'getSendingDomain',
+    sdk: 'sendingDomain.get',
     summary: 'Get the sending domain',
     scope: 'sending_domains:read',
     response: { status: 200, schema: sendingDomainView },
@@ -39,6 +40,7 @@ export class SendingDomainController {
   @Post()
   @Operation({
     operationId: 'createSendingDomain',
+    sdk: 'sendingDomain.create',
     summary: 'Set up the sending domain',
     description:
       'Creates its keys and returns the DNS records that it needs. Mail can be sent once all of them are found.',
@@ -60,6 +62,7 @@ export class SendingDomainController {
   @Patch()
   @Operation({
     operationId: 'updateSendingDomain',
+    sdk: 'sendingDomain.update',
     summary: 'Change the sending domain to another name',
     description:
       'Creates new keys and records, which have to be verified. Sending the current name changes nothing.',
@@ -79,6 +82,7 @@ export class SendingDomainController {
   @Delete()
   @Operation({
     operationId: 'deleteSendingDomain',
+    sdk: 'sendingDomain.delete',
     summary: 'Remove the sending domain',
     description:
       'Refused with 409 `in-use` while a campaign is scheduled or under way, or an active automation sends mail. Its keys are deleted for good.',
@@ -93,6 +97,7 @@ export class SendingDomainController {
   @Get('dns-instructions')
   @Operation({
     operationId: 'getDnsInstructions',
+    sdk: 'sendingDomain.dnsInstructions',
     summary: 'Get the DNS records to add, with instructions',
     scope: 'sending_domains:read',
     response: { status: 200, schema: dnsInstructionsView },
@@ -105,6 +110,7 @@ export class SendingDomainController {
   @Post('verify-dns')
   @Operation({
     operationId: 'verifyDns',
+    sdk: 'sendingDomain.verifyDns',
     summary: 'Check the DNS records now',
     description:
       'Returns what was found, even when records are missing or wrong. 503 when the check takes more than 15 seconds.',

@@ -39,6 +39,7 @@ export class AutomationsController {
   @Get()
   @Operation({
     operationId: 'listAutomations',
+    sdk: 'automations.all',
     summary: 'List automations, newest first',
     scope: 'automations:read',
     query: automationListQuery,
@@ -54,6 +55,7 @@ export class AutomationsController {
   @Post()
   @Operation({
     operationId: 'createAutomation',
+    sdk: 'automations.create',
     summary: 'Create an automation',
     description: 'A new automation is a DRAFT without steps.',
     scope: 'automations:write',
@@ -73,6 +75,7 @@ export class AutomationsController {
   @Get(':automationId')
   @Operation({
     operationId: 'getAutomation',
+    sdk: 'automations.get',
     summary: 'Get an automation',
     scope: 'automations:read',
     response: AUTOMATION,
@@ -84,6 +87,7 @@ export class AutomationsController {
   @Patch(':automationId')
   @Operation({
     operationId: 'updateAutomation',
+    sdk: 'automations.update',
     summary: 'Change an automation',
     description:
       'JSON merge-patch (RFC 7396). `status` ACTIVE activates and PAUSED pauses, like the operations of that name; ' +
@@ -105,6 +109,7 @@ export class AutomationsController {
   @Delete(':automationId')
   @Operation({
     operationId: 'deleteAutomation',
+    sdk: 'automations.delete',
     summary: 'Delete an automation',
     description:
       'Refused while the automation is ACTIVE or has runs in progress. Links in sent mail keep working.',
@@ -119,6 +124,7 @@ export class AutomationsController {
   @Patch(':automationId/content')
   @Operation({
     operationId: 'updateAutomationContent',
+    sdk: 'automations.updateContent',
     summary: 'Replace the steps of an automation',
     description:
       'Refused while the automation is ACTIVE. 422 when nodes and edges are not a valid graph; missing or wrong ' +
@@ -140,6 +146,7 @@ export class AutomationsController {
   @Post(':automationId/activate')
   @Operation({
     operationId: 'activateAutomation',
+    sdk: 'automations.activate',
     summary: 'Activate an automation that is DRAFT or PAUSED',
     description:
       'People can enter from now on, and runs in progress continue. An incomplete automation is refused with ' +
@@ -155,6 +162,7 @@ export class AutomationsController {
   @Post(':automationId/pause')
   @Operation({
     operationId: 'pauseAutomation',
+    sdk: 'automations.pause',
     summary: 'Pause an automation that is ACTIVE',
     description: 'Nobody can enter, and runs in progress stop until the automation is activated again.',
     scope: 'automations:write',
@@ -168,6 +176,7 @@ export class AutomationsController {
   @Get(':automationId/executions')
   @Operation({
     operationId: 'listAutomationExecutions',
+    sdk: 'automations.executions',
     summary: 'List the runs of an automation with their steps, latest first',
     scope: 'automations:read',
     query: executionListQuery,
@@ -184,6 +193,7 @@ export class AutomationsController {
   @Post(':automationId/executions')
   @Operation({
     operationId: 'enterAutomation',
+    sdk: 'automations.enter',
     summary: 'Enter a subscriber into an automation that is ACTIVE',
     description:
       'Works with any trigger. 409 `already-exists` when `reEntry` does not allow the subscriber to enter again.',

@@ -33,6 +33,7 @@ export class CampaignActionsController {
   @Get('pre-send-analysis')
   @Operation({
     operationId: 'analyseCampaign',
+    sdk: 'campaigns.analyse',
     summary: 'Check a campaign before it is sent',
     description:
       'A failed CRITICAL check prevents schedule and send, whatever the score. `audience.matched` counts everybody who ' +
@@ -48,6 +49,7 @@ export class CampaignActionsController {
   @Get('preview')
   @Operation({
     operationId: 'previewCampaign',
+    sdk: 'campaigns.preview',
     summary: 'Preview a campaign’s mail with its merge tags filled in',
     description:
       'Uses the data of the subscriber with this address (404 when there is none) and the translation for their language, or sample data. Personal links lead ' +
@@ -68,6 +70,7 @@ export class CampaignActionsController {
   @Post('test')
   @Operation({
     operationId: 'testCampaign',
+    sdk: 'campaigns.test',
     summary: 'Send a copy with sample data to up to five addresses',
     description:
       'For campaigns in any state but ARCHIVED. Links in the copy lead nowhere, and it counts neither in statistics ' +
@@ -89,6 +92,7 @@ export class CampaignActionsController {
   @Post('schedule')
   @Operation({
     operationId: 'scheduleCampaign',
+    sdk: 'campaigns.schedule',
     summary: 'Schedule a campaign for its `scheduledAt` or `scheduledAtLocal`',
     description:
       'Schedules a DRAFT that passes the checks and whose `scheduledAt` is in the future. At that time it is checked ' +
@@ -106,6 +110,7 @@ export class CampaignActionsController {
   @Post('send')
   @Operation({
     operationId: 'sendCampaign',
+    sdk: 'campaigns.send',
     summary: 'Send a campaign now',
     description:
       'Checks the campaign, freezes its audience and queues it for the worker. A failed check is answered with ' +
@@ -122,6 +127,7 @@ export class CampaignActionsController {
   @Post('cancel')
   @Operation({
     operationId: 'cancelCampaign',
+    sdk: 'campaigns.cancel',
     summary: 'Cancel a campaign',
     description:
       'Cancels a SCHEDULED, QUEUED_FOR_SENDING, SENDING or PAUSED campaign for good. Mails in transmission still go ' +
@@ -137,6 +143,7 @@ export class CampaignActionsController {
   @Post('pause')
   @Operation({
     operationId: 'pauseCampaign',
+    sdk: 'campaigns.pause',
     summary: 'Pause a campaign that is SENDING',
     description: 'Mails in transmission still go out.',
     scope: SCOPE,
@@ -150,6 +157,7 @@ export class CampaignActionsController {
   @Post('resume')
   @Operation({
     operationId: 'resumeCampaign',
+    sdk: 'campaigns.resume',
     summary: 'Resume a campaign that is PAUSED',
     scope: SCOPE,
     response: CAMPAIGN,
@@ -162,6 +170,7 @@ export class CampaignActionsController {
   @Post('retry-failed')
   @Operation({
     operationId: 'retryFailedDeliveries',
+    sdk: 'campaigns.retryFailed',
     summary: 'Retry the deliveries of a campaign that failed temporarily',
     description:
       'For a campaign that is SENT: restarts deliveries that FAILED for the reason `network`, `mailbox`, `policy` or ' +

@@ -44,6 +44,7 @@ export class CampaignReportsController {
   @Get('report')
   @Operation({
     operationId: 'getCampaignReport',
+    sdk: 'reports.get',
     summary: 'Get the written report on a campaign',
     description:
       'The latest version. It is generated an hour after the campaign was sent; 404 before the campaign was sent.',
@@ -57,6 +58,7 @@ export class CampaignReportsController {
   @Post('report')
   @Operation({
     operationId: 'requestCampaignReport',
+    sdk: 'reports.request',
     summary: 'Generate a new version of the report',
     description:
       'Starts at once and replaces a version that is still waiting. Costs AI credits when a model writes it. 409 ' +
@@ -72,6 +74,7 @@ export class CampaignReportsController {
   @Get('report/statistics')
   @Operation({
     operationId: 'getCampaignStatistics',
+    sdk: 'reports.statistics',
     summary: 'Get a campaign’s numbers',
     description: 'All zero before sending.',
     scope: 'reports:read',
@@ -84,6 +87,7 @@ export class CampaignReportsController {
   @Get('report/languages')
   @Operation({
     operationId: 'getCampaignLanguages',
+    sdk: 'reports.languages',
     summary: 'Get a campaign’s numbers by language',
     description:
       'By the translation in which mails were sent. Counted when somebody asks; those of a campaign with more than ' +
@@ -98,6 +102,7 @@ export class CampaignReportsController {
   @Get('report/timeline')
   @Operation({
     operationId: 'getCampaignTimeline',
+    sdk: 'reports.timeline',
     summary: 'Get a campaign’s numbers over time',
     description:
       'From the first bucket with events to the last, gaps filled with zeros; empty before sending. At most two ' +
@@ -117,6 +122,7 @@ export class CampaignReportsController {
   @Get('report/export')
   @Operation({
     operationId: 'exportCampaignReport',
+    sdk: 'reports.export',
     summary: 'Download a campaign’s numbers as CSV',
     description:
       'One header and one row (RFC 4180), or with `rows=deliveries` one row for each recipient. The worker makes the ' +
@@ -142,6 +148,7 @@ export class CampaignReportsController {
   @Get('deliveries')
   @Operation({
     operationId: 'listDeliveries',
+    sdk: 'campaigns.deliveries',
     summary: 'List the deliveries of a campaign',
     description: 'One for each recipient, the newest subscriber first, without test mails.',
     scope: 'reports:read',

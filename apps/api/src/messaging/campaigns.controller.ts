@@ -24,6 +24,7 @@ export class CampaignsController {
   @Get()
   @Operation({
     operationId: 'listCampaigns',
+    sdk: 'campaigns.all',
     summary: 'List campaigns, newest first',
     scope: 'campaigns:read',
     query: campaignListQuery,
@@ -39,6 +40,7 @@ export class CampaignsController {
   @Post()
   @Operation({
     operationId: 'createCampaign',
+    sdk: 'campaigns.create',
     summary: 'Create a campaign',
     description:
       'A new campaign is a DRAFT. `sendStrategy` records what the author intends and never sends by itself.',
@@ -59,6 +61,7 @@ export class CampaignsController {
   @Get(':campaignKey')
   @Operation({
     operationId: 'getCampaign',
+    sdk: 'campaigns.get',
     summary: 'Get a campaign',
     scope: 'campaigns:read',
     response: { status: 200, schema: campaignView },
@@ -70,6 +73,7 @@ export class CampaignsController {
   @Patch(':campaignKey')
   @Operation({
     operationId: 'updateCampaign',
+    sdk: 'campaigns.update',
     summary: 'Change a campaign',
     description:
       'For a DRAFT, SCHEDULED or FAILED campaign. JSON merge-patch: absent fields stay, null clears a field. A ' +
@@ -92,6 +96,7 @@ export class CampaignsController {
   @Delete(':campaignKey')
   @Operation({
     operationId: 'deleteCampaign',
+    sdk: 'campaigns.delete',
     summary: 'Delete a campaign',
     description: 'For a DRAFT, SCHEDULED, FAILED or CANCELLED campaign. Links in sent mail keep working.',
     scope: 'campaigns:write',

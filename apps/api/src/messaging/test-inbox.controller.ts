@@ -21,6 +21,7 @@ export class TestInboxController {
   @Get()
   @Operation({
     operationId: 'listTestInboxMessages',
+    sdk: 'testInbox.all',
     summary: 'List mail of the test environment, newest first',
     description:
       'Mail of the test environment is never delivered: the newest 10 000 are kept here for 30 days. Test keys only.',
@@ -40,6 +41,7 @@ export class TestInboxController {
   @Get(':id')
   @Operation({
     operationId: 'getTestInboxMessage',
+    sdk: 'testInbox.get',
     summary: 'Get a mail of the test inbox',
     scope: 'campaigns:read',
     response: { status: 200, schema: openedTestInboxMessageView },
@@ -51,6 +53,7 @@ export class TestInboxController {
   @Get(':id/raw')
   @Operation({
     operationId: 'getRawTestInboxMessage',
+    sdk: 'testInbox.raw',
     summary: 'Get the source of a mail of the test inbox',
     scope: 'campaigns:read',
     response: { status: 200, contentType: RAW },
@@ -68,6 +71,7 @@ export class TestInboxController {
   @Delete()
   @Operation({
     operationId: 'clearTestInbox',
+    sdk: 'testInbox.clear',
     summary: 'Empty the test inbox',
     scope: 'campaigns:write',
     response: { status: 204 },

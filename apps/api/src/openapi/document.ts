@@ -55,6 +55,7 @@ export interface OperationEntry {
   responses: Record<string, ResponseEntry>;
   security?: Record<string, string[]>[];
   'x-required-scope'?: string | null;
+  'x-sdk-method'?: string;
   'x-problems'?: number[];
   'x-codeSamples'?: { lang: string; label: string; source: string }[];
 }

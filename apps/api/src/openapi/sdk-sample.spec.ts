@@ -2,15 +2,15 @@ import { expect, it } from '@jest/globals';
 import type { OperationEntry } from './document.js';
 import { sdkSample } from './sdk-sample.js';
 
-const callOf = (operation: Partial<OperationEntry> & { operationId: string }) =>
-  sdkSample({ responses: {}, ...operation })
+const callOf = (operation: Partial<OperationEntry>) =>
+  sdkSample({ operationId: 'any', responses: {}, ...operation })
     ?.split('\n\n')
     .at(-1);
 
 it('an operation as a call of the SDK, with its path and body', () => {
   const example = { name: "Ada's", rules: '{"version":1}', ids: ['a'], 'content-type': 'x' };
   const call = callOf({
-    operationId: 'updateSegment',
+    'x-sdk-method': 'segments.update',
     parameters: [{ name: 'segmentId', in: 'path', example: 'APIT-1' }],
     requestBody: { content: { 'application/json': { example } } },
   });
@@ -26,7 +26,7 @@ it('an operation as a call of the SDK, with its path and body', () => {
 
 it('a list as a loop over all its pages', () => {
   const parameters = [{ name: 'page', in: 'query' }];
-  expect(callOf({ operationId: 'listTopics', parameters })).toBe(
+  expect(callOf({ 'x-sdk-method': 'topics.all', parameters })).toBe(
     'for await (const item of mailwright.topics.all()) console.log(item);',
   );
 });

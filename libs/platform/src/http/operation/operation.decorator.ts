@@ -38,6 +38,8 @@ export interface OperationResponse {
 export interface OperationOptions {
   /** Unique, lowerCamelCase: `listTopics`. */
   readonly operationId: string;
+  /** Method of the SDK that calls it: `topics.all`. Absent: the SDK has none. */
+  readonly sdk?: string;
   readonly summary: string;
   readonly description?: string;
   /** The scope that a key needs; null: any valid key. */
@@ -66,6 +68,8 @@ declare module 'fastify' {
 
 /** The extension of the OpenAPI operation that names the scope which a key needs. */
 export const SCOPE_EXTENSION = 'x-required-scope';
+/** The extension that names the SDK's method. */
+const SDK_EXTENSION = 'x-sdk-method';
 /** Carries the additional problem statuses from the decorator to the document's last step, which removes it. */
 export const PROBLEMS_EXTENSION = 'x-problems';
 
@@ -98,6 +102,7 @@ export function Operation(options: OperationOptions): MethodDecorator {
     ApiExtension(PROBLEMS_EXTENSION, [...(options.problems ?? [])]),
     documentedResponse(response),
   ];
+  if (options.sdk !== undefined) decorators.push(ApiExtension(SDK_EXTENSION, options.sdk));
   if (response.schema !== undefined) {
     decorators.push(RouteSchema({ response: { [response.status]: serializerSchema(response.schema) } }));
   }

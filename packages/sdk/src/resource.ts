@@ -1,6 +1,6 @@
-import type { Item, OperationId, Query } from '../operations.js';
-import { List, type PageOf } from '../pages.js';
-import type { Call, Transport } from '../transport.js';
+import type { Item, OperationId, Query } from './operations.js';
+import { List, type PageOf } from './pages.js';
+import type { Call, Route, Transport } from './transport.js';
 
 /** The query parameters of a list but its page. */
 export type Filters<Id extends OperationId> = Omit<Query<Id>, 'after' | 'page'>;
@@ -10,13 +10,13 @@ export abstract class Resource {
   constructor(protected readonly transport: Transport) {}
 
   protected listOf<Id extends OperationId>(
-    id: Id,
-    filters: object = {},
+    route: Route,
+    filters: object,
     path: Call['path'] = {},
   ): List<Item<Id>> {
     return new List(async (place) => {
       const at = typeof place === 'string' ? { after: place } : { page: place };
-      const answer = await this.transport.call(id, { path, query: { ...filters, ...at } });
+      const answer = await this.transport.call<Id>(route, { path, query: { ...filters, ...at } });
       return answer as unknown as PageOf<Item<Id>>;
     });
   }

@@ -1,0 +1,105 @@
+// Prints packages/sdk/src/resources.ts, the methods of the SDK, from the OpenAPI document. npm run openapi writes the file.
+import { readFileSync } from 'node:fs';
+
+const ROOT = `${import.meta.dirname}/..`;
+const JSON_TYPE = 'application/json';
+
+const document = JSON.parse(readFileSync(`${ROOT}/docs/openapi.json`, 'utf8'));
+process.stdout.write(fileOf(methodsOf(document)));
+
+/** Methods by the group that has them: `campaigns.create` is in `campaigns`, `project` in the client itself (''). */
+function methodsOf({ paths }) {
+  const groups = new Map();
+  for (const [path, operations] of Object.entries(paths))
+    for (const [verb, operation] of Object.entries(operations)) {
+      // Proxies may drop the body of a DELETE: the SDK calls the POST that has the same name.
+      if (verb === 'delete' && operation.requestBody !== undefined) continue;
+      const [group, name] = placeOf(operation);
+      const methods = groups.get(group) ?? new Map();
+      groups.set(group, methods);
+      if (methods.has(name)) throw new Error(`Two operations are ${group}.${name} in the SDK.`);
+      const route = `${verb.toUpperCase()} ${path.replace('/api/v1', '')}`;
+      methods.set(name, methodOf(name, route, operation));
+      if (operation.requestBody?.content['text/csv'] !== undefined)
+        methods.set('csv', csvMethodOf(route, operation));
+    }
+  return groups;
+}
+
+function placeOf({ operationId, 'x-sdk-method': method }) {
+  if (method === undefined) throw new Error(`${operationId} has no name in the SDK (@Operation({ sdk })).`);
+  return method.includes('.') ? method.split('.') : ['', method];
+}
+
+function methodOf(name, route, { operationId: id, summary, parameters = [], requestBody }) {
+  const named = (place) => parameters.filter((parameter) => parameter.in === place).map((one) => one.name);
+  const [path, query] = [named('path'), named('query')];
+  const takes = path.map((one) => `${one}: string`);
+  if (query.includes('page')) {
+    const values = [`'${route}'`, 'filters', ...(path.length === 0 ? [] : [`{ ${path.join(', ')} }`])];
+    return `/** ${summary}. */
+  ${name}(${[...takes, `filters: Filters<'${id}'> = {}`].join(', ')}): List<Item<'${id}'>> {
+    return this.listOf<'${id}'>(${values.join(', ')});
+  }`;
+  }
+  const parts = path.length === 0 ? [] : [`path: { ${path.join(', ')} }`];
+  if (requestBody?.content[JSON_TYPE] !== undefined) {
+    takes.push(`body: Body<'${id}'>`);
+    parts.push('json: body');
+  } else if (query.length > 0) {
+    takes.push(`query: Query<'${id}'> = {}`);
+    parts.push('query');
+  }
+  const headers = parameters.filter((one) => one.in === 'header' && one.required);
+  if (headers.length > 0)
+    parts.push(`headers: { ${headers.map((one) => `'${one.name}': '${one.schema.enum[0]}'`).join(', ')} }`);
+  return callOf({ name, summary, takes, parts, id, route });
+}
+
+/** Takes the body as a file, and in the query what JSON has in the body. */
+function csvMethodOf(route, { operationId: id, summary }) {
+  const takes = ['csv: string | Blob', `query: Query<'${id}'>`];
+  return callOf({
+    name: 'csv',
+    summary: `${summary}: a CSV file`,
+    takes,
+    parts: ['csv', 'query'],
+    id,
+    route,
+  });
+}
+
+function callOf({ name, summary, takes, parts, id, route }) {
+  const call = parts.length === 0 ? 'options' : `{ ...options, ${parts.join(', ')} }`;
+  return `/** ${summary}. */
+  ${name}(${[...takes, 'options?: CallOptions'].join(', ')}): Promise<Answer<'${id}'>> {
+    return this.transport.call<'${id}'>('${route}', ${call});
+  }`;
+}
+
+function fileOf(groups) {
+  const named = [...groups.keys()].filter((group) => group !== '');
+  const classes = named.map((group) =>
+    classOf(`class ${classNameOf(group)}`, [...groups.get(group).values()]),
+  );
+  const fields = named.map((group) => `readonly ${group} = new ${classNameOf(group)}(this.transport);`);
+  return `// Written by \`npm run openapi\` from docs/openapi.json: change the operation in its controller instead.
+import type { Answer, Body, Item, Query } from './operations.js';
+import type { List } from './pages.js';
+import { type Filters, Resource } from './resource.js';
+import type { CallOptions } from './transport.js';
+
+${classes.join('\n\n')}
+
+/** The operations of the API, by what they are about. */
+${classOf('export abstract class Resources', [fields.join('\n  '), ...(groups.get('')?.values() ?? [])])}
+`;
+}
+
+function classOf(head, members) {
+  return `${head} extends Resource {\n  ${members.join('\n\n  ')}\n}`;
+}
+
+function classNameOf(group) {
+  return `${group[0].toUpperCase()}${group.slice(1)}`;
+}

@@ -1,0 +1,786 @@
+// Written by `npm run openapi` from docs/openapi.json: change the operation in its controller instead.
+import type { Answer, Body, Item, Query } from './operations.js';
+import type { List } from './pages.js';
+import { type Filters, Resource } from './resource.js';
+import type { CallOptions } from './transport.js';
+
+class ProjectTexts extends Resource {
+  /** Get the texts of opt-in mails, footers and pages in a language. */
+  get(locale: string, options?: CallOptions): Promise<Answer<'getProjectTexts'>> {
+    return this.transport.call<'getProjectTexts'>('GET /project/texts/{locale}', {
+      ...options,
+      path: { locale },
+    });
+  }
+
+  /** Set texts of your own. */
+  update(
+    locale: string,
+    body: Body<'updateProjectTexts'>,
+    options?: CallOptions,
+  ): Promise<Answer<'updateProjectTexts'>> {
+    return this.transport.call<'updateProjectTexts'>('PUT /project/texts/{locale}', {
+      ...options,
+      path: { locale },
+      json: body,
+    });
+  }
+}
+
+class Topics extends Resource {
+  /** List topics, newest first. */
+  all(filters: Filters<'listTopics'> = {}): List<Item<'listTopics'>> {
+    return this.listOf<'listTopics'>('GET /topics', filters);
+  }
+
+  /** Create a topic. */
+  create(body: Body<'createTopic'>, options?: CallOptions): Promise<Answer<'createTopic'>> {
+    return this.transport.call<'createTopic'>('POST /topics', { ...options, json: body });
+  }
+
+  /** Get a topic. */
+  get(topicKey: string, options?: CallOptions): Promise<Answer<'getTopic'>> {
+    return this.transport.call<'getTopic'>('GET /topics/{topicKey}', { ...options, path: { topicKey } });
+  }
+
+  /** Change a topic. */
+  update(topicKey: string, body: Body<'updateTopic'>, options?: CallOptions): Promise<Answer<'updateTopic'>> {
+    return this.transport.call<'updateTopic'>('PATCH /topics/{topicKey}', {
+      ...options,
+      path: { topicKey },
+      json: body,
+    });
+  }
+
+  /** Delete a topic. */
+  delete(topicKey: string, options?: CallOptions): Promise<Answer<'deleteTopic'>> {
+    return this.transport.call<'deleteTopic'>('DELETE /topics/{topicKey}', {
+      ...options,
+      path: { topicKey },
+    });
+  }
+}
+
+class Subscribers extends Resource {
+  /** List subscribers, newest first. */
+  all(filters: Filters<'listSubscribers'> = {}): List<Item<'listSubscribers'>> {
+    return this.listOf<'listSubscribers'>('GET /subscribers', filters);
+  }
+
+  /** Create a subscriber with consent to at least one topic. */
+  create(body: Body<'createSubscriber'>, options?: CallOptions): Promise<Answer<'createSubscriber'>> {
+    return this.transport.call<'createSubscriber'>('POST /subscribers', { ...options, json: body });
+  }
+
+  /** Get a subscriber. */
+  get(email: string, options?: CallOptions): Promise<Answer<'getSubscriber'>> {
+    return this.transport.call<'getSubscriber'>('GET /subscribers/{email}', { ...options, path: { email } });
+  }
+
+  /** Change a subscriber. */
+  update(
+    email: string,
+    body: Body<'updateSubscriber'>,
+    options?: CallOptions,
+  ): Promise<Answer<'updateSubscriber'>> {
+    return this.transport.call<'updateSubscriber'>('PATCH /subscribers/{email}', {
+      ...options,
+      path: { email },
+      json: body,
+    });
+  }
+
+  /** Erase a subscriber. */
+  erase(email: string, options?: CallOptions): Promise<Answer<'eraseSubscriber'>> {
+    return this.transport.call<'eraseSubscriber'>('DELETE /subscribers/{email}', {
+      ...options,
+      path: { email },
+    });
+  }
+
+  /** Record what a subscriber did. */
+  recordEvent(
+    email: string,
+    body: Body<'recordSubscriberEvent'>,
+    options?: CallOptions,
+  ): Promise<Answer<'recordSubscriberEvent'>> {
+    return this.transport.call<'recordSubscriberEvent'>('POST /subscribers/{email}/events', {
+      ...options,
+      path: { email },
+      json: body,
+    });
+  }
+}
+
+class Imports extends Resource {
+  /** Import subscribers from CSV or a list. */
+  rows(body: Body<'importSubscribers'>, options?: CallOptions): Promise<Answer<'importSubscribers'>> {
+    return this.transport.call<'importSubscribers'>('POST /subscriber-imports', { ...options, json: body });
+  }
+
+  /** Import subscribers from CSV or a list: a CSV file. */
+  csv(
+    csv: string | Blob,
+    query: Query<'importSubscribers'>,
+    options?: CallOptions,
+  ): Promise<Answer<'importSubscribers'>> {
+    return this.transport.call<'importSubscribers'>('POST /subscriber-imports', { ...options, csv, query });
+  }
+
+  /** Get how far an import is. */
+  get(id: string, options?: CallOptions): Promise<Answer<'getImport'>> {
+    return this.transport.call<'getImport'>('GET /subscriber-imports/{id}', { ...options, path: { id } });
+  }
+
+  /** List the rows of an import that something is to be said of, in their order. */
+  errors(id: string, filters: Filters<'listImportErrors'> = {}): List<Item<'listImportErrors'>> {
+    return this.listOf<'listImportErrors'>('GET /subscriber-imports/{id}/errors', filters, { id });
+  }
+}
+
+class Consents extends Resource {
+  /** Get the consents of a subscriber. */
+  of(email: string, options?: CallOptions): Promise<Answer<'getConsents'>> {
+    return this.transport.call<'getConsents'>('GET /subscribers/{email}/consents', {
+      ...options,
+      path: { email },
+    });
+  }
+
+  /** Grant consent to a topic. */
+  grant(email: string, body: Body<'grantConsent'>, options?: CallOptions): Promise<Answer<'grantConsent'>> {
+    return this.transport.call<'grantConsent'>('POST /subscribers/{email}/consents', {
+      ...options,
+      path: { email },
+      json: body,
+    });
+  }
+
+  /** Revoke the consent to one topic. */
+  revoke(email: string, topicKey: string, options?: CallOptions): Promise<Answer<'revokeConsent'>> {
+    return this.transport.call<'revokeConsent'>('DELETE /subscribers/{email}/consents/{topicKey}', {
+      ...options,
+      path: { email, topicKey },
+    });
+  }
+
+  /** Send the confirmation mail of a pending consent again. */
+  resend(email: string, topicKey: string, options?: CallOptions): Promise<Answer<'resendConfirmation'>> {
+    return this.transport.call<'resendConfirmation'>('POST /subscribers/{email}/consents/{topicKey}/resend', {
+      ...options,
+      path: { email, topicKey },
+    });
+  }
+}
+
+class CustomFields extends Resource {
+  /** List the active custom fields and the fields of the system. */
+  all(options?: CallOptions): Promise<Answer<'listCustomFields'>> {
+    return this.transport.call<'listCustomFields'>('GET /custom-fields', options);
+  }
+
+  /** Create a custom field. */
+  create(body: Body<'createCustomField'>, options?: CallOptions): Promise<Answer<'createCustomField'>> {
+    return this.transport.call<'createCustomField'>('POST /custom-fields', { ...options, json: body });
+  }
+
+  /** Get an active or archived custom field. */
+  get(key: string, options?: CallOptions): Promise<Answer<'getCustomField'>> {
+    return this.transport.call<'getCustomField'>('GET /custom-fields/{key}', { ...options, path: { key } });
+  }
+
+  /** Archive a custom field. */
+  archive(key: string, options?: CallOptions): Promise<Answer<'archiveCustomField'>> {
+    return this.transport.call<'archiveCustomField'>('DELETE /custom-fields/{key}', {
+      ...options,
+      path: { key },
+    });
+  }
+
+  /** Change how a custom field is presented and whether it is required. */
+  updateDetails(
+    key: string,
+    body: Body<'updateCustomFieldDetails'>,
+    options?: CallOptions,
+  ): Promise<Answer<'updateCustomFieldDetails'>> {
+    return this.transport.call<'updateCustomFieldDetails'>('PATCH /custom-fields/{key}/details', {
+      ...options,
+      path: { key },
+      json: body,
+    });
+  }
+
+  /** Change the options and the default of a custom field. */
+  updateConfig(
+    key: string,
+    body: Body<'updateCustomFieldConfig'>,
+    options?: CallOptions,
+  ): Promise<Answer<'updateCustomFieldConfig'>> {
+    return this.transport.call<'updateCustomFieldConfig'>('PATCH /custom-fields/{key}/config', {
+      ...options,
+      path: { key },
+      json: body,
+    });
+  }
+}
+
+class Segments extends Resource {
+  /** List segments, newest first. */
+  all(filters: Filters<'listSegments'> = {}): List<Item<'listSegments'>> {
+    return this.listOf<'listSegments'>('GET /segments', filters);
+  }
+
+  /** Create a segment. */
+  create(body: Body<'createSegment'>, options?: CallOptions): Promise<Answer<'createSegment'>> {
+    return this.transport.call<'createSegment'>('POST /segments', { ...options, json: body });
+  }
+
+  /** Count the subscribers who match rules, and show a few of them. */
+  preview(body: Body<'previewSegment'>, options?: CallOptions): Promise<Answer<'previewSegment'>> {
+    return this.transport.call<'previewSegment'>('POST /segments/preview', { ...options, json: body });
+  }
+
+  /** Get a segment. */
+  get(segmentId: string, options?: CallOptions): Promise<Answer<'getSegment'>> {
+    return this.transport.call<'getSegment'>('GET /segments/{segmentId}', {
+      ...options,
+      path: { segmentId },
+    });
+  }
+
+  /** Change a segment. */
+  update(
+    segmentId: string,
+    body: Body<'updateSegment'>,
+    options?: CallOptions,
+  ): Promise<Answer<'updateSegment'>> {
+    return this.transport.call<'updateSegment'>('PATCH /segments/{segmentId}', {
+      ...options,
+      path: { segmentId },
+      json: body,
+    });
+  }
+
+  /** Delete a segment. */
+  delete(segmentId: string, options?: CallOptions): Promise<Answer<'deleteSegment'>> {
+    return this.transport.call<'deleteSegment'>('DELETE /segments/{segmentId}', {
+      ...options,
+      path: { segmentId },
+    });
+  }
+
+  /** List the members of a segment, latest first. */
+  members(segmentId: string, filters: Filters<'listSegmentMembers'> = {}): List<Item<'listSegmentMembers'>> {
+    return this.listOf<'listSegmentMembers'>('GET /segments/{segmentId}/members', filters, { segmentId });
+  }
+
+  /** Add subscribers to a STATIC segment. */
+  addMembers(
+    segmentId: string,
+    body: Body<'addSegmentMembers'>,
+    options?: CallOptions,
+  ): Promise<Answer<'addSegmentMembers'>> {
+    return this.transport.call<'addSegmentMembers'>('POST /segments/{segmentId}/members', {
+      ...options,
+      path: { segmentId },
+      json: body,
+    });
+  }
+
+  /** Remove subscribers from a STATIC segment, for clients that cannot send a body with DELETE. */
+  removeMembers(
+    segmentId: string,
+    body: Body<'removeSegmentMembers'>,
+    options?: CallOptions,
+  ): Promise<Answer<'removeSegmentMembers'>> {
+    return this.transport.call<'removeSegmentMembers'>('POST /segments/{segmentId}/members/remove', {
+      ...options,
+      path: { segmentId },
+      json: body,
+    });
+  }
+}
+
+class Suppressions extends Resource {
+  /** List suppressed addresses, newest first. */
+  all(filters: Filters<'listSuppressions'> = {}): List<Item<'listSuppressions'>> {
+    return this.listOf<'listSuppressions'>('GET /suppressions', filters);
+  }
+
+  /** Suppress an address. */
+  add(body: Body<'suppress'>, options?: CallOptions): Promise<Answer<'suppress'>> {
+    return this.transport.call<'suppress'>('POST /suppressions', { ...options, json: body });
+  }
+
+  /** Get whether an address is suppressed. */
+  get(email: string, options?: CallOptions): Promise<Answer<'getSuppression'>> {
+    return this.transport.call<'getSuppression'>('GET /suppressions/{email}', {
+      ...options,
+      path: { email },
+    });
+  }
+
+  /** Remove an address from the suppression list. */
+  remove(email: string, options?: CallOptions): Promise<Answer<'unsuppress'>> {
+    return this.transport.call<'unsuppress'>('DELETE /suppressions/{email}', {
+      ...options,
+      path: { email },
+      headers: { 'X-Confirm-Unsuppress': 'true' },
+    });
+  }
+}
+
+class Automations extends Resource {
+  /** List automations, newest first. */
+  all(filters: Filters<'listAutomations'> = {}): List<Item<'listAutomations'>> {
+    return this.listOf<'listAutomations'>('GET /automations', filters);
+  }
+
+  /** Create an automation. */
+  create(body: Body<'createAutomation'>, options?: CallOptions): Promise<Answer<'createAutomation'>> {
+    return this.transport.call<'createAutomation'>('POST /automations', { ...options, json: body });
+  }
+
+  /** Get an automation. */
+  get(automationId: string, options?: CallOptions): Promise<Answer<'getAutomation'>> {
+    return this.transport.call<'getAutomation'>('GET /automations/{automationId}', {
+      ...options,
+      path: { automationId },
+    });
+  }
+
+  /** Change an automation. */
+  update(
+    automationId: string,
+    body: Body<'updateAutomation'>,
+    options?: CallOptions,
+  ): Promise<Answer<'updateAutomation'>> {
+    return this.transport.call<'updateAutomation'>('PATCH /automations/{automationId}', {
+      ...options,
+      path: { automationId },
+      json: body,
+    });
+  }
+
+  /** Delete an automation. */
+  delete(automationId: string, options?: CallOptions): Promise<Answer<'deleteAutomation'>> {
+    return this.transport.call<'deleteAutomation'>('DELETE /automations/{automationId}', {
+      ...options,
+      path: { automationId },
+    });
+  }
+
+  /** Replace the steps of an automation. */
+  updateContent(
+    automationId: string,
+    body: Body<'updateAutomationContent'>,
+    options?: CallOptions,
+  ): Promise<Answer<'updateAutomationContent'>> {
+    return this.transport.call<'updateAutomationContent'>('PATCH /automations/{automationId}/content', {
+      ...options,
+      path: { automationId },
+      json: body,
+    });
+  }
+
+  /** Activate an automation that is DRAFT or PAUSED. */
+  activate(automationId: string, options?: CallOptions): Promise<Answer<'activateAutomation'>> {
+    return this.transport.call<'activateAutomation'>('POST /automations/{automationId}/activate', {
+      ...options,
+      path: { automationId },
+    });
+  }
+
+  /** Pause an automation that is ACTIVE. */
+  pause(automationId: string, options?: CallOptions): Promise<Answer<'pauseAutomation'>> {
+    return this.transport.call<'pauseAutomation'>('POST /automations/{automationId}/pause', {
+      ...options,
+      path: { automationId },
+    });
+  }
+
+  /** List the runs of an automation with their steps, latest first. */
+  executions(
+    automationId: string,
+    filters: Filters<'listAutomationExecutions'> = {},
+  ): List<Item<'listAutomationExecutions'>> {
+    return this.listOf<'listAutomationExecutions'>('GET /automations/{automationId}/executions', filters, {
+      automationId,
+    });
+  }
+
+  /** Enter a subscriber into an automation that is ACTIVE. */
+  enter(
+    automationId: string,
+    body: Body<'enterAutomation'>,
+    options?: CallOptions,
+  ): Promise<Answer<'enterAutomation'>> {
+    return this.transport.call<'enterAutomation'>('POST /automations/{automationId}/executions', {
+      ...options,
+      path: { automationId },
+      json: body,
+    });
+  }
+}
+
+class Campaigns extends Resource {
+  /** List campaigns, newest first. */
+  all(filters: Filters<'listCampaigns'> = {}): List<Item<'listCampaigns'>> {
+    return this.listOf<'listCampaigns'>('GET /campaigns', filters);
+  }
+
+  /** Create a campaign. */
+  create(body: Body<'createCampaign'>, options?: CallOptions): Promise<Answer<'createCampaign'>> {
+    return this.transport.call<'createCampaign'>('POST /campaigns', { ...options, json: body });
+  }
+
+  /** Get a campaign. */
+  get(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaign'>> {
+    return this.transport.call<'getCampaign'>('GET /campaigns/{campaignKey}', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Change a campaign. */
+  update(
+    campaignKey: string,
+    body: Body<'updateCampaign'>,
+    options?: CallOptions,
+  ): Promise<Answer<'updateCampaign'>> {
+    return this.transport.call<'updateCampaign'>('PATCH /campaigns/{campaignKey}', {
+      ...options,
+      path: { campaignKey },
+      json: body,
+    });
+  }
+
+  /** Delete a campaign. */
+  delete(campaignKey: string, options?: CallOptions): Promise<Answer<'deleteCampaign'>> {
+    return this.transport.call<'deleteCampaign'>('DELETE /campaigns/{campaignKey}', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Check a campaign before it is sent. */
+  analyse(campaignKey: string, options?: CallOptions): Promise<Answer<'analyseCampaign'>> {
+    return this.transport.call<'analyseCampaign'>('GET /campaigns/{campaignKey}/pre-send-analysis', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Preview a campaign’s mail with its merge tags filled in. */
+  preview(
+    campaignKey: string,
+    query: Query<'previewCampaign'> = {},
+    options?: CallOptions,
+  ): Promise<Answer<'previewCampaign'>> {
+    return this.transport.call<'previewCampaign'>('GET /campaigns/{campaignKey}/preview', {
+      ...options,
+      path: { campaignKey },
+      query,
+    });
+  }
+
+  /** Send a copy with sample data to up to five addresses. */
+  test(
+    campaignKey: string,
+    body: Body<'testCampaign'>,
+    options?: CallOptions,
+  ): Promise<Answer<'testCampaign'>> {
+    return this.transport.call<'testCampaign'>('POST /campaigns/{campaignKey}/test', {
+      ...options,
+      path: { campaignKey },
+      json: body,
+    });
+  }
+
+  /** Schedule a campaign for its `scheduledAt` or `scheduledAtLocal`. */
+  schedule(campaignKey: string, options?: CallOptions): Promise<Answer<'scheduleCampaign'>> {
+    return this.transport.call<'scheduleCampaign'>('POST /campaigns/{campaignKey}/schedule', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Send a campaign now. */
+  send(campaignKey: string, options?: CallOptions): Promise<Answer<'sendCampaign'>> {
+    return this.transport.call<'sendCampaign'>('POST /campaigns/{campaignKey}/send', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Cancel a campaign. */
+  cancel(campaignKey: string, options?: CallOptions): Promise<Answer<'cancelCampaign'>> {
+    return this.transport.call<'cancelCampaign'>('POST /campaigns/{campaignKey}/cancel', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Pause a campaign that is SENDING. */
+  pause(campaignKey: string, options?: CallOptions): Promise<Answer<'pauseCampaign'>> {
+    return this.transport.call<'pauseCampaign'>('POST /campaigns/{campaignKey}/pause', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Resume a campaign that is PAUSED. */
+  resume(campaignKey: string, options?: CallOptions): Promise<Answer<'resumeCampaign'>> {
+    return this.transport.call<'resumeCampaign'>('POST /campaigns/{campaignKey}/resume', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Retry the deliveries of a campaign that failed temporarily. */
+  retryFailed(campaignKey: string, options?: CallOptions): Promise<Answer<'retryFailedDeliveries'>> {
+    return this.transport.call<'retryFailedDeliveries'>('POST /campaigns/{campaignKey}/retry-failed', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** List the deliveries of a campaign. */
+  deliveries(campaignKey: string, filters: Filters<'listDeliveries'> = {}): List<Item<'listDeliveries'>> {
+    return this.listOf<'listDeliveries'>('GET /campaigns/{campaignKey}/deliveries', filters, { campaignKey });
+  }
+}
+
+class Reports extends Resource {
+  /** Get the written report on a campaign. */
+  get(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaignReport'>> {
+    return this.transport.call<'getCampaignReport'>('GET /campaigns/{campaignKey}/report', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Generate a new version of the report. */
+  request(campaignKey: string, options?: CallOptions): Promise<Answer<'requestCampaignReport'>> {
+    return this.transport.call<'requestCampaignReport'>('POST /campaigns/{campaignKey}/report', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Get a campaign’s numbers. */
+  statistics(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaignStatistics'>> {
+    return this.transport.call<'getCampaignStatistics'>('GET /campaigns/{campaignKey}/report/statistics', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Get a campaign’s numbers by language. */
+  languages(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaignLanguages'>> {
+    return this.transport.call<'getCampaignLanguages'>('GET /campaigns/{campaignKey}/report/languages', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Get a campaign’s numbers over time. */
+  timeline(
+    campaignKey: string,
+    query: Query<'getCampaignTimeline'> = {},
+    options?: CallOptions,
+  ): Promise<Answer<'getCampaignTimeline'>> {
+    return this.transport.call<'getCampaignTimeline'>('GET /campaigns/{campaignKey}/report/timeline', {
+      ...options,
+      path: { campaignKey },
+      query,
+    });
+  }
+
+  /** Download a campaign’s numbers as CSV. */
+  export(
+    campaignKey: string,
+    query: Query<'exportCampaignReport'> = {},
+    options?: CallOptions,
+  ): Promise<Answer<'exportCampaignReport'>> {
+    return this.transport.call<'exportCampaignReport'>('GET /campaigns/{campaignKey}/report/export', {
+      ...options,
+      path: { campaignKey },
+      query,
+    });
+  }
+}
+
+class TestInbox extends Resource {
+  /** List mail of the test environment, newest first. */
+  all(filters: Filters<'listTestInboxMessages'> = {}): List<Item<'listTestInboxMessages'>> {
+    return this.listOf<'listTestInboxMessages'>('GET /test-inbox/messages', filters);
+  }
+
+  /** Empty the test inbox. */
+  clear(options?: CallOptions): Promise<Answer<'clearTestInbox'>> {
+    return this.transport.call<'clearTestInbox'>('DELETE /test-inbox/messages', options);
+  }
+
+  /** Get a mail of the test inbox. */
+  get(id: string, options?: CallOptions): Promise<Answer<'getTestInboxMessage'>> {
+    return this.transport.call<'getTestInboxMessage'>('GET /test-inbox/messages/{id}', {
+      ...options,
+      path: { id },
+    });
+  }
+
+  /** Get the source of a mail of the test inbox. */
+  raw(id: string, options?: CallOptions): Promise<Answer<'getRawTestInboxMessage'>> {
+    return this.transport.call<'getRawTestInboxMessage'>('GET /test-inbox/messages/{id}/raw', {
+      ...options,
+      path: { id },
+    });
+  }
+}
+
+class Relays extends Resource {
+  /** List relays, in the order in which they are tried. */
+  all(filters: Filters<'listRelays'> = {}): List<Item<'listRelays'>> {
+    return this.listOf<'listRelays'>('GET /relays', filters);
+  }
+
+  /** Set up a relay. */
+  create(body: Body<'createRelay'>, options?: CallOptions): Promise<Answer<'createRelay'>> {
+    return this.transport.call<'createRelay'>('POST /relays', { ...options, json: body });
+  }
+
+  /** Get a relay. */
+  get(relayKey: string, options?: CallOptions): Promise<Answer<'getRelay'>> {
+    return this.transport.call<'getRelay'>('GET /relays/{relayKey}', { ...options, path: { relayKey } });
+  }
+
+  /** Change a relay. */
+  update(relayKey: string, body: Body<'updateRelay'>, options?: CallOptions): Promise<Answer<'updateRelay'>> {
+    return this.transport.call<'updateRelay'>('PATCH /relays/{relayKey}', {
+      ...options,
+      path: { relayKey },
+      json: body,
+    });
+  }
+
+  /** Delete a relay. */
+  delete(relayKey: string, options?: CallOptions): Promise<Answer<'deleteRelay'>> {
+    return this.transport.call<'deleteRelay'>('DELETE /relays/{relayKey}', {
+      ...options,
+      path: { relayKey },
+    });
+  }
+
+  /** See whether a relay would take mail. */
+  check(relayKey: string, options?: CallOptions): Promise<Answer<'checkRelay'>> {
+    return this.transport.call<'checkRelay'>('POST /relays/{relayKey}/check', {
+      ...options,
+      path: { relayKey },
+    });
+  }
+
+  /** Get another feedback address. */
+  rotateFeedbackToken(relayKey: string, options?: CallOptions): Promise<Answer<'rotateRelayFeedbackToken'>> {
+    return this.transport.call<'rotateRelayFeedbackToken'>('POST /relays/{relayKey}/rotate-feedback-token', {
+      ...options,
+      path: { relayKey },
+    });
+  }
+}
+
+class SendingDomain extends Resource {
+  /** Get the sending domain. */
+  get(options?: CallOptions): Promise<Answer<'getSendingDomain'>> {
+    return this.transport.call<'getSendingDomain'>('GET /sending-domain', options);
+  }
+
+  /** Set up the sending domain. */
+  create(body: Body<'createSendingDomain'>, options?: CallOptions): Promise<Answer<'createSendingDomain'>> {
+    return this.transport.call<'createSendingDomain'>('POST /sending-domain', { ...options, json: body });
+  }
+
+  /** Change the sending domain to another name. */
+  update(body: Body<'updateSendingDomain'>, options?: CallOptions): Promise<Answer<'updateSendingDomain'>> {
+    return this.transport.call<'updateSendingDomain'>('PATCH /sending-domain', { ...options, json: body });
+  }
+
+  /** Remove the sending domain. */
+  delete(options?: CallOptions): Promise<Answer<'deleteSendingDomain'>> {
+    return this.transport.call<'deleteSendingDomain'>('DELETE /sending-domain', options);
+  }
+
+  /** Get the DNS records to add, with instructions. */
+  dnsInstructions(options?: CallOptions): Promise<Answer<'getDnsInstructions'>> {
+    return this.transport.call<'getDnsInstructions'>('GET /sending-domain/dns-instructions', options);
+  }
+
+  /** Check the DNS records now. */
+  verifyDns(options?: CallOptions): Promise<Answer<'verifyDns'>> {
+    return this.transport.call<'verifyDns'>('POST /sending-domain/verify-dns', options);
+  }
+}
+
+class Billing extends Resource {
+  /** Get the subscription. */
+  subscription(options?: CallOptions): Promise<Answer<'getSubscription'>> {
+    return this.transport.call<'getSubscription'>('GET /billing/subscription', options);
+  }
+
+  /** List the plans on offer, smallest first. */
+  plans(query: Query<'listPlans'> = {}, options?: CallOptions): Promise<Answer<'listPlans'>> {
+    return this.transport.call<'listPlans'>('GET /billing/plans', { ...options, query });
+  }
+
+  /** List invoices, newest first. */
+  invoices(filters: Filters<'listInvoices'> = {}): List<Item<'listInvoices'>> {
+    return this.listOf<'listInvoices'>('GET /billing/invoices', filters);
+  }
+
+  /** Get the usage of the plan. */
+  usage(options?: CallOptions): Promise<Answer<'getUsage'>> {
+    return this.transport.call<'getUsage'>('GET /billing/usage', options);
+  }
+}
+
+class Credits extends Resource {
+  /** Get the balance of AI credits. */
+  balance(options?: CallOptions): Promise<Answer<'getCreditBalance'>> {
+    return this.transport.call<'getCreditBalance'>('GET /credits/balance', options);
+  }
+
+  /** List the ledger of AI credits, newest first. */
+  transactions(filters: Filters<'listCreditTransactions'> = {}): List<Item<'listCreditTransactions'>> {
+    return this.listOf<'listCreditTransactions'>('GET /credits/transactions', filters);
+  }
+}
+
+/** The operations of the API, by what they are about. */
+export abstract class Resources extends Resource {
+  readonly projectTexts = new ProjectTexts(this.transport);
+  readonly topics = new Topics(this.transport);
+  readonly subscribers = new Subscribers(this.transport);
+  readonly imports = new Imports(this.transport);
+  readonly consents = new Consents(this.transport);
+  readonly customFields = new CustomFields(this.transport);
+  readonly segments = new Segments(this.transport);
+  readonly suppressions = new Suppressions(this.transport);
+  readonly automations = new Automations(this.transport);
+  readonly campaigns = new Campaigns(this.transport);
+  readonly reports = new Reports(this.transport);
+  readonly testInbox = new TestInbox(this.transport);
+  readonly relays = new Relays(this.transport);
+  readonly sendingDomain = new SendingDomain(this.transport);
+  readonly billing = new Billing(this.transport);
+  readonly credits = new Credits(this.transport);
+
+  /** Get the project of the key. */
+  project(options?: CallOptions): Promise<Answer<'getProject'>> {
+    return this.transport.call<'getProject'>('GET /project', options);
+  }
+
+  /** Change the settings of the project. */
+  updateProject(body: Body<'updateProject'>, options?: CallOptions): Promise<Answer<'updateProject'>> {
+    return this.transport.call<'updateProject'>('PATCH /project', { ...options, json: body });
+  }
+}
