@@ -12,10 +12,10 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { accessEntities } from '#access';
-import { audienceEntities, AudiencePlanModule } from '#audience';
+import { audienceEntities, AudiencePortsModule } from '#audience';
 import { billingEntities, BillingModule, PlanLimitsService } from '#billing';
 import { deliverabilityEntities } from '#deliverability';
-import { messagingEntities } from '#messaging';
+import { messagingEntities, OptInMailQueue, OptInMailsModule } from '#messaging';
 import {
   type Config,
   CONFIG,
@@ -97,9 +97,10 @@ const ENTITIES: readonly EntitySchema[] = [
 /** The contexts over HTTP. */
 const EDGES = [
   AccessApiModule,
-  AudiencePlanModule.by(BillingModule, {
+  AudiencePortsModule.by([BillingModule, OptInMailsModule], {
     subscriberLimit: PlanLimitsService,
     features: PlanLimitsService,
+    optInMails: OptInMailQueue,
   }),
   AudienceApiModule,
   MessagingApiModule,

@@ -1,7 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import {
-  ConfirmationRequested,
-  ConfirmationsRequested,
   EvaluateSegments,
   ExpireConfirmations,
   FoldCounters,
@@ -125,14 +123,7 @@ class RemoveTopicConsents extends ResumableJob<TopicDeletion> {
 
 export const audienceWork: ContextWork = {
   jobs: [EraseMail, EvaluateSegment, ImportSubscribers, RemoveTopicConsents],
-  events: [
-    ConfirmationRequested,
-    ConfirmationsRequested,
-    ImportQueued,
-    SegmentDue,
-    SubscriberErased,
-    TopicDeleted,
-  ],
+  events: [ImportQueued, SegmentDue, SubscriberErased, TopicDeleted],
   tasks: [
     ExpireConfirmations,
     FoldCounters,

@@ -1,11 +1,17 @@
 import { type DynamicModule, type InjectionToken, Module, type Provider } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { AudienceModule, AudiencePlanModule } from '#audience';
+import { AudienceModule, AudiencePortsModule } from '#audience';
 import { BouncesModule, DeliverabilityWorkerModule } from '#deliverability';
 import { BillingModule, PlanLimitsService } from '#billing';
 import { Clock } from '#kernel';
-import { AutomationsWorkerModule, MessagingModule, MessagingWorkerModule } from '#messaging';
+import {
+  AutomationsWorkerModule,
+  MessagingModule,
+  MessagingWorkerModule,
+  OptInMailQueue,
+  OptInMailsModule,
+} from '#messaging';
 import {
   type Config,
   CONFIG,
@@ -112,9 +118,10 @@ export class WorkerModule {
       module: WorkerModule,
       imports: [
         PlatformModule.register(options),
-        AudiencePlanModule.by(BillingModule, {
+        AudiencePortsModule.by([BillingModule, OptInMailsModule], {
           subscriberLimit: PlanLimitsService,
           features: PlanLimitsService,
+          optInMails: OptInMailQueue,
         }),
         AudienceModule,
         MessagingModule,

@@ -1,14 +1,17 @@
-import { Global, type INestApplicationContext, Module, type Type } from '@nestjs/common';
+import { Global, Injectable, type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { sql } from 'kysely';
 import { Clock, type EmailAddress, parseEmailAddress, type ProjectScope } from '#kernel';
 import { ManualClock } from '#testing/clocks';
 import { Publisher, CONFIG, Database, loadConfig, SilentPublisher } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
+import { AudiencePortsModule } from './audience-ports.module.js';
 import { audienceEntities } from './audience-tables.js';
 import { AudienceModule } from './audience.module.js';
 import { ConsentsService } from './sign-up/consents.service.js';
 import { consentProof } from './consents/consent.js';
+import { confirmationRecipients, OptInMails } from './consents/consent.repository.js';
 import type { SubscriberView } from './subscribers/subscriber.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
 import { SignUpService } from './sign-up/sign-up.service.js';
@@ -19,6 +22,31 @@ import type { TopicView } from './topics/topics.query.js';
 export const PROOF = consentProof('API_KEY', 'key-1', { source: 'signup-form', ipAddress: '203.0.113.7' });
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
+
+/** Queues mails as the context that sends them does, as far as the audience can tell. */
+@Injectable()
+export class QueuedOptInMails extends OptInMails {
+  /** The number of mails of each call. */
+  readonly batches: number[] = [];
+
+  constructor(private readonly database: Database) {
+    super();
+  }
+
+  override async queue(scope: ProjectScope, confirmationIds: readonly string[], dueAt: Date): Promise<void> {
+    this.batches.push(confirmationIds.length);
+    await sql`
+      insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
+        address_key, message_id, state, next_attempt_at, created_at)
+      select platform.new_id(), current_date, ${scope.environmentId}, 'OPT_IN', r.confirmation_id, r.subscriber_id, r.email,
+        r.email_key, '', 'PENDING', ${dueAt}::timestamptz, now()
+      from (${confirmationRecipients(scope, confirmationIds)}) r
+    `.execute(this.database.tables());
+  }
+}
+
+@Module({ providers: [QueuedOptInMails], exports: [QueuedOptInMails] })
+class OptInMailsModule {}
 
 /** The audience context on its own database, with a clock that the test moves. */
 export class AudienceFixture {
@@ -47,7 +75,8 @@ export class AudienceFixture {
     @Global()
     @Module({ providers, exports: providers })
     class TestPlatform {}
-    @Module({ imports: [TestPlatform, AudienceModule] })
+    const ports = AudiencePortsModule.by([OptInMailsModule], { optInMails: QueuedOptInMails });
+    @Module({ imports: [TestPlatform, ports, AudienceModule] })
     class Root {}
     const context = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
     return new AudienceFixture(test, database, clock, context);
@@ -108,12 +137,7 @@ export class AudienceFixture {
   /** The ids of the confirmations whose mail was queued, oldest first. */
   async requestedMails(scope: ProjectScope): Promise<string[]> {
     const rows = await this.test.query<{ id: string }>(
-      `select c.id from platform.outbox o cross join lateral (
-         select o.payload ->> 'confirmationId' as id where o.event_name = 'audience.confirmation_requested.v1'
-         union all
-         select jsonb_array_elements_text(o.payload -> 'confirmationIds')
-         where o.event_name = 'audience.confirmations_requested.v1'
-       ) c where o.environment_id = $1 order by c.id`,
+      `select source_id as id from messaging.deliveries where kind = 'OPT_IN' and environment_id = $1 order by source_id`,
       [scope.environmentId],
     );
     return rows.map(({ id }) => id);

@@ -26,7 +26,7 @@ export {
   SUPPRESSION_REASONS,
   type SuppressionReason,
 } from './consents/consent.js';
-export { ConfirmationRequested, ConfirmationsRequested } from './consents/consent.repository.js';
+export { confirmationRecipients, OptInMails } from './consents/consent.repository.js';
 export { ExpireConfirmations } from './consents/expire-confirmations.task.js';
 export { type CounterCheck, CountersService, FoldCounters } from './counters.service.js';
 export {
@@ -102,7 +102,7 @@ export {
   type SubscriberSource,
   type SubscriberView,
 } from './subscribers/subscriber.js';
-export { AudienceFeatures, AudiencePlanModule } from './audience-plan.module.js';
+export { AudienceFeatures, AudiencePortsModule } from './audience-ports.module.js';
 export { LiveSubscribersQuery, SubscriberLimit } from './subscriber-limit.service.js';
 export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribers.query.js';
 export { type NewSubscriberInput, SignUpService } from './sign-up/sign-up.service.js';

@@ -63,7 +63,7 @@ export { DeliveriesQuery, type DeliveryRow } from './sending/deliveries.query.js
 export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries/delivery.js';
 export { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
 export { DeliveryActivityQuery } from './engagement/delivery-activity.query.js';
-export { OptInMailsService } from './sending/mails/opt-in-mails.service.js';
+export { OptInMailQueue, OptInMailsModule } from './sending/mails/opt-in-mails.service.js';
 export { RemoveErasedMails } from './deliveries/linked-mails.service.js';
 export {
   type ErasedPerson,

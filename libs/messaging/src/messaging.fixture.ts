@@ -8,7 +8,7 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { insertSubscribers } from '#testing/subscribers';
 import { prepareProject, SECRETS } from '#testing/system';
-import { audienceEntities, consentProof, SignUpService, TopicsService } from '#audience';
+import { audienceEntities, AudiencePortsModule, consentProof, SignUpService, TopicsService } from '#audience';
 import { deliverabilityEntities } from '#deliverability';
 import { AutomationsWorkerModule } from './automations/automations.module.js';
 import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campaign.js';
@@ -20,7 +20,7 @@ import { CampaignClosingService } from './sending/engine/campaign-closing.servic
 import { CampaignExpansionService } from './sending/engine/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
 import { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
-import { OptInMailsService } from './sending/mails/opt-in-mails.service.js';
+import { OptInMailQueue, OptInMailsModule } from './sending/mails/opt-in-mails.service.js';
 import { MessagingWorkerModule } from './messaging-worker.module.js';
 
 export const MINUTE = 60_000;
@@ -124,6 +124,7 @@ export class MessagingFixture {
       imports: [
         PlatformModule.register(options),
         SharedPoolsModule,
+        AudiencePortsModule.by([OptInMailsModule], { optInMails: OptInMailQueue }),
         AutomationsWorkerModule,
         MessagingWorkerModule,
       ],
@@ -190,11 +191,6 @@ export class MessagingFixture {
     const topic = await this.get(TopicsService).create(scope, { name: 'Art', doubleOptInEnabled: true });
     const input = { address: parsed.address, topicKeys: [topic.topicKey], source: 'API' } as const;
     await this.get(SignUpService).create(scope, input, consentProof('API_KEY', 'key'));
-    const confirmations = await this.test.query<{ id: string }>(
-      'select id from audience.confirmations where environment_id = $1',
-      [scope.environmentId],
-    );
-    for (const { id } of confirmations) await this.get(OptInMailsService).queue(scope, id);
   }
 
   /** Ends the open deliveries of a campaign that has failed, as its job does. */

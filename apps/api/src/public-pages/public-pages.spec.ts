@@ -7,6 +7,7 @@ import {
   AddressDigests,
   audienceEntities,
   AudienceModule,
+  AudiencePortsModule,
   consentProof,
   ErasureService,
   RemoveOldUnsubscriptions,
@@ -16,7 +17,13 @@ import {
 } from '#audience';
 import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { ManualClock } from '#testing/clocks';
-import { MailErasureService, messagingEntities, RemoveErasedMails } from '#messaging';
+import {
+  MailErasureService,
+  messagingEntities,
+  OptInMailQueue,
+  OptInMailsModule,
+  RemoveErasedMails,
+} from '#messaging';
 import { Database, type LinkKind, LinkTokens, loadConfig, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
@@ -47,7 +54,8 @@ describe('public pages', () => {
     const logger = pino({ level: 'silent' });
     const entities = [...audienceEntities, ...messagingEntities];
     const platform = PlatformModule.register({ config, logger, entities, applicationName: 'spec', clock });
-    const imports = [platform, HttpKitModule, AccessApiModule, AudienceModule, PublicPagesModule];
+    const ports = AudiencePortsModule.by([OptInMailsModule], { optInMails: OptInMailQueue });
+    const imports = [platform, HttpKitModule, AccessApiModule, ports, AudienceModule, PublicPagesModule];
     // Of the worker.
     @Module({ imports, providers: [MailErasureService, RemoveErasedMails] })
     class PagesModule {}
@@ -341,7 +349,7 @@ describe('public pages', () => {
       const mailsAsked = async () =>
         (
           await test.query<{ mails: number }>(
-            `select count(*)::int as mails from platform.outbox where event_name like 'audience.confirmation%requested.v1'`,
+            `select count(*)::int as mails from messaging.deliveries where kind = 'OPT_IN'`,
           )
         )[0]?.mails;
 

@@ -24,7 +24,6 @@ import {
 } from '#messaging';
 import type { ContextWork } from '../worker.js';
 import { CloseCampaign, ExpandCampaign, RetryFailedDeliveries } from './campaign.jobs.js';
-import { SendConfirmationMail, SendConfirmationMails } from './confirmation.jobs.js';
 
 export const messagingWork: ContextWork = {
   jobs: [
@@ -34,9 +33,7 @@ export const messagingWork: ContextWork = {
     ExportDeliveries,
     ExportReport,
     RetryFailedDeliveries,
-    SendConfirmationMail,
     WriteCampaignReport,
-    SendConfirmationMails,
   ],
   events: [
     CampaignBreakdownDue,

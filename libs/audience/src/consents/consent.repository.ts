@@ -1,7 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Clock, defineEvent, type ProjectScope, type PublishedEventType } from '#kernel';
-import { Database, environmentOf, prepared, publish, Publisher } from '#platform';
+import { Clock, type ProjectScope, type PublishedEventType } from '#kernel';
+import { Database, environmentOf, prepared, Publisher } from '#platform';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';
 import {
   act,
@@ -22,15 +22,32 @@ import {
   type SubscriberStatus,
 } from './consent.js';
 
-/** A confirmation mail for the topics of one request has to be sent. */
-export const ConfirmationRequested = defineEvent<{ confirmationId: string }>(
-  'audience.confirmation_requested.v1',
-);
+/** Confirmation mails: a port of the context that sends mail. */
+export abstract class OptInMails {
+  /** Queues a mail for each of these new requests in the open transaction, to be sent no earlier than `dueAt`. */
+  abstract queue(scope: ProjectScope, confirmationIds: readonly string[], dueAt: Date): Promise<void>;
+}
 
-/** Confirmation mails have to be sent, one for each of many requests, such as those of an import. */
-export const ConfirmationsRequested = defineEvent<{ confirmationIds: readonly string[] }>(
-  'audience.confirmations_requested.v1',
-);
+/**
+ * Selects `confirmation_id`, `subscriber_id`, `email` and `email_key` of confirmation requests, for a statement of the context that
+ * sends mail. Never a join: of many requests each must be one look-up in an index, whatever the statistics.
+ */
+export function confirmationRecipients(
+  scope: ProjectScope,
+  confirmationIds: readonly string[],
+): RawBuilder<unknown> {
+  return sql`
+    select f.id as confirmation_id, b.id as subscriber_id, b.email, b.email_key
+    from unnest(${[...confirmationIds]}::uuid[]) n(id)
+    cross join lateral (
+      select f.id, f.subscriber_id from audience.confirmations f
+      where f.environment_id = ${environmentOf(scope)} and f.id = n.id limit 1
+    ) f
+    cross join lateral (
+      select b.id, b.email, b.email_key from audience.subscribers b
+      where b.environment_id = ${environmentOf(scope)} and b.id = f.subscriber_id limit 1
+    ) b`;
+}
 
 /** A change of consents: the subscribers, the topics and the action. */
 export type ConsentOrder = { readonly subscriberIds: readonly string[] } & (
@@ -63,6 +80,7 @@ export class ConsentRepository {
     private readonly database: Database,
     private readonly publisher: Publisher,
     private readonly clock: Clock,
+    @Optional() @Inject(OptInMails) private readonly mails: OptInMails | undefined,
   ) {}
 
   /** All consents that the subscriber ever gave. */
@@ -70,20 +88,19 @@ export class ConsentRepository {
     return this.database.transaction(scope, () => this.#read(scope, [subscriberId]));
   }
 
-  /** Returns the outcome for each person and topic, changed or not. */
+  /** Returns the outcome for each person and topic, changed or not. `mailsDueAt`: of confirmation mails; default: at once. */
   change(
     scope: ProjectScope,
     order: ConsentOrder,
     proof: ConsentProof,
+    mailsDueAt?: Date,
   ): Promise<readonly SubscriberOutcome[]> {
     return this.database.transaction(scope, async () => {
       const context = { at: this.clock.now(), proof };
       const decisions = decide(order, await this.#read(scope, order.subscriberIds), context.at);
       const asks = order.action === 'askAgain' ? 'again' : 'first';
-      await this.#requestMails(
-        scope,
-        await this.#write(scope, decisions.filter(isChanged), 'changed', context, asks),
-      );
+      const asked = await this.#write(scope, decisions.filter(isChanged), 'changed', context, asks);
+      await this.#queueMails(scope, asked, mailsDueAt ?? context.at);
       await this.publish(scope, decisions, proof);
       return decisions;
     });
@@ -155,7 +172,7 @@ export class ConsentRepository {
     `.execute(this.database.tables());
     this.#notify(first.consents);
     const { confirmationIds, ...created } = rows[0]!;
-    await this.#requestMails(scope, confirmationIds ?? []);
+    await this.#queueMails(scope, confirmationIds ?? [], context.mailsDueAt ?? context.at);
     return created as unknown as Row;
   }
 
@@ -268,15 +285,10 @@ export class ConsentRepository {
     if (consents.some(({ status }) => status === 'SUBSCRIBED')) this.database.notify(TRIGGERS_CHANNEL);
   }
 
-  /** Queues the mails of confirmation requests. */
-  async #requestMails(scope: ProjectScope, confirmationIds: readonly string[]): Promise<void> {
-    const [confirmationId, ...others] = confirmationIds;
-    if (confirmationId === undefined) return;
-    const isOne = others.length === 0;
-    const event = isOne
-      ? ConfirmationRequested({ confirmationId })
-      : ConfirmationsRequested({ confirmationIds });
-    await publish(this.database, scope, event);
+  async #queueMails(scope: ProjectScope, confirmationIds: readonly string[], dueAt: Date): Promise<void> {
+    if (confirmationIds.length === 0) return;
+    if (this.mails === undefined) throw new Error('This program cannot send confirmation mails.');
+    await this.mails.queue(scope, confirmationIds, dueAt);
   }
 }
 

@@ -250,6 +250,8 @@ export interface ConsentProof {
 export interface ChangeContext {
   readonly at: Date;
   readonly proof: ConsentProof;
+  /** When its confirmation mails are due; default: at once. */
+  readonly mailsDueAt?: Date;
 }
 
 /** The proof as an actor gives it; missing parts are recorded as unknown. */

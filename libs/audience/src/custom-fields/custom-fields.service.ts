@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { AudienceFeatures, refuseUnlessIncluded } from '../audience-plan.module.js';
+import { AudienceFeatures, refuseUnlessIncluded } from '../audience-ports.module.js';
 import { UsageCatalogue } from '../usage-catalogue.service.js';
 import { parseCustomFieldValue } from './custom-field-value.js';
 import {

@@ -22,6 +22,8 @@ import { StagedRowsRepository } from './staged-rows.repository.js';
 const CHUNK_ROWS = 1_000;
 /** Chunks in parallel: more than two would wait for each other in the indexes. */
 const CHUNKS_AT_ONCE = 2;
+/** The mails are due at this pace at most: a million of them must not delay the confirmations of others. */
+const MAILS_A_SECOND = 500;
 
 /** The state of the project on which rows are applied, fixed until the transaction ends. */
 interface ImportTerms {
@@ -61,7 +63,12 @@ export class ImportRunsService {
     const stop = (): void => void ranges.return();
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
-    const loops = Array.from({ length: CHUNKS_AT_ONCE }, () => this.#applyChunks(scope, plan, ranges));
+    const begunAt = this.clock.now().getTime();
+    const mailsDueAt = ({ first }: RowRange) =>
+      new Date(begunAt + (1_000 * (first - firstRow)) / MAILS_A_SECOND);
+    const loops = Array.from({ length: CHUNKS_AT_ONCE }, () =>
+      this.#applyChunks(scope, plan, ranges, mailsDueAt),
+    );
     // Wait for all, so that none is still running when this ends.
     const ended = await Promise.allSettled(loops);
     signal.removeEventListener('abort', stop);
@@ -80,23 +87,28 @@ export class ImportRunsService {
   }
 
   /** Applies chunks until there are none. Returns why the import cannot go on, or null. */
-  async #applyChunks(scope: ProjectScope, plan: Import, ranges: Generator<RowRange>): Promise<string | null> {
+  async #applyChunks(
+    scope: ProjectScope,
+    plan: Import,
+    ranges: Generator<RowRange>,
+    mailsDueAt: (range: RowRange) => Date,
+  ): Promise<string | null> {
     for (const range of ranges) {
-      const refusal = await this.#applyChunk(scope, plan, range);
+      const refusal = await this.#applyChunk(scope, plan, range, mailsDueAt(range));
       if (refusal !== null) return refusal;
     }
     return null;
   }
 
   /** Applies the remaining rows of a range, all or nothing. Returns why the import cannot go on, or null. */
-  #applyChunk(scope: ProjectScope, plan: Import, range: RowRange): Promise<string | null> {
+  #applyChunk(scope: ProjectScope, plan: Import, range: RowRange, mailsDueAt: Date): Promise<string | null> {
     return this.database.transaction(scope, async () => {
       // A crash of PostgreSQL loses the last chunks whole, with the removal of their rows. The end of the import and each mail
       // are committed durably, and so all before them.
       await sql`set local synchronous_commit = off`.execute(this.database.tables());
       const rows = await this.staged.lockAddresses(scope, plan.id, range);
       if (rows === 0) return null;
-      const terms = await this.#terms(scope, plan, rows);
+      const terms = await this.#terms(scope, plan, rows, mailsDueAt);
       if ('refusal' in terms) return terms.refusal;
       // Creates subscribers without reading rows when no row can be refused because of others.
       const isQuick = terms.areAsChecked && terms.room >= rows;
@@ -123,6 +135,7 @@ export class ImportRunsService {
     scope: ProjectScope,
     { topicKeys, definitionsDigest: digest, proof }: Import,
     rows: number,
+    mailsDueAt: Date,
   ): Promise<ImportTerms | { readonly refusal: string }> {
     const topics = await this.topics.named(scope, topicKeys);
     const refusals = topicKeys.flatMap((key) => {
@@ -138,7 +151,7 @@ export class ImportRunsService {
       definitions,
       areAsChecked: digest === definitionsDigest(definitions),
       room: await this.limit.reserve(scope, rows),
-      context: { at, proof },
+      context: { at, proof, mailsDueAt },
     };
   }
 
@@ -168,7 +181,8 @@ export class ImportRunsService {
     await this.subscribers.update(scope, changed, context.at);
     const action = plan.resubscribe ? 'grant' : 'offer';
     const order = { subscriberIds: updated.map(({ id }) => id), action, topics } as const;
-    decisions.noteRefusals(await this.consents.change(scope, order, context.proof), topics);
+    const outcomes = await this.consents.change(scope, order, context.proof, context.mailsDueAt);
+    decisions.noteRefusals(outcomes, topics);
     return decisions;
   }
 

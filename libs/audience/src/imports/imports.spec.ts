@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
-import { address, AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
+import { address, AudienceFixture, HOUR, PROOF, QueuedOptInMails } from '../audience.fixture.js';
 import type { CustomFieldType } from '../custom-fields/custom-field.js';
 import { CustomFieldsService } from '../custom-fields/custom-fields.service.js';
 import { ErasureService } from '../erasure.service.js';
@@ -126,16 +126,27 @@ describe('an import', () => {
   it('asks for the mails of many people at once, a mail for each', async () => {
     const offers = await fixture.topic(scope, { name: 'Offers', doubleOptInEnabled: true });
     await fixture.subscribe(scope, 'person-7@example.com', news);
+    const before = fixture.get(QueuedOptInMails).batches.length;
     const people = Array.from({ length: 1_200 }, (_, index) => `person-${index}@example.com`);
     await run(csv(`email\n${people.join('\n')}\n`), { topicKeys: [offers.topicKey] });
     expect(new Set(await fixture.requestedMails(scope)).size).toBe(1_200);
-    const events = await fixture.test.query(
-      `select jsonb_array_length(payload -> 'confirmationIds') as mails from platform.outbox
-       where environment_id = $1 and event_name = 'audience.confirmations_requested.v1' order by mails`,
+    // The person who was there before is asked apart from those who are new.
+    expect(
+      fixture
+        .get(QueuedOptInMails)
+        .batches.slice(before)
+        .toSorted((a, b) => a - b),
+    ).toEqual([1, 200, 999]);
+    const due = await fixture.test.query(
+      `select next_attempt_at as at, count(*)::int as mails from messaging.deliveries
+       where environment_id = $1 group by at order by at`,
       [scope.environmentId],
     );
-    // Who was there before is asked apart from those who are new.
-    expect(events).toEqual([{ mails: 200 }, { mails: 999 }]);
+    const now = fixture.clock.now();
+    expect(due).toEqual([
+      { at: now, mails: 1_000 },
+      { at: new Date(now.getTime() + 2_000), mails: 200 },
+    ]);
   });
 
   it.each(['archived', 'made anew with another type', 'made required'])(

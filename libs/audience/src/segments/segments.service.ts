@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { AudienceFeatures, refuseUnlessIncluded } from '../audience-plan.module.js';
+import { AudienceFeatures, refuseUnlessIncluded } from '../audience-ports.module.js';
 import { nextKey } from '../next-key.query.js';
 import { SubscriberRulesService } from '../rules/subscriber-rules.service.js';
 import { UsageCatalogue } from '../usage-catalogue.service.js';

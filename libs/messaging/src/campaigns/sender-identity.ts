@@ -1,4 +1,4 @@
-import { parseEmailAddress } from '#kernel';
+import { type EmailAddress, parseEmailAddress } from '#kernel';
 
 /** The person or company that a mail is from. `address` has its domain as A-labels, fit for an SMTP command and a header. */
 export interface SenderIdentity {
@@ -25,14 +25,19 @@ export function senderName(own: string | null, ofProject: string): string {
   return name === '' ? ofProject : name;
 }
 
+/** The first of these that is an address; null when none is. */
+export function firstAddress(...candidates: readonly (string | null)[]): EmailAddress | null {
+  for (const candidate of candidates) {
+    const parsed = candidate === null ? null : parseEmailAddress(candidate);
+    if (parsed !== null && 'address' in parsed) return parsed.address;
+  }
+  return null;
+}
+
 /** The first of the addresses that is one, with the name; throws when none is. */
 export function senderIdentity(name: string, ...addresses: readonly (string | null)[]): SenderIdentity {
-  for (const candidate of addresses) {
-    const parsed = candidate === null ? null : parseEmailAddress(candidate);
-    if (parsed !== null && 'address' in parsed) {
-      const { localPart, domain } = parsed.address;
-      return { name, address: `${localPart}@${domain}`, domain };
-    }
-  }
-  throw new Error('No sender address is configured.');
+  const found = firstAddress(...addresses);
+  if (found === null) throw new Error('No sender address is configured.');
+  const { localPart, domain } = found;
+  return { name, address: `${localPart}@${domain}`, domain };
 }

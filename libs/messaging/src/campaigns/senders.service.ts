@@ -16,7 +16,7 @@ import {
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { type Config, CONFIG } from '#platform';
 import type { Wording } from '#wording';
-import { type OwnSender, type Sender, senderIdentity, senderName } from './sender-identity.js';
+import { firstAddress, type OwnSender, type Sender, senderIdentity, senderName } from './sender-identity.js';
 
 /** The origin of a project's mail: its sender, and the beginning of its links. */
 export interface MailOrigin {
@@ -57,10 +57,15 @@ export class Senders {
     if (project === null) return null;
     const addresses = [fromEmail, project.defaultFromEmail, this.config.DEFAULT_FROM_EMAIL];
     const identity = senderIdentity(senderName(fromName, project.senderName), ...addresses);
-    const signing = (await this.domains.summary(scope))?.domainName;
-    const isSigned = signing !== undefined && isAtOrBelow(identity.domain, signing);
-    const sender = { ...identity, messageIdDomain: isSigned ? signing : identity.domain };
+    const sender = { ...identity, messageIdDomain: await this.#signingDomain(scope, identity.domain) };
     return { project, sender, linkBase: await this.hosts.linkBase(scope, project) };
+  }
+
+  /** The end of the Message-IDs of the project's mail, also while nobody has configured a sender for it. */
+  async messageIdDomain(scope: ProjectScope): Promise<string> {
+    const project = await this.projects.ofScope(scope);
+    const address = firstAddress(project?.defaultFromEmail ?? null, this.config.DEFAULT_FROM_EMAIL);
+    return this.#signingDomain(scope, address?.domain ?? new URL(this.config.PUBLIC_URL).hostname);
   }
 
   /** The words for readers of a language; null: the project's. */
@@ -84,6 +89,12 @@ export class Senders {
     ]);
     const domain = summary && { ...summary, covers: isAtOrBelow(host, summary.domainName), alignment };
     return { sender: { host, needsDomain: this.config.REQUIRE_VERIFIED_DOMAIN, domain, replies }, relays };
+  }
+
+  /** The domain that signs mail of this sender's domain: the project's, or the sender's where that one does not. */
+  async #signingDomain(scope: ProjectScope, senderDomain: string): Promise<string> {
+    const signing = (await this.domains.summary(scope))?.domainName;
+    return signing !== undefined && isAtOrBelow(senderDomain, signing) ? signing : senderDomain;
   }
 
   #replies(host: string, replyTo: string | null) {

@@ -43,7 +43,7 @@ export interface JobContext {
 }
 
 interface Handler<Payload extends object> {
-  /** Names the effect, and with the event's id makes it happen once: `send-confirmation-mail`. */
+  /** Names the effect, and with the event's id makes it happen once: `expand-campaign`. */
   readonly name: string;
   readonly queue: QueueName;
   /** The event that starts it. */

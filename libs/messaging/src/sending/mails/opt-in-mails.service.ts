@@ -1,52 +1,57 @@
-import { Injectable } from '@nestjs/common';
-import { ConfirmationsService, topicNamesIn } from '#audience';
+import { Injectable, Module } from '@nestjs/common';
+import { sql } from 'kysely';
+import { confirmationRecipients, ConfirmationsService, OptInMails, topicNamesIn } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
-import { Senders } from '../../campaigns/senders.service.js';
+import { Database, prepared } from '#platform';
+import { Senders, SendersModule } from '../../campaigns/senders.service.js';
 import { MailLinksService } from '../../content/mail/mail-links.service.js';
 import { optInMail } from '../../content/mail/opt-in-mail.js';
 import { buildMimeMessage, systemHeaders } from '../../content/mail/mime-message.js';
-import { newDelivery, wakeSenders } from '../../deliveries/delivery-queue.query.js';
+import { wakeSenders } from '../../deliveries/delivery-queue.query.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
-import type { MessagingTables } from '../../messaging-tables.js';
 import type { ComposedMail, DeliveryWork } from '../delivery-work.js';
 import { wireAddress } from './campaign-mail.js';
 
-/** Queues and composes confirmation mails. */
+/** Queues confirmation mails: only rows, as whoever signs up waits for them. */
 @Injectable()
-export class OptInMailsService {
+export class OptInMailQueue extends OptInMails {
   constructor(
     private readonly database: Database,
-    private readonly confirmations: ConfirmationsService,
     private readonly senders: Senders,
-    private readonly links: MailLinksService,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    super();
+  }
 
-  /** Queues one delivery for the confirmation; none when there is nothing to confirm any more. */
-  async queue(scope: ProjectScope, confirmationId: string): Promise<void> {
-    await this.database.transaction(scope, async () => {
-      const confirmation = await this.confirmations.forMail(scope, confirmationId);
-      const from = await this.senders.of(scope);
-      if (confirmation === null || from === null) return;
-      const { subscriberId, email, emailKey } = confirmation;
-      const delivery = newDelivery(scope, {
-        kind: 'OPT_IN',
-        sourceId: confirmationId,
-        subscriberId,
-        address: { value: email, key: emailKey },
-        domain: from.sender.messageIdDomain,
-        now: this.clock.now(),
-      });
-      await this.database
-        .tables<MessagingTables>()
-        .insertInto('messaging.deliveries')
-        .values(delivery)
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
+  override queue(scope: ProjectScope, confirmationIds: readonly string[], dueAt: Date): Promise<void> {
+    return this.database.transaction(scope, async () => {
+      const domain = await this.senders.messageIdDomain(scope);
+      const now = this.clock.now();
+      await sql`${prepared}
+        with mail as materialized (
+          select r.*, platform.new_id() as id from (${confirmationRecipients(scope, confirmationIds)}) r
+        )
+        insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
+          address_key, message_id, state, next_attempt_at, created_at)
+        select mail.id, ${now.toISOString().slice(0, 10)}::date, ${scope.environmentId}::bigint, 'OPT_IN',
+          mail.confirmation_id, mail.subscriber_id, mail.email, mail.email_key,
+          '<' || mail.id || '@' || ${domain}::text || '>', 'PENDING', ${dueAt}::timestamptz, ${now}::timestamptz
+        from mail
+        returning id
+      `.execute(this.database.tables());
       wakeSenders(this.database);
     });
   }
+}
+
+/** Composes confirmation mails. */
+@Injectable()
+export class OptInMailsService {
+  constructor(
+    private readonly confirmations: ConfirmationsService,
+    private readonly senders: Senders,
+    private readonly links: MailLinksService,
+  ) {}
 
   async compose({ scope, delivery }: DeliveryWork, now: Date): Promise<ComposedMail> {
     const confirmation = await this.confirmations.forMail(scope, delivery.sourceId);
@@ -98,3 +103,7 @@ export class OptInMailsService {
     return { mail, senderDomain: sender.domain };
   }
 }
+
+/** For the programs in which people are asked to confirm: no part of the sending engine. */
+@Module({ imports: [SendersModule], providers: [OptInMailQueue], exports: [OptInMailQueue] })
+export class OptInMailsModule {}

@@ -1,5 +1,6 @@
 import { type DynamicModule, Global, Module, type Type } from '@nestjs/common';
 import { DomainValidationError, type ProjectScope } from '#kernel';
+import { OptInMails } from './consents/consent.repository.js';
 import { SubscriberLimit } from './subscriber-limit.service.js';
 
 const FEATURES = { customFields: 'custom fields', advancedSegments: 'segments with rules' } as const;
@@ -21,26 +22,24 @@ export async function refuseUnlessIncluded(
   throw new DomainValidationError({ plan: `the plan does not include ${FEATURES[feature]}` });
 }
 
-/** The services that know tenants' plans. */
-interface PlanPorts {
-  readonly subscriberLimit: Type<SubscriberLimit>;
-  readonly features: Type<AudienceFeatures>;
+interface AudiencePorts {
+  readonly subscriberLimit?: Type<SubscriberLimit>;
+  readonly features?: Type<AudienceFeatures>;
+  readonly optInMails?: Type<OptInMails>;
 }
 
-/** Provides what tenants' plans allow of the audience. */
+/** Connects the ports of the audience to the contexts that know plans and send mail. */
 @Global()
 @Module({})
-export class AudiencePlanModule {
-  /** Takes services that another module exports: the contexts do not know each other. */
-  static by(module: Type, { subscriberLimit, features }: PlanPorts): DynamicModule {
-    return {
-      module: AudiencePlanModule,
-      imports: [module],
-      providers: [
-        { provide: SubscriberLimit, useExisting: subscriberLimit },
-        { provide: AudienceFeatures, useExisting: features },
-      ],
-      exports: [AudienceFeatures, SubscriberLimit],
-    };
+export class AudiencePortsModule {
+  /** Takes services that these modules export: the contexts do not know each other. */
+  static by(modules: Type[], { subscriberLimit, features, optInMails }: AudiencePorts): DynamicModule {
+    const ports = [
+      { provide: SubscriberLimit, useExisting: subscriberLimit },
+      { provide: AudienceFeatures, useExisting: features },
+      { provide: OptInMails, useExisting: optInMails },
+    ].filter(({ useExisting }) => useExisting !== undefined);
+    const exported = ports.map(({ provide }) => provide);
+    return { module: AudiencePortsModule, imports: modules, providers: ports, exports: exported };
   }
 }
