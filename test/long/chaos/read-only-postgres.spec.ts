@@ -3,6 +3,9 @@ import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { type RunningSystem, startSystem } from '#testing/system';
 
+/** Only ends a hang. */
+const TERMINATION_MS = 300_000;
+
 describe('a PostgreSQL that was demoted and can only be read', () => {
   let system: RunningSystem;
   let client: ApiClient;
@@ -21,8 +24,9 @@ describe('a PostgreSQL that was demoted and can only be read', () => {
         ? `alter database ${name} set default_transaction_read_only = on`
         : `begin read write; alter database ${name} reset default_transaction_read_only; commit`,
     );
+    // Until each has ended: one that lives on would answer as before.
     await system.database.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
+      `select pg_terminate_backend(pid, ${TERMINATION_MS}) from pg_stat_activity
        where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`,
     );
   }

@@ -65,8 +65,9 @@ describe('A connection', () => {
         const closed = closing(socket);
         let sent = 0;
         const more = Buffer.alloc(MEGABYTE, 'x');
-        const send = (): void => {
-          if (socket.destroyed || sent > 4 * MAX_MEGABYTES) return;
+        // Once a write has failed, Node calls back all later ones at once, before it destroys the socket.
+        const send = (failed?: Error | null): void => {
+          if (failed || socket.destroyed || sent > 4 * MAX_MEGABYTES) return;
           sent += 1;
           socket.write(more, send);
         };
