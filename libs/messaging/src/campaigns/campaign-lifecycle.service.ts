@@ -157,11 +157,12 @@ export class CampaignLifecycleService {
   /** Publishes a change of state, in the transaction that makes it. */
   async publish(
     scope: ProjectScope,
-    type: 'campaign.scheduled' | 'campaign.queued' | 'campaign.sent',
+    type: 'campaign.scheduled' | 'campaign.queued' | 'campaign.sent' | 'campaign.failed',
     campaign: PublishedCampaign,
+    failure?: { readonly failureReason: string },
   ): Promise<void> {
     if (this.publisher.hasListeners(scope, type))
-      await this.publisher.publish(scope, { type, data: dataOf(campaign) });
+      await this.publisher.publish(scope, { type, data: { ...dataOf(campaign), ...failure } });
   }
 
   #change(
@@ -241,10 +242,7 @@ export class CampaignLifecycleService {
     const unbound = campaign.fail(failureReason, this.clock.now());
     if (unbound === null) return false;
     await this.#stop(scope, campaign, unbound);
-    await this.publisher.publish(scope, {
-      type: 'campaign.failed',
-      data: { ...dataOf(campaign), failureReason },
-    });
+    await this.publish(scope, 'campaign.failed', campaign, { failureReason });
     return true;
   }
 
