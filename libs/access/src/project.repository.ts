@@ -1,9 +1,9 @@
-import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import { LockMode } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { DomainValidationError, type Environment, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, PreparedQuery } from '#platform';
+import { Database, PreparedQuery, unlessTaken } from '#platform';
 import type { AccessTables } from './access-tables.js';
 import {
   Project,
@@ -18,14 +18,17 @@ export class ProjectRepository {
   constructor(private readonly database: Database) {}
 
   /** Throws `ProjectAlreadyExistsError`; the transaction is lost then. */
-  async add(project: Project): Promise<void> {
-    this.database.em.persist(project);
-    await this.#flush(() => new ProjectAlreadyExistsError(project.projectKey));
+  add(project: Project): Promise<void> {
+    return unlessTaken(
+      this.database.em.persist(project).flush(),
+      () => new ProjectAlreadyExistsError(project.projectKey),
+    );
   }
 
   /** Writes changes. Throws `DomainValidationError` for another project's tracking host; the transaction is lost then. */
   save(): Promise<void> {
-    return this.#flush(
+    return unlessTaken(
+      this.database.em.flush(),
       () => new DomainValidationError({ trackingHost: 'is the tracking host of another project' }),
     );
   }
@@ -45,14 +48,6 @@ export class ProjectRepository {
     const project = await this.database.em.findOne(Project, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
     if (project === null) throw new NotFoundError();
     return project;
-  }
-
-  async #flush(taken: () => Error): Promise<void> {
-    try {
-      await this.database.em.flush();
-    } catch (error) {
-      throw error instanceof UniqueConstraintViolationException ? taken() : error;
-    }
   }
 }
 

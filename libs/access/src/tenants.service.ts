@@ -1,7 +1,6 @@
-import { UniqueConstraintViolationException } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, unlessTaken } from '#platform';
 import type { AccessTables } from './access-tables.js';
 import { type NewTenant, Tenant, TenantAlreadyExistsError } from './tenant.js';
 
@@ -16,13 +15,10 @@ export class TenantsService {
   /** Makes a tenant, or throws `DomainValidationError` or `TenantAlreadyExistsError`. */
   async create(wanted: NewTenant): Promise<Tenant> {
     const tenant = new Tenant(wanted, this.clock.now());
-    try {
-      await this.database.system(() => this.database.em.persist(tenant).flush());
-    } catch (error) {
-      if (error instanceof UniqueConstraintViolationException)
-        throw new TenantAlreadyExistsError(tenant.tenantKey);
-      throw error;
-    }
+    await unlessTaken(
+      this.database.system(() => this.database.em.persist(tenant).flush()),
+      () => new TenantAlreadyExistsError(tenant.tenantKey),
+    );
     return tenant;
   }
 

@@ -5,7 +5,13 @@ export { ArrayColumn } from './database/array-column.js';
 export { prepared, PreparedQuery } from './database/prepared.js';
 export { CreatePartitions } from './jobs/create-partitions.task.js';
 export { Database, type Tables } from './database/database.js';
-export { databaseFailure, SQL_STATE, sqlStateOf, UnfitDatabaseError } from './database/database-failure.js';
+export {
+  databaseFailure,
+  SQL_STATE,
+  sqlStateOf,
+  UnfitDatabaseError,
+  unlessTaken,
+} from './database/database-failure.js';
 export { drainEnvironments } from './database/environments-due.js';
 export { countOf, limitOf, ListOrder, NEWEST_FIRST, totalOf } from './database/list-order.js';
 export { environmentOf, isOf, neverJoined } from './database/planner.js';

@@ -1,8 +1,8 @@
-import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+import { LockMode } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, unlessTaken } from '#platform';
 import { DnsRecord, RECORD_PURPOSES } from '../dns/dns-record.js';
 import { RelaysQuery } from '../relays/relays.query.js';
 import { SendingDomain, SendingDomainExistsError } from './sending-domain.js';
@@ -30,13 +30,11 @@ export class SendingDomainRepository {
   }
 
   /** Writes a new domain. Throws `SendingDomainExistsError` when the environment has one; the transaction is lost then. */
-  async add(domain: SendingDomain): Promise<void> {
-    try {
-      await this.database.em.persist(domain).flush();
-    } catch (error) {
-      if (error instanceof UniqueConstraintViolationException) throw new SendingDomainExistsError('one-each');
-      throw error;
-    }
+  add(domain: SendingDomain): Promise<void> {
+    return unlessTaken(
+      this.database.em.persist(domain).flush(),
+      () => new SendingDomainExistsError('one-each'),
+    );
   }
 
   /** Writes the records and keys of a domain that are new. */

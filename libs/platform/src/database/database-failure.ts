@@ -1,3 +1,5 @@
+import { UniqueConstraintViolationException } from '@mikro-orm/postgresql';
+
 /** DATABASE_URL leads to something that this version cannot work with; the message says what to do. */
 export class UnfitDatabaseError extends Error {}
 
@@ -11,6 +13,15 @@ export const SQL_STATE = {
 /** SQLSTATE of a refusal by the server, or the code of another error; null without any. */
 export function sqlStateOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+}
+
+/** The result of `write`; `taken` is thrown in place of a violated unique constraint. */
+export async function unlessTaken<Result>(write: Promise<Result>, taken: () => Error): Promise<Result> {
+  try {
+    return await write;
+  } catch (error) {
+    throw error instanceof UniqueConstraintViolationException ? taken() : error;
+  }
 }
 
 /** Reason why the database cannot be used, in words for the operator. */
