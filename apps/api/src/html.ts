@@ -1,10 +1,4 @@
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
+import { escapeHtml } from '#kernel';
 
 /** Markup that is safe to send: only the `html` tag makes it. */
 export class Html {
@@ -30,14 +24,9 @@ export function html(literals: TemplateStringsArray, ...values: readonly HtmlVal
   return new Html(literals, values);
 }
 
-/** A style sheet from our source, without values. */
-export function css(literals: TemplateStringsArray): Html {
-  return new Html(literals, []);
-}
-
 function markupOf(value: HtmlValue | undefined): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Html) return value.toString();
   if (typeof value === 'object') return value.map((item) => markupOf(item)).join('');
-  return String(value).replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+  return escapeHtml(String(value));
 }

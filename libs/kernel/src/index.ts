@@ -2,6 +2,7 @@ export * from './amounts.js';
 export * from './brand-colour.js';
 export * from './domain-error.js';
 export * from './email-address.js';
+export * from './escape-html.js';
 export * from './events.js';
 export * from './ids.js';
 export * from './ip-address.js';

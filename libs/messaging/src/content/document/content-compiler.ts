@@ -1,9 +1,9 @@
+import { escapeHtml } from '#kernel';
 import { type ContentDocument, parseContentDocument } from './content-document.js';
 import { assertInert } from './inert-elements.js';
 import { hasLink, hasLinkInText, showsAddress, showsAddressInText } from './content-view.js';
 import { htmlToPlainText, plainTextToHtml, withoutTagLines } from './content-text.js';
 import { appendSection, documentMjml, textCss, themeOf } from './mjml-document.js';
-import { escapeHtml } from '../merge/merge-output.js';
 import { MergeTagMask } from '../merge/merge-tags.js';
 import { RemovedContent } from './css-sanitizer.js';
 import { ContentCompileError, MergeTemplateError } from '../content.errors.js';

@@ -1,5 +1,5 @@
 import { convert, type HtmlToTextOptions } from 'html-to-text';
-import { escapeHtml } from '../merge/merge-output.js';
+import { escapeHtml } from '#kernel';
 import type { MergeTagMask } from '../merge/merge-tags.js';
 
 const AS_WRITTEN = { uppercase: false };

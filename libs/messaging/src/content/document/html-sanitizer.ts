@@ -1,9 +1,9 @@
 import sanitizeHtml from 'sanitize-html';
 import { Parser, type ParserOptions } from 'htmlparser2';
+import { escapeHtml } from '#kernel';
 import { LINK_SCHEMES } from '../merge/merge-links.js';
 import { sanitizeStyleSheet, type Sanitizing } from './css-sanitizer.js';
 import { type Attributes, BLOCK_TAGS, inertElement, INLINE_TAGS } from './inert-elements.js';
-import { escapeHtml } from '../merge/merge-output.js';
 import { holdsPlaceholder, tagPlaceholders } from '../merge/merge-tags.js';
 
 const NESTING = 100;

@@ -3,12 +3,12 @@ import {
   BUTTON_CONTRAST,
   coloursOf,
   contrastRatio as contrastOf,
+  escapeHtml,
   legibleOn,
   parseColour,
 } from '#kernel';
 import type { ContentBlock, ContentDocument, ContentTheme, SimpleBlock } from './content-document.js';
 import { type MarkupSanitizing, sanitizeBlockHtml, sanitizeInlineHtml } from './html-sanitizer.js';
-import { escapeHtml } from '../merge/merge-output.js';
 import { type MergeTagMask, withoutPlaceholders } from '../merge/merge-tags.js';
 import { insertIntoHead, sanitizeMjml, styleComponents } from './mjml-sanitizer.js';
 import type { RemovedContent } from './css-sanitizer.js';

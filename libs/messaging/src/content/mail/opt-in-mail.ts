@@ -1,6 +1,5 @@
-import { coloursOf, parseColour } from '#kernel';
+import { coloursOf, escapeHtml, parseColour } from '#kernel';
 import type { Wording } from '#wording';
-import { escapeHtml } from '../merge/merge-output.js';
 
 interface OptInMailInput {
   readonly wording: Wording;

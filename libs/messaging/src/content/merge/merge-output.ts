@@ -1,19 +1,5 @@
+import { escapeHtml } from '#kernel';
 import { FIXED_SCHEME } from './merge-links.js';
-
-const REPLACEMENT: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-const SPECIAL = /[&<>"']/;
-const EVERY_SPECIAL = /[&<>"']/g;
-
-/** Escapes text for HTML content and for quoted attribute values. */
-export function escapeHtml(text: string): string {
-  return SPECIAL.test(text) ? text.replace(EVERY_SPECIAL, (character) => REPLACEMENT[character] ?? '') : text;
-}
 
 /** Escaping of merge values in a part: for HTML, none, or for a header without control characters. */
 export type MergeEscaping = 'html' | 'none' | 'header';
