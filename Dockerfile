@@ -36,7 +36,6 @@ COPY package.json LICENSE ./
 COPY assets assets
 COPY migrations migrations
 COPY locales locales
-COPY templates templates
 COPY docs docs
 COPY packages/sdk/README.md packages/sdk/README.md
 USER node

@@ -14,16 +14,7 @@ export interface Demo {
 }
 
 /** What the programs read, as the image has it. */
-export const PARTS = [
-  'assets',
-  'dist',
-  'docs',
-  'locales',
-  'migrations',
-  'package.json',
-  'packages',
-  'templates',
-];
+export const PARTS = ['assets', 'dist', 'docs', 'locales', 'migrations', 'package.json', 'packages'];
 
 const { NODE_COMPILE_CACHE } = process.env;
 

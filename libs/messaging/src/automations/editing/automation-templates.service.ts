@@ -54,7 +54,7 @@ export interface InstalledAutomation {
 
 const FILE = /^(?<name>[a-z]+(?:-[a-z]+)*)\.json$/;
 
-/** The names of all templates: `templates/automations/<name>.json`. */
+/** The names of all templates: `assets/automation-templates/<name>.json`. */
 export function automationTemplateNames(): readonly string[] {
   return readdirSync(directory())
     .flatMap((file) => FILE.exec(file)?.groups?.['name'] ?? [])
@@ -68,7 +68,7 @@ export function loadAutomationTemplate(name: string): AutomationTemplate | null 
 }
 
 function directory(): string {
-  return join(projectRoot(), 'templates/automations');
+  return join(projectRoot(), 'assets/automation-templates');
 }
 
 /** Installs templates: creates a draft, with the segment and the custom fields that it needs. */
