@@ -67,7 +67,7 @@ const view = (id: number, calls = 0) => ({
   name: `Parcel ${id}`,
   note: null,
   calls,
-  createdAt: '2026-11-21T06:00:00.000Z',
+  createdAt: new Date('2026-11-21T06:00:00.000Z'),
   secret: 'not documented, not sent',
 });
 
@@ -101,8 +101,8 @@ export class ParcelsController {
   })
   list(@Query({ schema: parcelQuery }) query: z.output<typeof parcelQuery>) {
     const { page = 0, size } = query;
-    const next = (page + 1) * size < 45 ? [view(1).createdAt, SAMPLE_ID] : null;
-    return toPage(query, { items: [1, 2, 3], totalElements: 45, next }, (id) => view(id));
+    const next = (page + 1) * size < 45 ? [view(1).createdAt.toISOString(), SAMPLE_ID] : null;
+    return toPage(query, { items: [view(1), view(2), view(3)], totalElements: 45, next });
   }
 
   @Post()
@@ -192,9 +192,9 @@ export class ParcelsController {
         throw new UnavailableError('The worker did not answer.', 7);
       case 'database':
         await this.database.pool.query(`select pg_sleep(60) as ends_before_its_time`);
-        return undefined;
+        return view(1);
       case 'incomplete':
-        return { ...view(1), note: undefined };
+        return { ...view(1), note: undefined as never };
       default:
         throw new Error('duplicate key: jane@example.com');
     }

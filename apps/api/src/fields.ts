@@ -1,5 +1,6 @@
 import Negotiator from 'negotiator';
 import { z } from 'zod';
+import { emailField } from '#platform/http';
 import { isTimeZone, LOCALE_FAULT, parseLocale, parseLocalTime, TIME_ZONE_FAULT } from '#kernel';
 
 /** C0, DEL and C1 (ECMA-48): in a header or a subject they would inject another line. */
@@ -36,6 +37,9 @@ export function prose(max: number) {
 function lengthOf(value: string): number {
   return value.length - (value.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 }
+
+/** An e-mail address, which the output has as text. */
+export const addressField = emailField.transform(({ value }) => value);
 
 /** An optional field; null counts as absent. */
 export function leftOut<Schema extends z.ZodType>(schema: Schema) {

@@ -49,21 +49,11 @@ export interface CampaignState {
   readonly pre_send_status: string | null;
 }
 
-const DRAFT: CampaignDraft = {
+const DRAFT = {
   name: 'News',
   subject: 'Hello {{ subscriber.first_name }}',
   previewText: 'What is new',
-  contentJson: null,
   contentText: 'Hello {{ subscriber.first_name | default: "there" }}.',
-  translations: {},
-  fromEmail: null,
-  fromName: null,
-  replyTo: null,
-  topicIds: [],
-  segmentIds: [],
-  sendStrategy: null,
-  scheduledAt: null,
-  scheduledAtLocal: null,
 };
 
 /** What the context runs on. */

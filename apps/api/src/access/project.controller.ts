@@ -31,7 +31,7 @@ export class ProjectController {
     scope: null,
     response: { status: 200, schema: projectView },
   })
-  async get(@InScope() scope: ProjectScope): Promise<z.output<typeof projectView>> {
+  async get(@InScope() scope: ProjectScope) {
     const project = await this.query.ofScope(scope);
     if (project === null) throw new NotFoundError();
     return this.#view(scope, project);
@@ -52,11 +52,11 @@ export class ProjectController {
   async update(
     @InScope() scope: ProjectScope,
     @Body({ schema: updateProjectBody }) body: z.output<typeof updateProjectBody>,
-  ): Promise<z.output<typeof projectView>> {
+  ) {
     return this.#view(scope, await this.projects.changeSettings(scope, toProjectChanges(body)));
   }
 
-  async #view(scope: ProjectScope, project: Project): Promise<z.output<typeof projectView>> {
+  async #view(scope: ProjectScope, project: Project) {
     return toProjectView(project, await this.hosts.view(scope, project));
   }
 }
@@ -77,7 +77,7 @@ export class ProjectTextsController {
   async get(
     @InScope() scope: ProjectScope,
     @Param('locale', { schema: localeParam }) locale: z.output<typeof localeParam>,
-  ): Promise<z.output<typeof projectTextsView>> {
+  ) {
     return toProjectTextsView(await this.texts.of(scope, locale));
   }
 
@@ -97,7 +97,7 @@ export class ProjectTextsController {
     @InScope() scope: ProjectScope,
     @Param('locale', { schema: localeParam }) locale: z.output<typeof localeParam>,
     @Body({ schema: updateProjectTextsBody }) { texts }: z.output<typeof updateProjectTextsBody>,
-  ): Promise<z.output<typeof projectTextsView>> {
+  ) {
     return toProjectTextsView(await this.texts.change(scope, locale, texts));
   }
 }

@@ -10,9 +10,9 @@ import {
 } from '#access';
 import { DNS_RECORD_STATUSES, type TrackingHostView } from '#deliverability';
 import { parseColour, SHIPPED_LOCALES } from '#kernel';
-import { emailField, emailText, int64, strictBody, timestamp } from '#platform/http';
+import { type Answer, emailText, int64, strictBody, timestamp } from '#platform/http';
 import { type WordingKey, wordingKeys } from '#wording';
-import { leftOut, prose, requiredLine } from '../fields.js';
+import { addressField, leftOut, prose, requiredLine } from '../fields.js';
 
 const LOGO =
   'An https address of a PNG, JPEG, GIF or WebP image of at most 1 MB, above opt-in mails and pages.';
@@ -43,8 +43,8 @@ export const updateProjectBody = strictBody({
   name: leftOut(requiredLine(200)),
   description: prose(1000).nullish(),
   senderName: leftOut(requiredLine(100)),
-  fromEmail: emailField.nullish(),
-  replyTo: emailField.nullish(),
+  fromEmail: addressField.nullish(),
+  replyTo: addressField.nullish(),
   postalAddress: leftOut(
     prose(1000)
       .refine((text) => text.trim() !== '', 'must not be empty')
@@ -62,7 +62,7 @@ export const updateProjectBody = strictBody({
     .nullish()
     .meta({ example: 'links.example.com', description: TRACKING_HOST }),
   privacyUrl: checked(webAddressFault).nullish().meta({ format: 'uri', description: PRIVACY }),
-  contactEmail: emailField.nullish().meta({ description: CONTACT }),
+  contactEmail: addressField.nullish().meta({ description: CONTACT }),
 }).meta({ id: 'UpdateProject' });
 
 const trackingHostStatus = z
@@ -128,41 +128,15 @@ export const projectView = z
   })
   .meta({ id: 'Project' });
 
-export function toProjectView(project: Project, host: TrackingHostView | null): z.output<typeof projectView> {
-  return {
-    id: project.id,
-    projectKey: project.projectKey,
-    name: project.name,
-    description: project.description,
-    senderName: project.senderName,
-    fromEmail: project.defaultFromEmail,
-    replyTo: project.replyTo,
-    postalAddress: project.postalAddress,
-    defaultLocale: project.defaultLocale,
-    timeZone: project.timeZone,
-    brand: { logoUrl: project.logoUrl, color: project.color },
-    trackingHost: project.trackingHost,
-    trackingHostStatus: host === null ? null : { ...host, checkedAt: host.checkedAt?.toISOString() ?? null },
-    privacyUrl: project.privacyUrl,
-    contactEmail: project.contactEmail,
-    selected: true,
-    aiSegmentSuggestionsEnabled: project.aiSegmentSuggestionsEnabled,
-    environment: project.environment,
-    createdAt: project.createdAt.toISOString(),
-    updatedAt: project.updatedAt.toISOString(),
-  };
+export function toProjectView(project: Project, host: TrackingHostView | null): Answer<typeof projectView> {
+  const { defaultFromEmail: fromEmail, logoUrl, color, ...plain } = project;
+  return { ...plain, fromEmail, brand: { logoUrl, color }, trackingHostStatus: host, selected: true };
 }
 
 export function toProjectChanges(body: z.output<typeof updateProjectBody>): ProjectChanges {
-  const { fromEmail, replyTo, contactEmail, brand, ...plain } = body;
+  const { fromEmail: defaultFromEmail, brand, ...plain } = body;
   const looks = brand === null ? { logoUrl: null, color: null } : (brand ?? {});
-  return {
-    ...plain,
-    ...looks,
-    defaultFromEmail: fromEmail === undefined ? undefined : (fromEmail?.value ?? null),
-    replyTo: replyTo === undefined ? undefined : (replyTo?.value ?? null),
-    contactEmail: contactEmail === undefined ? undefined : (contactEmail?.value ?? null),
-  };
+  return { ...plain, ...looks, defaultFromEmail };
 }
 
 const LONGEST_TEXT = 2_000;
@@ -199,16 +173,8 @@ export const projectTextsView = z
   })
   .meta({ id: 'ProjectTexts' });
 
-export function toProjectTextsView(of: ProjectTexts): z.output<typeof projectTextsView> {
-  return {
-    locale: of.locale,
-    version: of.version,
-    texts: { ...of.defaults, ...of.own },
-    overrides: { ...of.own },
-    defaults: of.defaults,
-    createdAt: of.createdAt?.toISOString() ?? null,
-    updatedAt: of.updatedAt?.toISOString() ?? null,
-  };
+export function toProjectTextsView({ own, ...found }: ProjectTexts): Answer<typeof projectTextsView> {
+  return { ...found, texts: { ...found.defaults, ...own }, overrides: own };
 }
 
 function byKey<Schema>(schema: Schema): Record<WordingKey, Schema> {

@@ -10,13 +10,7 @@ import {
   InScope,
   Operation,
 } from '#platform/http';
-import {
-  consentPreferencesView,
-  grantConsentBody,
-  grantedConsentView,
-  toConsentPreferencesView,
-  toGrantedConsentView,
-} from './consents.dto.js';
+import { consentPreferencesView, grantConsentBody, grantedConsentView } from './consents.dto.js';
 
 @ApiController('subscribers/:email/consents', { tag: 'Consents' })
 export class ConsentsController {
@@ -33,11 +27,8 @@ export class ConsentsController {
     scope: 'consents:manage',
     response: { status: 200, schema: consentPreferencesView },
   })
-  async get(
-    @InScope() scope: ProjectScope,
-    @Param('email', { schema: emailParam }) address: EmailAddress,
-  ): Promise<z.output<typeof consentPreferencesView>> {
-    return toConsentPreferencesView(await this.consents.preferences(scope, address));
+  get(@InScope() scope: ProjectScope, @Param('email', { schema: emailParam }) address: EmailAddress) {
+    return this.consents.preferences(scope, address);
   }
 
   @Post()
@@ -52,14 +43,14 @@ export class ConsentsController {
     response: { status: 201, schema: grantedConsentView },
     problems: [409],
   })
-  async grant(
+  grant(
     @Caller() { scope, keyId }: AuthenticatedCaller,
     @Param('email', { schema: emailParam }) address: EmailAddress,
     @Body({ schema: grantConsentBody }) body: z.output<typeof grantConsentBody>,
-  ): Promise<z.output<typeof grantedConsentView>> {
+  ) {
     const { topicKey, ...details } = body;
     const proof = consentProof('API_KEY', keyId, details);
-    return toGrantedConsentView(await this.consents.grant(scope, address, topicKey, proof));
+    return this.consents.grant(scope, address, topicKey, proof);
   }
 
   @Delete(':topicKey')
@@ -74,7 +65,7 @@ export class ConsentsController {
     @Caller() { scope, keyId }: AuthenticatedCaller,
     @Param('email', { schema: emailParam }) address: EmailAddress,
     @Param('topicKey') topicKey: string,
-  ): Promise<void> {
+  ) {
     await this.consents.revoke(scope, address, topicKey, consentProof('API_KEY', keyId));
   }
 
@@ -92,7 +83,7 @@ export class ConsentsController {
     @Caller() { scope, keyId }: AuthenticatedCaller,
     @Param('email', { schema: emailParam }) address: EmailAddress,
     @Param('topicKey') topicKey: string,
-  ): Promise<void> {
+  ) {
     await this.confirmations.resend(scope, address, topicKey, consentProof('API_KEY', keyId));
   }
 }

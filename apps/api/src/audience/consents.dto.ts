@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CONSENT_STATUSES, type ConsentPreferences, type GrantedConsent } from '#audience';
+import { CONSENT_STATUSES } from '#audience';
 import { firstIpAddress } from '#kernel';
 import { strictBody, timestamp } from '#platform/http';
 import { line, prose, requiredLine } from '../fields.js';
@@ -119,30 +119,3 @@ export const consentPreferencesView = z
     ),
   })
   .meta({ id: 'ConsentPreferences' });
-
-export function toGrantedConsentView(consent: GrantedConsent): z.output<typeof grantedConsentView> {
-  return {
-    ...consent,
-    grantedAt: textOf(consent.grantedAt),
-    confirmedAt: textOf(consent.confirmedAt),
-    tokenExpiresAt: textOf(consent.tokenExpiresAt),
-  };
-}
-
-export function toConsentPreferencesView(
-  preferences: ConsentPreferences,
-): z.output<typeof consentPreferencesView> {
-  return {
-    ...preferences,
-    consents: preferences.consents.map((consent) => ({
-      ...consent,
-      grantedAt: textOf(consent.grantedAt),
-      confirmedAt: textOf(consent.confirmedAt),
-      revokedAt: textOf(consent.revokedAt),
-    })),
-  };
-}
-
-function textOf(moment: Date | null): string | null {
-  return moment?.toISOString() ?? null;
-}

@@ -1,16 +1,14 @@
-import { Body, Delete, Get, Param, Patch, Post, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Body, Delete, Get, Param, Patch, Post } from '@nestjs/common';
 import type { z } from 'zod';
 import { CustomFieldsQuery, CustomFieldsService } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { API_PREFIX, ApiController, InScope, Operation } from '#platform/http';
+import { ApiController, InScope, Operation } from '#platform/http';
 import {
   createCustomFieldBody,
   customFieldConfigBody,
   customFieldDetailsBody,
   customFieldList,
   customFieldView,
-  toCustomFieldView,
 } from './custom-fields.dto.js';
 
 @ApiController('custom-fields', { tag: 'Custom fields' })
@@ -28,8 +26,8 @@ export class CustomFieldsController {
     scope: 'custom_fields:read',
     response: { status: 200, schema: customFieldList },
   })
-  async list(@InScope() scope: ProjectScope): Promise<z.output<typeof customFieldList>> {
-    return (await this.query.list(scope)).map((field) => toCustomFieldView(field));
+  list(@InScope() scope: ProjectScope) {
+    return this.query.list(scope);
   }
 
   @Post()
@@ -41,16 +39,13 @@ export class CustomFieldsController {
       'A project has at most 100 active fields. A new field may reuse the key of an archived one; it then takes over the values that subscribers still have.',
     scope: 'custom_fields:write',
     body: createCustomFieldBody,
-    response: { status: 201, schema: customFieldView, location: true },
+    response: { status: 201, schema: customFieldView, location: ({ key }) => `custom-fields/${key}` },
   })
-  async create(
+  create(
     @InScope() scope: ProjectScope,
     @Body({ schema: createCustomFieldBody }) body: z.output<typeof createCustomFieldBody>,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<z.output<typeof customFieldView>> {
-    const field = await this.fields.create(scope, body);
-    reply.header('location', `${API_PREFIX}/custom-fields/${field.key}`);
-    return toCustomFieldView(field);
+  ) {
+    return this.fields.create(scope, body);
   }
 
   @Get(':key')
@@ -61,11 +56,8 @@ export class CustomFieldsController {
     scope: 'custom_fields:read',
     response: { status: 200, schema: customFieldView },
   })
-  async get(
-    @InScope() scope: ProjectScope,
-    @Param('key') key: string,
-  ): Promise<z.output<typeof customFieldView>> {
-    return toCustomFieldView(await this.query.byKey(scope, key));
+  get(@InScope() scope: ProjectScope, @Param('key') key: string) {
+    return this.query.byKey(scope, key);
   }
 
   @Patch(':key/details')
@@ -80,12 +72,12 @@ export class CustomFieldsController {
     response: { status: 200, schema: customFieldView },
     problems: [409],
   })
-  async updateDetails(
+  updateDetails(
     @InScope() scope: ProjectScope,
     @Param('key') key: string,
     @Body({ schema: customFieldDetailsBody }) body: z.output<typeof customFieldDetailsBody>,
-  ): Promise<z.output<typeof customFieldView>> {
-    return toCustomFieldView(await this.fields.updateDetails(scope, key, body));
+  ) {
+    return this.fields.updateDetails(scope, key, body);
   }
 
   @Patch(':key/config')
@@ -100,12 +92,12 @@ export class CustomFieldsController {
     response: { status: 200, schema: customFieldView },
     problems: [409],
   })
-  async updateConfig(
+  updateConfig(
     @InScope() scope: ProjectScope,
     @Param('key') key: string,
     @Body({ schema: customFieldConfigBody }) body: z.output<typeof customFieldConfigBody>,
-  ): Promise<z.output<typeof customFieldView>> {
-    return toCustomFieldView(await this.fields.updateConfig(scope, key, body));
+  ) {
+    return this.fields.updateConfig(scope, key, body);
   }
 
   @Delete(':key')
@@ -119,7 +111,7 @@ export class CustomFieldsController {
     response: { status: 204 },
     problems: [409],
   })
-  async archive(@InScope() scope: ProjectScope, @Param('key') key: string): Promise<void> {
+  async archive(@InScope() scope: ProjectScope, @Param('key') key: string) {
     await this.fields.archive(scope, key);
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CUSTOM_FIELD_STATUSES, CUSTOM_FIELD_TYPES, type CustomFieldView } from '#audience';
+import { CUSTOM_FIELD_STATUSES, CUSTOM_FIELD_TYPES } from '#audience';
 import { strictBody, timestamp, uuid } from '#platform/http';
 import { leftOut, prose, requiredLine } from '../fields.js';
 
@@ -102,16 +102,6 @@ export const customFieldView = z
   .meta({ id: 'CustomField' });
 
 export const customFieldList = z.array(customFieldView);
-
-export function toCustomFieldView(field: CustomFieldView): z.output<typeof customFieldView> {
-  return {
-    ...field,
-    options: field.options.map(({ value, label }) => ({ value, label })),
-    createdAt: field.createdAt.toISOString(),
-    updatedAt: field.updatedAt.toISOString(),
-    archivedAt: field.archivedAt?.toISOString() ?? null,
-  };
-}
 
 /** True where the options are absent or empty. The value may be any JSON; another check refuses what is not a list. */
 function isWithout(given: unknown): boolean {

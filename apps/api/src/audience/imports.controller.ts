@@ -3,9 +3,8 @@ import { Body, Get, Headers, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { type ImportContent, type ImportOptions, ImportsQuery, ImportsService, isCharset } from '#audience';
-import type { ProjectScope } from '#kernel';
+import { boundedErrors, type ProjectScope } from '#kernel';
 import {
-  API_PREFIX,
   ApiController,
   InScope,
   invalidRequest,
@@ -24,9 +23,6 @@ import {
   importQuery,
   importView,
   optionsOf,
-  toAcceptedImportView,
-  toImportErrorView,
-  toImportView,
 } from './imports.dto.js';
 import type { importedProof } from './consents.dto.js';
 
@@ -55,20 +51,18 @@ export class ImportsController {
     body: importBody,
     streams: ['text/csv'],
     maxBodyBytes: MAX_JSON_BYTES,
-    response: { status: 202, schema: acceptedImportView, location: true },
+    response: { status: 202, schema: acceptedImportView, location: ({ id }) => `subscriber-imports/${id}` },
   })
-  async create(
+  create(
     @InScope() scope: ProjectScope,
     @Headers('content-type') type: string | undefined,
     @Query({ schema: importQuery }) query: z.output<typeof importQuery>,
     @Body({ schema: importBody }) body: z.output<typeof importBody> | Readable,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<z.output<typeof acceptedImportView>> {
+  ) {
     const { options, content } =
       body instanceof Readable ? csvImport(query, type, body) : jsonImport(query, body);
-    const accepted = await this.imports.accept(scope, options, content, endOf(reply));
-    reply.header('location', `${API_PREFIX}/subscriber-imports/${accepted.id}`);
-    return toAcceptedImportView(accepted);
+    return this.imports.accept(scope, options, content, endOf(reply));
   }
 
   @Get(':id')
@@ -79,8 +73,8 @@ export class ImportsController {
     scope: 'subscribers:read',
     response: { status: 200, schema: importView },
   })
-  async get(@InScope() scope: ProjectScope, @Param('id') id: string): Promise<z.output<typeof importView>> {
-    return toImportView(await this.query.byId(scope, id));
+  get(@InScope() scope: ProjectScope, @Param('id') id: string) {
+    return this.query.byId(scope, id);
   }
 
   @Get(':id/errors')
@@ -96,8 +90,10 @@ export class ImportsController {
     @InScope() scope: ProjectScope,
     @Param('id') id: string,
     @Query({ schema: errorListQuery }) query: z.output<typeof errorListQuery>,
-  ): Promise<z.output<typeof importErrorPage>> {
-    return toPage(query, await this.query.errors(scope, id, query), toImportErrorView);
+  ) {
+    const page = await this.query.errors(scope, id, query);
+    const items = page.items.map((row) => ({ ...row, errors: boundedErrors(row.errors) }));
+    return toPage(query, { ...page, items });
   }
 }
 

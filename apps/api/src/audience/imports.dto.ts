@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { IMPORT_CONFLICTS, IMPORT_STATUSES, type ImportError, type ImportView } from '#audience';
-import { boundedErrors } from '#kernel';
+import { IMPORT_CONFLICTS, IMPORT_STATUSES } from '#audience';
 import { int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
 import { defaulted, leftOut } from '../fields.js';
 import { importedProof } from './consents.dto.js';
@@ -143,30 +142,3 @@ const importErrorView = z
   .meta({ id: 'ImportError' });
 
 export const importErrorPage = pageOf(importErrorView, 'ImportErrorPage');
-
-export function toAcceptedImportView({
-  id,
-  status,
-  counts: counted,
-}: ImportView): z.output<typeof acceptedImportView> {
-  return { id, status, counts: { ...counted } };
-}
-
-export function toImportView(found: ImportView): z.output<typeof importView> {
-  const { createdAt, completedAt, counts: counted, ...rest } = found;
-  return {
-    ...rest,
-    counts: { ...counted },
-    createdAt: createdAt.toISOString(),
-    completedAt: completedAt?.toISOString() ?? null,
-  };
-}
-
-export function toImportErrorView({
-  row: number,
-  line,
-  email,
-  errors,
-}: ImportError): z.output<typeof importErrorView> {
-  return { row: number, line, email, errors: { ...boundedErrors(errors) } };
-}

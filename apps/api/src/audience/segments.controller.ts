@@ -1,9 +1,8 @@
-import { Body, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Body, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import { SegmentsService, SegmentMembersService, SegmentsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { API_PREFIX, ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
+import { ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
 import {
   createSegmentBody,
   MAX_PEOPLE_BYTES,
@@ -13,9 +12,6 @@ import {
   segmentPage,
   segmentPreviewView,
   segmentView,
-  toSegmentMemberView,
-  toSegmentPreviewView,
-  toSegmentView,
   updateSegmentBody,
 } from './segments.dto.js';
 
@@ -49,8 +45,8 @@ export class SegmentsController {
   async list(
     @InScope() scope: ProjectScope,
     @Query({ schema: segmentListQuery }) query: z.output<typeof segmentListQuery>,
-  ): Promise<z.output<typeof segmentPage>> {
-    return toPage(query, await this.query.page(scope, query), toSegmentView);
+  ) {
+    return toPage(query, await this.query.page(scope, query));
   }
 
   @Post()
@@ -62,16 +58,13 @@ export class SegmentsController {
       'With rules the segment is DYNAMIC: its members are the subscribers who match them. Without rules it is STATIC: you add and remove members.',
     scope: 'segments:write',
     body: createSegmentBody,
-    response: { status: 201, schema: segmentView, location: true },
+    response: { status: 201, schema: segmentView, location: ({ id }) => `segments/${id}` },
   })
-  async create(
+  create(
     @InScope() scope: ProjectScope,
     @Body({ schema: createSegmentBody }) body: z.output<typeof createSegmentBody>,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<z.output<typeof segmentView>> {
-    const segment = await this.segments.create(scope, body);
-    reply.header('location', `${API_PREFIX}/segments/${segment.id}`);
-    return toSegmentView(segment);
+  ) {
+    return this.segments.create(scope, body);
   }
 
   @Post('preview')
@@ -83,11 +76,11 @@ export class SegmentsController {
     body: previewSegmentBody,
     response: { status: 200, schema: segmentPreviewView },
   })
-  async preview(
+  preview(
     @InScope() scope: ProjectScope,
     @Body({ schema: previewSegmentBody }) { rules }: z.output<typeof previewSegmentBody>,
-  ): Promise<z.output<typeof segmentPreviewView>> {
-    return toSegmentPreviewView(await this.members.preview(scope, rules));
+  ) {
+    return this.members.preview(scope, rules);
   }
 
   @Get(':segmentId')
@@ -98,11 +91,8 @@ export class SegmentsController {
     scope: 'segments:read',
     response: { status: 200, schema: segmentView },
   })
-  async get(
-    @InScope() scope: ProjectScope,
-    @Param('segmentId') segmentId: string,
-  ): Promise<z.output<typeof segmentView>> {
-    return toSegmentView(await this.query.get(scope, segmentId));
+  get(@InScope() scope: ProjectScope, @Param('segmentId') segmentId: string) {
+    return this.query.get(scope, segmentId);
   }
 
   @Patch(':segmentId')
@@ -117,12 +107,12 @@ export class SegmentsController {
     response: { status: 200, schema: segmentView },
     problems: [409],
   })
-  async update(
+  update(
     @InScope() scope: ProjectScope,
     @Param('segmentId') segmentId: string,
     @Body({ schema: updateSegmentBody }) body: z.output<typeof updateSegmentBody>,
-  ): Promise<z.output<typeof segmentView>> {
-    return toSegmentView(await this.segments.update(scope, segmentId, body));
+  ) {
+    return this.segments.update(scope, segmentId, body);
   }
 
   @Delete(':segmentId')
@@ -136,7 +126,7 @@ export class SegmentsController {
     response: { status: 204 },
     problems: [409],
   })
-  async delete(@InScope() scope: ProjectScope, @Param('segmentId') segmentId: string): Promise<void> {
+  async delete(@InScope() scope: ProjectScope, @Param('segmentId') segmentId: string) {
     await this.segments.delete(scope, segmentId);
   }
 
@@ -155,8 +145,8 @@ export class SegmentsController {
     @InScope() scope: ProjectScope,
     @Param('segmentId') segmentId: string,
     @Query({ schema: segmentListQuery }) query: z.output<typeof segmentListQuery>,
-  ): Promise<z.output<typeof segmentMemberPage>> {
-    return toPage(query, await this.members.page(scope, segmentId, query), toSegmentMemberView);
+  ) {
+    return toPage(query, await this.members.page(scope, segmentId, query));
   }
 
   @Post(':segmentId/members')
@@ -170,7 +160,7 @@ export class SegmentsController {
     @InScope() scope: ProjectScope,
     @Param('segmentId') segmentId: string,
     @Body({ schema: segmentMembersBody }) body: z.output<typeof segmentMembersBody>,
-  ): Promise<void> {
+  ) {
     await this.members.add(scope, segmentId, body);
   }
 
@@ -185,7 +175,7 @@ export class SegmentsController {
     @InScope() scope: ProjectScope,
     @Param('segmentId') segmentId: string,
     @Body({ schema: segmentMembersBody }) body: z.output<typeof segmentMembersBody>,
-  ): Promise<void> {
+  ) {
     await this.members.remove(scope, segmentId, body);
   }
 
@@ -200,7 +190,7 @@ export class SegmentsController {
     @InScope() scope: ProjectScope,
     @Param('segmentId') segmentId: string,
     @Body({ schema: segmentMembersBody }) body: z.output<typeof segmentMembersBody>,
-  ): Promise<void> {
+  ) {
     await this.members.remove(scope, segmentId, body);
   }
 }

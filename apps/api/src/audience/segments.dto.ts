@@ -1,11 +1,5 @@
 import { z } from 'zod';
-import {
-  SEGMENT_STATUSES,
-  SEGMENT_TYPES,
-  type SegmentMember,
-  type SegmentPreview,
-  type SegmentView,
-} from '#audience';
+import { SEGMENT_STATUSES, SEGMENT_TYPES } from '#audience';
 import { emailField, emailText, int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
 import { leftOut, prose, requiredLine } from '../fields.js';
 
@@ -85,19 +79,3 @@ export const segmentMemberPage = pageOf(segmentMemberView, 'SegmentMemberPage');
 export const segmentPreviewView = z
   .object({ count: int64, sample: z.array(segmentMemberView).max(5) })
   .meta({ id: 'SegmentPreview' });
-
-export function toSegmentView(segment: SegmentView): z.output<typeof segmentView> {
-  return {
-    ...segment,
-    createdAt: segment.createdAt.toISOString(),
-    updatedAt: segment.updatedAt.toISOString(),
-  };
-}
-
-export function toSegmentMemberView(member: SegmentMember): z.output<typeof segmentMemberView> {
-  return { ...member, addedAt: member.addedAt.toISOString() };
-}
-
-export function toSegmentPreviewView({ count, sample }: SegmentPreview): z.output<typeof segmentPreviewView> {
-  return { count, sample: sample.map(toSegmentMemberView) };
-}

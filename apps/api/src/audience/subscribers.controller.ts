@@ -1,6 +1,5 @@
-import { Body, Delete, Get, Headers, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Delete, Get, Headers, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import {
   consentProof,
@@ -12,7 +11,6 @@ import {
 } from '#audience';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import {
-  API_PREFIX,
   ApiController,
   type AuthenticatedCaller,
   Caller,
@@ -29,7 +27,6 @@ import {
   subscriberListQuery,
   subscriberPage,
   subscriberView,
-  toSubscriberView,
   updateSubscriberBody,
 } from './subscribers.dto.js';
 
@@ -54,8 +51,8 @@ export class SubscribersController {
   async list(
     @InScope() scope: ProjectScope,
     @Query({ schema: subscriberListQuery }) query: z.output<typeof subscriberListQuery>,
-  ): Promise<z.output<typeof subscriberPage>> {
-    return toPage(query, await this.query.page(scope, query, query), toSubscriberView);
+  ) {
+    return toPage(query, await this.query.page(scope, query, query));
   }
 
   @Post()
@@ -72,24 +69,25 @@ export class SubscribersController {
       'One confirmation mail asks for all topics with double opt-in. Its link is valid for 48 hours. Without `locale` the language is the first that the Accept-Language header asks for: pass on the header that came with your form.',
     scope: 'subscribers:write',
     body: createSubscriberBody,
-    response: { status: 201, schema: subscriberView, location: true },
+    response: {
+      status: 201,
+      schema: subscriberView,
+      location: ({ email }) => `subscribers/${encodeURIComponent(email)}`,
+    },
     problems: [409],
   })
-  async create(
+  create(
     @Caller() { scope, keyId }: AuthenticatedCaller,
     @Body({ schema: createSubscriberBody }) body: z.output<typeof createSubscriberBody>,
     @Headers('accept-language') languages: string | undefined,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<z.output<typeof subscriberView>> {
+  ) {
     const { email: address, consent, ...rest } = body;
     const locale = body.locale ?? acceptedLocales(languages).find((one) => one !== null) ?? null;
-    const subscriber = await this.signUps.create(
+    return this.signUps.create(
       scope,
       { ...rest, address, locale, source: 'API' },
       consentProof('API_KEY', keyId, consent),
     );
-    reply.header('location', `${API_PREFIX}/subscribers/${encodeURIComponent(subscriber.email)}`);
-    return toSubscriberView(subscriber);
   }
 
   @Get(':email')
@@ -100,11 +98,8 @@ export class SubscribersController {
     scope: 'subscribers:read',
     response: { status: 200, schema: subscriberView },
   })
-  async get(
-    @InScope() scope: ProjectScope,
-    @Param('email', { schema: emailParam }) address: EmailAddress,
-  ): Promise<z.output<typeof subscriberView>> {
-    return toSubscriberView(await this.query.byAddress(scope, address));
+  get(@InScope() scope: ProjectScope, @Param('email', { schema: emailParam }) address: EmailAddress) {
+    return this.query.byAddress(scope, address);
   }
 
   @Patch(':email')
@@ -117,12 +112,12 @@ export class SubscribersController {
     body: updateSubscriberBody,
     response: { status: 200, schema: subscriberView },
   })
-  async update(
+  update(
     @InScope() scope: ProjectScope,
     @Param('email', { schema: emailParam }) address: EmailAddress,
     @Body({ schema: updateSubscriberBody }) body: z.output<typeof updateSubscriberBody>,
-  ): Promise<z.output<typeof subscriberView>> {
-    return toSubscriberView(await this.subscribers.update(scope, address, body));
+  ) {
+    return this.subscribers.update(scope, address, body);
   }
 
   @Delete(':email')
@@ -138,7 +133,7 @@ export class SubscribersController {
   async erase(
     @Caller() { scope, keyId }: AuthenticatedCaller,
     @Param('email', { schema: emailParam }) address: EmailAddress,
-  ): Promise<void> {
+  ) {
     await this.erasure.erase(scope, address, consentProof('API_KEY', keyId, { source: 'erasure' }));
   }
 }
@@ -161,7 +156,7 @@ export class EventsController {
     @InScope() scope: ProjectScope,
     @Param('email', { schema: emailParam }) address: EmailAddress,
     @Body({ schema: recordEventBody }) body: z.output<typeof recordEventBody>,
-  ): Promise<z.output<typeof recordedEventView>> {
+  ) {
     const { name, properties, occurredAt } = body;
     const id = await this.events.record(scope, address, {
       name,

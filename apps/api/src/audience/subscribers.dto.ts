@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { normalizedName, type SubscriberView, SUBSCRIBER_STATUSES } from '#audience';
+import { normalizedName, SUBSCRIBER_STATUSES } from '#audience';
 import { emailField, emailText, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
 import { jsonObject, leftOut, line, localeField, moment, timeZoneField } from '../fields.js';
 import { proofFields } from './consents.dto.js';
@@ -59,16 +59,6 @@ export const subscriberView = z
   .meta({ id: 'Subscriber' });
 
 export const subscriberPage = pageOf(subscriberView, 'SubscriberPage');
-
-export function toSubscriberView(subscriber: SubscriberView): z.output<typeof subscriberView> {
-  const { createdAt, updatedAt, customFields, ...rest } = subscriber;
-  return {
-    ...rest,
-    customFields: { ...customFields },
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-  };
-}
 
 const MAX_PROPERTIES_BYTES = 8 * 1024;
 

@@ -1,11 +1,9 @@
-import { Body, Delete, Get, Headers, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Delete, Get, Headers, Param, Post, Query } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { consentProof, SuppressionsService, UnsuppressUnconfirmedError } from '#audience';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import {
-  API_PREFIX,
   ApiController,
   type AuthenticatedCaller,
   Caller,
@@ -14,13 +12,7 @@ import {
   Operation,
   toPage,
 } from '#platform/http';
-import {
-  suppressBody,
-  suppressionListQuery,
-  suppressionPage,
-  suppressionView,
-  toSuppressionView,
-} from './suppressions.dto.js';
+import { suppressBody, suppressionListQuery, suppressionPage, suppressionView } from './suppressions.dto.js';
 
 @ApiController('suppressions', { tag: 'Suppressions' })
 export class SuppressionsController {
@@ -38,8 +30,8 @@ export class SuppressionsController {
   async list(
     @InScope() scope: ProjectScope,
     @Query({ schema: suppressionListQuery }) query: z.output<typeof suppressionListQuery>,
-  ): Promise<z.output<typeof suppressionPage>> {
-    return toPage(query, await this.suppressions.page(scope, query, query), toSuppressionView);
+  ) {
+    return toPage(query, await this.suppressions.page(scope, query, query));
   }
 
   @Post()
@@ -50,18 +42,19 @@ export class SuppressionsController {
     description: 'If the address is already suppressed, the first reason and time stay and are returned.',
     scope: 'suppressions:manage',
     body: suppressBody,
-    response: { status: 201, schema: suppressionView, location: true },
+    response: {
+      status: 201,
+      schema: suppressionView,
+      location: ({ email }) => `suppressions/${encodeURIComponent(email)}`,
+    },
   })
   async suppress(
     @Caller() { scope, keyId }: AuthenticatedCaller,
     @Body({ schema: suppressBody }) body: z.output<typeof suppressBody>,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<z.output<typeof suppressionView>> {
+  ) {
     const { email: address, reason, ipAddress } = body;
     const proof = consentProof('API_KEY', keyId, { source: reason, ipAddress });
-    const suppression = await this.suppressions.suppress(scope, address, reason, proof);
-    reply.header('location', `${API_PREFIX}/suppressions/${encodeURIComponent(suppression.email)}`);
-    return toSuppressionView({ ...suppression, suppressed: true });
+    return { ...(await this.suppressions.suppress(scope, address, reason, proof)), suppressed: true };
   }
 
   @Get(':email')
@@ -72,11 +65,8 @@ export class SuppressionsController {
     scope: 'suppressions:manage',
     response: { status: 200, schema: suppressionView },
   })
-  async get(
-    @InScope() scope: ProjectScope,
-    @Param('email', { schema: emailParam }) address: EmailAddress,
-  ): Promise<z.output<typeof suppressionView>> {
-    return toSuppressionView(await this.suppressions.of(scope, address));
+  get(@InScope() scope: ProjectScope, @Param('email', { schema: emailParam }) address: EmailAddress) {
+    return this.suppressions.of(scope, address);
   }
 
   @Delete(':email')
@@ -99,7 +89,7 @@ export class SuppressionsController {
     @InScope() scope: ProjectScope,
     @Param('email', { schema: emailParam }) address: EmailAddress,
     @Headers('x-confirm-unsuppress') confirmation: string | undefined,
-  ): Promise<void> {
+  ) {
     if (confirmation !== 'true') throw new UnsuppressUnconfirmedError();
     await this.suppressions.lift(scope, address.key);
   }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SUPPRESSION_REASONS, type SuppressionView } from '#audience';
+import { SUPPRESSION_REASONS } from '#audience';
 import { emailField, emailText, pageOf, pageQuery, PLACES, strictBody, timestamp } from '#platform/http';
 import { defaulted } from '../fields.js';
 import { ipAddress } from './consents.dto.js';
@@ -34,7 +34,3 @@ export const suppressionView = z
   .meta({ id: 'Suppression' });
 
 export const suppressionPage = pageOf(suppressionView, 'SuppressionPage');
-
-export function toSuppressionView(suppression: SuppressionView): z.output<typeof suppressionView> {
-  return { ...suppression, suppressedAt: suppression.suppressedAt?.toISOString() ?? null };
-}

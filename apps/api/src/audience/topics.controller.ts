@@ -1,25 +1,9 @@
-import { Body, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Body, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import { TopicsService, TopicsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
-import {
-  API_PREFIX,
-  ApiController,
-  type AuthenticatedCaller,
-  Caller,
-  InScope,
-  Operation,
-  toPage,
-} from '#platform/http';
-import {
-  createTopicBody,
-  topicListQuery,
-  topicPage,
-  topicView,
-  toTopicView,
-  updateTopicBody,
-} from './topics.dto.js';
+import { ApiController, type AuthenticatedCaller, Caller, InScope, Operation, toPage } from '#platform/http';
+import { createTopicBody, topicListQuery, topicPage, topicView, updateTopicBody } from './topics.dto.js';
 
 @ApiController('topics', { tag: 'Topics' })
 export class TopicsController {
@@ -40,8 +24,8 @@ export class TopicsController {
   async list(
     @InScope() scope: ProjectScope,
     @Query({ schema: topicListQuery }) query: z.output<typeof topicListQuery>,
-  ): Promise<z.output<typeof topicPage>> {
-    return toPage(query, await this.query.page(scope, query, query), toTopicView);
+  ) {
+    return toPage(query, await this.query.page(scope, query, query));
   }
 
   @Post()
@@ -51,16 +35,13 @@ export class TopicsController {
     summary: 'Create a topic',
     scope: 'topics:write',
     body: createTopicBody,
-    response: { status: 201, schema: topicView, location: true },
+    response: { status: 201, schema: topicView, location: ({ topicKey }) => `topics/${topicKey}` },
   })
-  async create(
+  create(
     @InScope() scope: ProjectScope,
     @Body({ schema: createTopicBody }) body: z.output<typeof createTopicBody>,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<z.output<typeof topicView>> {
-    const topic = await this.topics.create(scope, body);
-    reply.header('location', `${API_PREFIX}/topics/${topic.topicKey}`);
-    return toTopicView(topic);
+  ) {
+    return this.topics.create(scope, body);
   }
 
   @Get(':topicKey')
@@ -71,11 +52,8 @@ export class TopicsController {
     scope: 'topics:read',
     response: { status: 200, schema: topicView },
   })
-  async get(
-    @InScope() scope: ProjectScope,
-    @Param('topicKey') topicKey: string,
-  ): Promise<z.output<typeof topicView>> {
-    return toTopicView(await this.query.byKey(scope, topicKey));
+  get(@InScope() scope: ProjectScope, @Param('topicKey') topicKey: string) {
+    return this.query.byKey(scope, topicKey);
   }
 
   @Patch(':topicKey')
@@ -90,12 +68,12 @@ export class TopicsController {
     response: { status: 200, schema: topicView },
     problems: [409],
   })
-  async update(
+  update(
     @InScope() scope: ProjectScope,
     @Param('topicKey') topicKey: string,
     @Body({ schema: updateTopicBody }) body: z.output<typeof updateTopicBody>,
-  ): Promise<z.output<typeof topicView>> {
-    return toTopicView(await this.topics.update(scope, topicKey, body));
+  ) {
+    return this.topics.update(scope, topicKey, body);
   }
 
   @Delete(':topicKey')
@@ -108,10 +86,7 @@ export class TopicsController {
     response: { status: 204 },
     problems: [409],
   })
-  async delete(
-    @Caller() { scope, keyId }: AuthenticatedCaller,
-    @Param('topicKey') topicKey: string,
-  ): Promise<void> {
+  async delete(@Caller() { scope, keyId }: AuthenticatedCaller, @Param('topicKey') topicKey: string) {
     await this.topics.delete(scope, topicKey, keyId);
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TOPIC_PRIORITIES, TOPIC_STATUSES, TOPIC_VISIBILITIES, type TopicView } from '#audience';
+import { TOPIC_PRIORITIES, TOPIC_STATUSES, TOPIC_VISIBILITIES } from '#audience';
 import { int64, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
 import { leftOut, line, prose, requiredLine, translations } from '../fields.js';
 
@@ -48,11 +48,3 @@ export const topicView = z
   .meta({ id: 'Topic' });
 
 export const topicPage = pageOf(topicView, 'TopicPage');
-
-export function toTopicView({
-  updatedAt: _unshown,
-  createdAt,
-  ...topic
-}: TopicView): z.output<typeof topicView> {
-  return { ...topic, createdAt: createdAt.toISOString() };
-}

@@ -18,9 +18,6 @@ import {
   planList,
   planListQuery,
   subscriptionView,
-  toCreditBalanceView,
-  toCreditTransactionView,
-  toInvoiceView,
   toPlanView,
   toSubscriptionView,
   toUsageView,
@@ -50,7 +47,7 @@ export class BillingController {
     response: { status: 200, schema: subscriptionView },
     problems: [404],
   })
-  async subscription(@InScope() scope: ProjectScope): Promise<z.output<typeof subscriptionView>> {
+  async subscription(@InScope() scope: ProjectScope) {
     const subscription = await this.subscriptions.ofTenant(scope);
     if (subscription === null) throw new NotFoundError();
     return toSubscriptionView(subscription);
@@ -69,7 +66,7 @@ export class BillingController {
   async plans(
     @InScope() scope: ProjectScope,
     @Query({ schema: planListQuery }) { currency }: z.output<typeof planListQuery>,
-  ): Promise<z.output<typeof planList>> {
+  ) {
     const subscription = await this.subscriptions.ofTenant(scope);
     const wanted = currency ?? subscription?.currency ?? BASE_CURRENCY;
     const plans = await this.planCatalogue.onOffer(scope);
@@ -88,9 +85,10 @@ export class BillingController {
   async invoices(
     @InScope() scope: ProjectScope,
     @Query({ schema: invoiceListQuery }) query: z.output<typeof invoiceListQuery>,
-  ): Promise<z.output<typeof invoicePage>> {
+  ) {
     const page = await this.invoiceList.page(scope, query);
-    return toPage(query, page, (invoice) => toInvoiceView(invoice, this.links.urlOf(scope, invoice)));
+    const items = page.items.map((invoice) => ({ ...invoice, invoiceUrl: this.links.urlOf(scope, invoice) }));
+    return toPage(query, { ...page, items });
   }
 
   @Get('usage')
@@ -103,7 +101,7 @@ export class BillingController {
     response: { status: 200, schema: usageView },
     problems: [404],
   })
-  async usage(@InScope() scope: ProjectScope): Promise<z.output<typeof usageView>> {
+  async usage(@InScope() scope: ProjectScope) {
     return toUsageView(await this.usages.ofTenant(scope));
   }
 }
@@ -123,8 +121,8 @@ export class CreditsController {
     scope: 'credits:read',
     response: { status: 200, schema: creditBalanceView },
   })
-  async balance(@InScope() scope: ProjectScope): Promise<z.output<typeof creditBalanceView>> {
-    return toCreditBalanceView(await this.credits.balance(scope));
+  balance(@InScope() scope: ProjectScope) {
+    return this.credits.balance(scope);
   }
 
   @Get('transactions')
@@ -139,7 +137,7 @@ export class CreditsController {
   async transactions(
     @InScope() scope: ProjectScope,
     @Query({ schema: transactionListQuery }) query: z.output<typeof transactionListQuery>,
-  ): Promise<z.output<typeof creditTransactionPage>> {
-    return toPage(query, await this.credits.transactions(scope, query), toCreditTransactionView);
+  ) {
+    return toPage(query, await this.credits.transactions(scope, query));
   }
 }

@@ -2,10 +2,7 @@ import { z } from 'zod';
 import {
   BILLING_REASONS,
   CREDIT_TRANSACTION_TYPES,
-  type CreditBalance,
-  type CreditTransaction,
   INVOICE_STATUSES,
-  type InvoiceSummary,
   isCurrency,
   percentOf,
   type Plan,
@@ -15,7 +12,7 @@ import {
   SUBSCRIPTION_STATUSES,
   type UsageSummary,
 } from '#billing';
-import { int64, pageOf, timestamp } from '#platform/http';
+import { type Answer, int64, pageOf, timestamp } from '#platform/http';
 
 const limit = (of: string) => z.int().meta({ description: `${of}; −1 is unlimited.` });
 const cents = int64.meta({ description: 'In minor units of the currency.', example: 2_900 });
@@ -67,7 +64,7 @@ export const subscriptionView = z
   })
   .meta({ id: 'Subscription' });
 
-export function toSubscriptionView(subscription: Subscription): z.output<typeof subscriptionView> {
+export function toSubscriptionView(subscription: Subscription): Answer<typeof subscriptionView> {
   const { currentPeriod, pendingPlanTier } = subscription;
   return {
     id: subscription.id,
@@ -77,16 +74,16 @@ export function toSubscriptionView(subscription: Subscription): z.output<typeof 
     aiCreditsTier: subscription.aiCredits,
     pendingPlanTier,
     pendingAiCreditsTier: subscription.pendingAiCredits,
-    pendingPlanEffectiveAt: pendingPlanTier === null ? null : currentPeriod.end.toISOString(),
-    currentPeriodStart: currentPeriod.start.toISOString(),
-    currentPeriodEnd: currentPeriod.end.toISOString(),
-    cancelledAt: subscription.cancelledAt?.toISOString() ?? null,
+    pendingPlanEffectiveAt: pendingPlanTier === null ? null : currentPeriod.end,
+    currentPeriodStart: currentPeriod.start,
+    currentPeriodEnd: currentPeriod.end,
+    cancelledAt: subscription.cancelledAt,
     cancellationReason: subscription.cancellationReason,
     cancelAtPeriodEnd: subscription.cancelAtPeriodEnd,
     isSendingAllowed: subscription.isSendingAllowed,
     limits: subscription.limits,
-    createdAt: subscription.createdAt.toISOString(),
-    updatedAt: subscription.updatedAt.toISOString(),
+    createdAt: subscription.createdAt,
+    updatedAt: subscription.updatedAt,
   };
 }
 
@@ -130,7 +127,7 @@ export function toPlanView(
   { tier, name, description, limits, variants }: Plan,
   wantedCurrency: string,
   currentTier: string | null,
-): z.output<typeof planView> {
+): Answer<typeof planView> {
   return {
     tier,
     name,
@@ -170,24 +167,6 @@ const invoiceView = z
 
 export const invoicePage = pageOf(invoiceView, 'InvoicePage');
 
-export function toInvoiceView(
-  invoice: InvoiceSummary,
-  invoiceUrl: string | null,
-): z.output<typeof invoiceView> {
-  return {
-    id: invoice.id,
-    externalId: invoice.externalId,
-    status: invoice.status,
-    amountCents: invoice.amountCents,
-    currency: invoice.currency,
-    invoiceUrl,
-    invoiceNumber: invoice.invoiceNumber,
-    billingReason: invoice.billingReason,
-    paidAt: invoice.paidAt?.toISOString() ?? null,
-    createdAt: invoice.createdAt.toISOString(),
-  };
-}
-
 const percent = z
   .number()
   .meta({ description: '0–100 with two decimals; 0 without a limit.', example: 12.34 });
@@ -213,7 +192,7 @@ export const usageView = z
   })
   .meta({ id: 'UsageSummary' });
 
-export function toUsageView(usage: UsageSummary): z.output<typeof usageView> {
+export function toUsageView(usage: UsageSummary): Answer<typeof usageView> {
   return {
     subscribersCurrent: usage.subscribers.current,
     subscribersLimit: usage.subscribers.limit,
@@ -260,11 +239,3 @@ const creditTransactionView = z
   .meta({ id: 'CreditTransaction' });
 
 export const creditTransactionPage = pageOf(creditTransactionView, 'CreditTransactionPage');
-
-export function toCreditBalanceView(balance: CreditBalance): z.output<typeof creditBalanceView> {
-  return { ...balance, lastUpdatedAt: balance.lastUpdatedAt?.toISOString() ?? null };
-}
-
-export function toCreditTransactionView(row: CreditTransaction): z.output<typeof creditTransactionView> {
-  return { ...row, createdAt: row.createdAt.toISOString() };
-}

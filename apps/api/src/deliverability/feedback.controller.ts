@@ -28,7 +28,7 @@ export class FeedbackController {
     @Param('kind') path: string,
     @Param('token') token: string,
     @Req() { headers, rawBody }: FastifyRequest,
-  ): Promise<void> {
+  ) {
     const request = { headers: singleHeaders(headers), body: rawBody ?? Buffer.alloc(0) };
     const outcome = await this.feedback.receive({ path, token, request });
     if (outcome !== 'taken') throw PROBLEMS[outcome]();

@@ -1,17 +1,9 @@
-import { Body, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Body, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import { FeedbackAddresses, type Relay, RelayHealth, RelayRepository, RelaysService } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { API_PREFIX, ApiController, InScope, Operation, pageQuery, PLACES, toPage } from '#platform/http';
-import {
-  createRelayBody,
-  relayCheckView,
-  relayPage,
-  relayView,
-  toRelayView,
-  updateRelayBody,
-} from './relays.dto.js';
+import { ApiController, InScope, Operation, pageQuery, PLACES, toPage } from '#platform/http';
+import { createRelayBody, relayCheckView, relayPage, relayView, updateRelayBody } from './relays.dto.js';
 
 const relayListQuery = pageQuery({}, [PLACES.number, PLACES.time, PLACES.id]);
 
@@ -38,7 +30,8 @@ export class RelaysController {
     @InScope() scope: ProjectScope,
     @Query({ schema: relayListQuery }) asked: z.output<typeof relayListQuery>,
   ) {
-    return toPage(asked, await this.query.list(scope, asked), (relay) => this.#view(relay));
+    const page = await this.query.list(scope, asked);
+    return toPage(asked, { ...page, items: page.items.map((relay) => this.#view(relay)) });
   }
 
   @Post()
@@ -49,16 +42,13 @@ export class RelaysController {
     description: 'Mail that is due takes it at once. `check` says beforehand whether it can be used.',
     scope: 'relays:write',
     body: createRelayBody,
-    response: { status: 201, schema: relayView, location: true },
+    response: { status: 201, schema: relayView, location: ({ relayKey }) => `relays/${relayKey}` },
   })
   async create(
     @InScope() scope: ProjectScope,
     @Body({ schema: createRelayBody }) { password, feedbackKey, ...wanted }: z.output<typeof createRelayBody>,
-    @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const relay = await this.relays.create(scope, { ...wanted, secrets: { password, feedbackKey } });
-    reply.header('location', `${API_PREFIX}/relays/${relay.relayKey}`);
-    return this.#view(relay);
+    return this.#view(await this.relays.create(scope, { ...wanted, secrets: { password, feedbackKey } }));
   }
 
   @Get(':relayKey')
@@ -102,7 +92,7 @@ export class RelaysController {
     scope: 'relays:write',
     response: { status: 204 },
   })
-  async remove(@InScope() scope: ProjectScope, @Param('relayKey') relayKey: string): Promise<void> {
+  async remove(@InScope() scope: ProjectScope, @Param('relayKey') relayKey: string) {
     await this.relays.remove(scope, relayKey);
   }
 
@@ -116,10 +106,7 @@ export class RelaysController {
     scope: 'relays:write',
     response: { status: 200, schema: relayCheckView },
   })
-  async check(
-    @InScope() scope: ProjectScope,
-    @Param('relayKey') relayKey: string,
-  ): Promise<z.output<typeof relayCheckView>> {
+  async check(@InScope() scope: ProjectScope, @Param('relayKey') relayKey: string) {
     const checked = await this.health.check(scope, relayKey);
     const { isReady } = checked;
     if (checked.isReady) return { isReady, stage: null, detail: null, capabilities: checked.capabilities };
@@ -140,7 +127,8 @@ export class RelaysController {
     return this.#view(await this.relays.rotateFeedback(scope, relayKey));
   }
 
-  #view(relay: Relay): z.output<typeof relayView> {
-    return toRelayView(relay, this.addresses.addressOf(relay));
+  #view(relay: Relay) {
+    const { passwordBox: _password, feedbackKeyBox: _key, ...shown } = relay;
+    return { ...shown, feedbackUrl: this.addresses.addressOf(relay) };
   }
 }

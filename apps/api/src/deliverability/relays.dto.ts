@@ -6,7 +6,6 @@ import {
   RELAY_STATUSES,
   RELAY_STREAMS,
   RELAY_TLS,
-  type Relay,
 } from '#deliverability';
 import { pageOf, strictBody, timestamp, uuid } from '#platform/http';
 import { leftOut, requiredLine } from '../fields.js';
@@ -139,30 +138,3 @@ export const relayCheckView = z
       .nullable(),
   })
   .meta({ id: 'RelayCheck' });
-
-export function toRelayView(relay: Relay, feedbackUrl: string | null): z.output<typeof relayView> {
-  return {
-    id: relay.id,
-    relayKey: relay.relayKey,
-    name: relay.name,
-    kind: relay.kind,
-    host: relay.host,
-    port: relay.port,
-    tls: relay.tls,
-    username: relay.username,
-    options: relay.options,
-    streams: relay.streams,
-    priority: relay.priority,
-    weight: relay.weight,
-    connections: relay.connections,
-    ratePerSecond: relay.ratePerSecond,
-    signing: relay.signing,
-    status: relay.status,
-    lastError: relay.lastError,
-    lastUsedAt: relay.lastUsedAt?.toISOString() ?? null,
-    feedbackUrl,
-    lastFeedbackAt: relay.lastFeedbackAt?.toISOString() ?? null,
-    createdAt: relay.createdAt.toISOString(),
-    updatedAt: relay.updatedAt.toISOString(),
-  };
-}

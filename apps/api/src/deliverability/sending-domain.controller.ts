@@ -1,15 +1,13 @@
-import { Body, Delete, Get, Patch, Post, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Body, Delete, Get, Patch, Post } from '@nestjs/common';
 import type { z } from 'zod';
 import { DomainVerificationService, SendingDomainsQuery, SendingDomainsService } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { API_PREFIX, ApiController, InScope, Operation } from '#platform/http';
+import { ApiController, InScope, Operation } from '#platform/http';
 import {
   createSendingDomainBody,
   dnsInstructionsView,
   domainVerificationView,
   sendingDomainView,
-  toDnsInstructionsView,
   toDomainVerificationView,
   toSendingDomainView,
   updateSendingDomainBody,
@@ -33,7 +31,7 @@ export class SendingDomainController {
     response: { status: 200, schema: sendingDomainView },
     problems: [404],
   })
-  async get(@InScope() scope: ProjectScope): Promise<z.output<typeof sendingDomainView>> {
+  async get(@InScope() scope: ProjectScope) {
     return toSendingDomainView(scope, await this.query.ofScope(scope));
   }
 
@@ -46,16 +44,14 @@ export class SendingDomainController {
       'Creates its keys and returns the DNS records that it needs. Mail can be sent once all of them are found.',
     scope: 'sending_domains:write',
     body: createSendingDomainBody,
-    response: { status: 201, schema: sendingDomainView, location: true },
+    response: { status: 201, schema: sendingDomainView, location: () => 'sending-domain' },
     problems: [409],
   })
   async create(
     @InScope() scope: ProjectScope,
     @Body({ schema: createSendingDomainBody }) { domainName }: z.output<typeof createSendingDomainBody>,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<z.output<typeof sendingDomainView>> {
+  ) {
     await this.domains.create(scope, domainName);
-    reply.header('location', `${API_PREFIX}/sending-domain`);
     return toSendingDomainView(scope, await this.query.ofScope(scope));
   }
 
@@ -74,7 +70,7 @@ export class SendingDomainController {
   async update(
     @InScope() scope: ProjectScope,
     @Body({ schema: updateSendingDomainBody }) { domainName }: z.output<typeof updateSendingDomainBody>,
-  ): Promise<z.output<typeof sendingDomainView>> {
+  ) {
     await this.domains.change(scope, domainName);
     return toSendingDomainView(scope, await this.query.ofScope(scope));
   }
@@ -90,7 +86,7 @@ export class SendingDomainController {
     response: { status: 204 },
     problems: [404, 409],
   })
-  async delete(@InScope() scope: ProjectScope): Promise<void> {
+  async delete(@InScope() scope: ProjectScope) {
     await this.domains.remove(scope);
   }
 
@@ -103,8 +99,8 @@ export class SendingDomainController {
     response: { status: 200, schema: dnsInstructionsView },
     problems: [404],
   })
-  async instructions(@InScope() scope: ProjectScope): Promise<z.output<typeof dnsInstructionsView>> {
-    return toDnsInstructionsView(await this.query.instructions(scope));
+  instructions(@InScope() scope: ProjectScope) {
+    return this.query.instructions(scope);
   }
 
   @Post('verify-dns')
@@ -118,7 +114,7 @@ export class SendingDomainController {
     response: { status: 200, schema: domainVerificationView },
     problems: [404],
   })
-  async verify(@InScope() scope: ProjectScope): Promise<z.output<typeof domainVerificationView>> {
+  async verify(@InScope() scope: ProjectScope) {
     return toDomainVerificationView(await this.verification.verify(scope));
   }
 }

@@ -2,14 +2,12 @@ import { z } from 'zod';
 import {
   DNS_RECORD_STATUSES,
   DNS_RECORD_TYPES,
-  type DnsInstructions,
-  type DnsRecordView,
   SENDING_DOMAIN_STATUSES,
   SENDING_DOMAIN_TYPES,
   type SendingDomainView,
 } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { int64, strictBody, timestamp } from '#platform/http';
+import { type Answer, int64, strictBody, timestamp } from '#platform/http';
 import { requiredLine } from '../fields.js';
 
 const domainName = requiredLine(253).meta({
@@ -89,46 +87,15 @@ export const domainVerificationView = z
 export function toSendingDomainView(
   { projectId }: ProjectScope,
   domain: SendingDomainView,
-): z.output<typeof sendingDomainView> {
-  return {
-    id: domain.id,
-    domainName: domain.domainName,
-    domainType: domain.domainType,
-    status: domain.status,
-    healthScore: domain.healthScore,
-    projectId,
-    dnsRecords: domain.dnsRecords.map(toRecordView),
-    verifiedAt: iso(domain.verifiedAt),
-    lastHealthCheckAt: iso(domain.lastCheckedAt),
-    expiresAt: iso(domain.expiresAt),
-    suspensionReason: domain.suspensionReason,
-    verificationAttempts: domain.verificationAttempts,
-    sendingAllowed: domain.sendingAllowed,
-    createdAt: iso(domain.createdAt),
-    updatedAt: iso(domain.updatedAt),
-  };
+): Answer<typeof sendingDomainView> {
+  return { ...domain, projectId, lastHealthCheckAt: domain.lastCheckedAt };
 }
 
-export function toDnsInstructionsView(instructions: DnsInstructions): z.output<typeof dnsInstructionsView> {
-  return { ...instructions, requiredRecords: instructions.requiredRecords.map(toRecordView) };
-}
-
-export function toDomainVerificationView(domain: SendingDomainView): z.output<typeof domainVerificationView> {
-  return {
-    domainId: domain.id,
-    resultingStatus: domain.status,
-    healthScore: domain.healthScore,
-    records: domain.dnsRecords.map(toRecordView),
-    allVerified: domain.allVerified,
-  };
-}
-
-function toRecordView(record: DnsRecordView): z.output<typeof dnsRecordView> {
-  const { id, recordType, host, expectedValue, actualValue, status, failureReason } = record;
-  const lastCheckedAt = iso(record.lastCheckedAt);
-  return { id, recordType, host, expectedValue, actualValue, status, lastCheckedAt, failureReason };
-}
-
-function iso(at: Date | null): string | null {
-  return at?.toISOString() ?? null;
+export function toDomainVerificationView({
+  id,
+  status,
+  dnsRecords,
+  ...found
+}: SendingDomainView): Answer<typeof domainVerificationView> {
+  return { ...found, domainId: id, resultingStatus: status, records: dnsRecords };
 }

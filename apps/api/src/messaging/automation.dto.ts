@@ -1,12 +1,5 @@
 import { z } from 'zod';
-import {
-  AUTOMATION_STATUSES,
-  type AutomationFields,
-  type AutomationView,
-  type Execution,
-  EXECUTION_STEP_STATUSES,
-  TRIGGER_TYPES,
-} from '#messaging';
+import { AUTOMATION_STATUSES, EXECUTION_STEP_STATUSES, TRIGGER_TYPES } from '#messaging';
 import { emailField, int64, pageOf, pageQuery, PLACES, strictBody, timestamp, uuid } from '#platform/http';
 import { jsonObject, leftOut, prose, requiredLine } from '../fields.js';
 
@@ -24,7 +17,6 @@ const triggerTopicId = z
 export const createAutomationBody = strictBody({ name, description, triggerType, triggerTopicId }).meta({
   id: 'CreateAutomation',
 });
-export type CreateAutomationBody = z.output<typeof createAutomationBody>;
 
 export const updateAutomationBody = strictBody({
   name: name.optional(),
@@ -33,7 +25,6 @@ export const updateAutomationBody = strictBody({
   triggerType,
   triggerTopicId,
 }).meta({ id: 'UpdateAutomation' });
-export type UpdateAutomationBody = z.output<typeof updateAutomationBody>;
 
 const nodes = z
   .string()
@@ -84,42 +75,6 @@ export const automationView = z
   .meta({ id: 'Automation' });
 export const automationPage = pageOf(automationView, 'AutomationPage');
 
-export function toAutomationFields(body: CreateAutomationBody): AutomationFields {
-  return {
-    name: body.name,
-    description: body.description ?? null,
-    triggerType: body.triggerType ?? null,
-    triggerTopicId: body.triggerTopicId ?? null,
-  };
-}
-
-/** The fields in the body; absent ones stay. */
-export function toAutomationPatch(body: UpdateAutomationBody): Partial<UpdateAutomationBody> {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
-}
-
-export function toAutomationView(view: AutomationView): z.output<typeof automationView> {
-  return {
-    id: view.id,
-    automationKey: view.automationKey,
-    name: view.name,
-    description: view.description,
-    status: view.status,
-    triggerType: view.triggerType,
-    triggerTopicId: view.triggerTopicId,
-    triggerTopicName: view.triggerTopicName,
-    nodeCount: view.nodeCount,
-    totalEntered: view.totalEntered,
-    totalCompleted: view.totalCompleted,
-    currentlyActive: view.currentlyActive,
-    nodes: view.nodes,
-    edges: view.edges,
-    warnings: [...view.warnings],
-    createdAt: view.createdAt.toISOString(),
-    updatedAt: view.updatedAt.toISOString(),
-  };
-}
-
 const MAX_DATA_BYTES = 8 * 1024;
 
 export const enterAutomationBody = strictBody({
@@ -152,13 +107,3 @@ const executionView = z
   })
   .meta({ id: 'AutomationExecution' });
 export const executionPage = pageOf(executionView, 'AutomationExecutionPage');
-
-export function toExecutionView(execution: Execution): z.output<typeof executionView> {
-  const { enteredAt, completedAt, steps, ...plain } = execution;
-  return {
-    ...plain,
-    enteredAt: enteredAt.toISOString(),
-    completedAt: completedAt?.toISOString() ?? null,
-    steps: steps.map((step) => ({ ...step, at: step.at.toISOString() })),
-  };
-}

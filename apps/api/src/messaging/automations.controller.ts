@@ -1,27 +1,20 @@
-import { Body, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Body, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import { AutomationEntriesService, AutomationsQuery, AutomationsService, ExecutionsQuery } from '#messaging';
-import { API_PREFIX, ApiController, InScope, Operation, toPage } from '#platform/http';
+import { ApiController, InScope, Operation, toPage } from '#platform/http';
 import {
   automationContentBody,
   automationListQuery,
   automationPage,
   automationView,
   createAutomationBody,
-  type CreateAutomationBody,
   enterAutomationBody,
   enteredView,
   executionListQuery,
   executionPage,
   MAX_GRAPH_BYTES,
-  toAutomationFields,
-  toAutomationPatch,
-  toAutomationView,
-  toExecutionView,
   updateAutomationBody,
-  type UpdateAutomationBody,
 } from './automation.dto.js';
 
 const AUTOMATION = { status: 200, schema: automationView } as const;
@@ -48,8 +41,8 @@ export class AutomationsController {
   async list(
     @InScope() scope: ProjectScope,
     @Query({ schema: automationListQuery }) query: z.output<typeof automationListQuery>,
-  ): Promise<z.output<typeof automationPage>> {
-    return toPage(query, await this.query.page(scope, query, query), toAutomationView);
+  ) {
+    return toPage(query, await this.query.page(scope, query, query));
   }
 
   @Post()
@@ -60,16 +53,13 @@ export class AutomationsController {
     description: 'A new automation is a DRAFT without steps.',
     scope: 'automations:write',
     body: createAutomationBody,
-    response: { status: 201, schema: automationView, location: true },
+    response: { status: 201, schema: automationView, location: ({ id }) => `automations/${id}` },
   })
-  async create(
+  create(
     @InScope() scope: ProjectScope,
-    @Body({ schema: createAutomationBody }) body: CreateAutomationBody,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<z.output<typeof automationView>> {
-    const automation = await this.automations.create(scope, toAutomationFields(body));
-    reply.header('location', `${API_PREFIX}/automations/${automation.id}`);
-    return toAutomationView(automation);
+    @Body({ schema: createAutomationBody }) body: z.output<typeof createAutomationBody>,
+  ) {
+    return this.automations.create(scope, body);
   }
 
   @Get(':automationId')
@@ -80,8 +70,8 @@ export class AutomationsController {
     scope: 'automations:read',
     response: AUTOMATION,
   })
-  async get(@InScope() scope: ProjectScope, @Param('automationId') automationId: string) {
-    return toAutomationView(await this.query.get(scope, automationId));
+  get(@InScope() scope: ProjectScope, @Param('automationId') automationId: string) {
+    return this.query.get(scope, automationId);
   }
 
   @Patch(':automationId')
@@ -98,12 +88,12 @@ export class AutomationsController {
     response: AUTOMATION,
     problems: [409],
   })
-  async update(
+  update(
     @InScope() scope: ProjectScope,
     @Param('automationId') automationId: string,
-    @Body({ schema: updateAutomationBody }) body: UpdateAutomationBody,
+    @Body({ schema: updateAutomationBody }) body: z.output<typeof updateAutomationBody>,
   ) {
-    return toAutomationView(await this.automations.update(scope, automationId, toAutomationPatch(body)));
+    return this.automations.update(scope, automationId, body);
   }
 
   @Delete(':automationId')
@@ -117,7 +107,7 @@ export class AutomationsController {
     response: { status: 204 },
     problems: [409],
   })
-  async delete(@InScope() scope: ProjectScope, @Param('automationId') automationId: string): Promise<void> {
+  async delete(@InScope() scope: ProjectScope, @Param('automationId') automationId: string) {
     await this.automations.delete(scope, automationId);
   }
 
@@ -135,12 +125,12 @@ export class AutomationsController {
     response: AUTOMATION,
     problems: [409],
   })
-  async updateContent(
+  updateContent(
     @InScope() scope: ProjectScope,
     @Param('automationId') automationId: string,
     @Body({ schema: automationContentBody }) body: z.output<typeof automationContentBody>,
   ) {
-    return toAutomationView(await this.automations.replaceContent(scope, automationId, body));
+    return this.automations.replaceContent(scope, automationId, body);
   }
 
   @Post(':automationId/activate')
@@ -155,8 +145,8 @@ export class AutomationsController {
     response: AUTOMATION,
     problems: [409],
   })
-  async activate(@InScope() scope: ProjectScope, @Param('automationId') automationId: string) {
-    return toAutomationView(await this.automations.activate(scope, automationId));
+  activate(@InScope() scope: ProjectScope, @Param('automationId') automationId: string) {
+    return this.automations.activate(scope, automationId);
   }
 
   @Post(':automationId/pause')
@@ -169,8 +159,8 @@ export class AutomationsController {
     response: AUTOMATION,
     problems: [409],
   })
-  async pause(@InScope() scope: ProjectScope, @Param('automationId') automationId: string) {
-    return toAutomationView(await this.automations.pause(scope, automationId));
+  pause(@InScope() scope: ProjectScope, @Param('automationId') automationId: string) {
+    return this.automations.pause(scope, automationId);
   }
 
   @Get(':automationId/executions')
@@ -186,8 +176,8 @@ export class AutomationsController {
     @InScope() scope: ProjectScope,
     @Param('automationId') automationId: string,
     @Query({ schema: executionListQuery }) query: z.output<typeof executionListQuery>,
-  ): Promise<z.output<typeof executionPage>> {
-    return toPage(query, await this.executions.page(scope, automationId, query), toExecutionView);
+  ) {
+    return toPage(query, await this.executions.page(scope, automationId, query));
   }
 
   @Post(':automationId/executions')
@@ -206,7 +196,7 @@ export class AutomationsController {
     @InScope() scope: ProjectScope,
     @Param('automationId') automationId: string,
     @Body({ schema: enterAutomationBody }) { email, data }: z.output<typeof enterAutomationBody>,
-  ): Promise<z.output<typeof enteredView>> {
+  ) {
     return { id: await this.entries.enter(scope, automationId, email, data ?? null) };
   }
 }

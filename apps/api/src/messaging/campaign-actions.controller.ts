@@ -14,8 +14,6 @@ import {
   preSendAnalysisView,
   previewQuery,
   testCampaignBody,
-  toAnalysisView,
-  toCampaignView,
 } from './campaign.dto.js';
 
 const SCOPE = 'campaigns:write';
@@ -42,8 +40,8 @@ export class CampaignActionsController {
     scope: 'campaigns:read',
     response: { status: 200, schema: preSendAnalysisView },
   })
-  async analyse(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toAnalysisView(await this.analyses.of(scope, campaignKey));
+  analyse(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.analyses.of(scope, campaignKey);
   }
 
   @Get('preview')
@@ -81,12 +79,12 @@ export class CampaignActionsController {
     response: { status: 202 },
     problems: [409],
   })
-  async test(
+  test(
     @InScope() scope: ProjectScope,
     @Param('campaignKey') campaignKey: string,
     @Body({ schema: testCampaignBody }) { emails, locale }: z.output<typeof testCampaignBody>,
-  ): Promise<void> {
-    await this.testMails.send(scope, campaignKey, emails, locale ?? null);
+  ) {
+    return this.testMails.send(scope, campaignKey, emails, locale ?? null);
   }
 
   @Post('schedule')
@@ -103,8 +101,8 @@ export class CampaignActionsController {
     response: CAMPAIGN,
     problems: [409],
   })
-  async schedule(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.campaigns.schedule(scope, campaignKey));
+  schedule(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.campaigns.schedule(scope, campaignKey);
   }
 
   @Post('send')
@@ -120,8 +118,8 @@ export class CampaignActionsController {
     response: CAMPAIGN,
     problems: [409],
   })
-  async send(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.campaigns.send(scope, campaignKey));
+  send(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.campaigns.send(scope, campaignKey);
   }
 
   @Post('cancel')
@@ -136,8 +134,8 @@ export class CampaignActionsController {
     response: CAMPAIGN,
     problems: [409],
   })
-  async cancel(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.campaigns.cancel(scope, campaignKey));
+  cancel(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.campaigns.cancel(scope, campaignKey);
   }
 
   @Post('pause')
@@ -150,8 +148,8 @@ export class CampaignActionsController {
     response: CAMPAIGN,
     problems: [409],
   })
-  async pause(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.campaigns.pause(scope, campaignKey));
+  pause(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.campaigns.pause(scope, campaignKey);
   }
 
   @Post('resume')
@@ -163,8 +161,8 @@ export class CampaignActionsController {
     response: CAMPAIGN,
     problems: [409],
   })
-  async resume(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.campaigns.resume(scope, campaignKey));
+  resume(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.campaigns.resume(scope, campaignKey);
   }
 
   @Post('retry-failed')
@@ -179,7 +177,7 @@ export class CampaignActionsController {
     response: CAMPAIGN,
     problems: [409],
   })
-  async retryFailed(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.campaigns.retryFailed(scope, campaignKey));
+  retryFailed(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.campaigns.retryFailed(scope, campaignKey);
   }
 }

@@ -1,14 +1,6 @@
 import { z } from 'zod';
 import { int64, pageOf, pageQuery, PLACES, timestamp } from '#platform/http';
-import {
-  type CampaignLanguages,
-  type CampaignReport,
-  type CampaignStatistics,
-  DELIVERY_STATES,
-  type DeliveryRow,
-  TIMELINE_INTERVALS,
-  type TimelinePoint,
-} from '#messaging';
+import { DELIVERY_STATES, TIMELINE_INTERVALS } from '#messaging';
 
 const fraction = z.number().min(0).max(1);
 
@@ -81,21 +73,6 @@ export const campaignReportView = z
   })
   .meta({ id: 'CampaignReport' });
 
-export function toReportView(report: CampaignReport): z.input<typeof campaignReportView> {
-  return {
-    campaignId: report.campaignId,
-    status: report.status,
-    content: report.content,
-    locale: report.locale,
-    aiModelId: report.aiModelId,
-    version: report.version,
-    failureReason: report.failureReason,
-    generatedAt: report.generatedAt?.toISOString() ?? null,
-    createdAt: report.createdAt.toISOString(),
-    updatedAt: report.updatedAt.toISOString(),
-  };
-}
-
 export const timelineQuery = z.object({ interval: z.enum(TIMELINE_INTERVALS).default('hour') });
 
 export const exportQuery = z.object({
@@ -119,27 +96,6 @@ export const timeline = z
       .meta({ id: 'TimeSeriesPoint' }),
   )
   .meta({ id: 'Timeline' });
-
-export function toTimelineView(points: readonly TimelinePoint[]): z.input<typeof timeline> {
-  return points.map((point) => ({ ...point, timestamp: point.timestamp.toISOString() }));
-}
-
-export function toStatisticsView(statistics: CampaignStatistics): z.input<typeof campaignStatisticsView> {
-  const { collectedAt, lastUpdatedAt, completedAt } = statistics;
-  return {
-    ...statistics,
-    collectedAt: collectedAt?.toISOString() ?? null,
-    lastUpdatedAt: lastUpdatedAt?.toISOString() ?? null,
-    completedAt: completedAt?.toISOString() ?? null,
-  };
-}
-
-export function toLanguagesView({
-  languages,
-  countedAt,
-}: CampaignLanguages): z.input<typeof campaignLanguagesView> {
-  return { languages: [...languages], countedAt: countedAt?.toISOString() ?? null };
-}
 
 export const deliveryListQuery = pageQuery({ status: z.enum(DELIVERY_STATES).optional() }, [
   PLACES.id.nullable(),
@@ -181,13 +137,3 @@ const deliveryView = z
   })
   .meta({ id: 'Delivery' });
 export const deliveryPage = pageOf(deliveryView, 'DeliveryPage');
-
-export function toDeliveryView(row: DeliveryRow): z.input<typeof deliveryView> {
-  const { nextAttemptAt, sentAt, finishedAt, ...plain } = row;
-  return {
-    ...plain,
-    nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
-    sentAt: sentAt?.toISOString() ?? null,
-    finishedAt: finishedAt?.toISOString() ?? null,
-  };
-}

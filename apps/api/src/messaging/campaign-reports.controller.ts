@@ -21,11 +21,6 @@ import {
   exportQuery,
   timeline,
   timelineQuery,
-  toDeliveryView,
-  toLanguagesView,
-  toReportView,
-  toStatisticsView,
-  toTimelineView,
 } from './campaign-report.dto.js';
 
 const CSV = 'text/csv; charset=utf-8';
@@ -51,8 +46,8 @@ export class CampaignReportsController {
     scope: 'reports:read',
     response: { status: 200, schema: campaignReportView },
   })
-  async report(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toReportView(await this.reports.latest(scope, campaignKey));
+  report(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.reports.latest(scope, campaignKey);
   }
 
   @Post('report')
@@ -67,8 +62,8 @@ export class CampaignReportsController {
     response: { status: 202, schema: campaignReportView },
     problems: [409],
   })
-  async request(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toReportView(await this.reports.request(scope, campaignKey));
+  request(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.reports.request(scope, campaignKey);
   }
 
   @Get('report/statistics')
@@ -81,7 +76,7 @@ export class CampaignReportsController {
     response: { status: 200, schema: campaignStatisticsView },
   })
   async statistics(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toStatisticsView((await this.statisticsQuery.of(scope, campaignKey)).statistics);
+    return (await this.statisticsQuery.of(scope, campaignKey)).statistics;
   }
 
   @Get('report/languages')
@@ -95,8 +90,8 @@ export class CampaignReportsController {
     scope: 'reports:read',
     response: { status: 200, schema: campaignLanguagesView },
   })
-  async byLanguage(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toLanguagesView(await this.overviews.languages(scope, campaignKey));
+  byLanguage(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.overviews.languages(scope, campaignKey);
   }
 
   @Get('report/timeline')
@@ -111,12 +106,12 @@ export class CampaignReportsController {
     query: timelineQuery,
     response: { status: 200, schema: timeline },
   })
-  async timeline(
+  timeline(
     @InScope() scope: ProjectScope,
     @Param('campaignKey') campaignKey: string,
     @Query({ schema: timelineQuery }) { interval }: z.output<typeof timelineQuery>,
   ) {
-    return toTimelineView(await this.timelines.of(scope, campaignKey, interval));
+    return this.timelines.of(scope, campaignKey, interval);
   }
 
   @Get('report/export')
@@ -161,6 +156,6 @@ export class CampaignReportsController {
     @Query({ schema: deliveryListQuery }) query: z.output<typeof deliveryListQuery>,
   ) {
     const page = await this.deliveries.list(scope, campaignKey, query, query.status);
-    return toPage(query, page, toDeliveryView);
+    return toPage(query, page);
   }
 }

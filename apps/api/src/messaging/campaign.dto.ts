@@ -1,14 +1,8 @@
 import { z } from 'zod';
 import { emailField, int64, pageOf, pageQuery, strictBody, timestamp } from '#platform/http';
+import { CAMPAIGN_STATUSES, SEND_STRATEGIES } from '#messaging';
 import {
-  type Campaign,
-  CAMPAIGN_STATUSES,
-  type CampaignAnalysis,
-  type CampaignDraft,
-  type CampaignRow,
-  SEND_STRATEGIES,
-} from '#messaging';
-import {
+  addressField,
   leftOut,
   line,
   localeField,
@@ -23,50 +17,56 @@ const MAX_CONTENT = 500_000;
 
 /** Ids are stored and written in lower case (RFC 9562 §4); upper case is the same id. */
 const ids = z.array(z.uuid().transform((id) => id.toLowerCase())).max(100);
+/** Null clears them. */
+const chosenIds = ids.nullish().transform((given) => (given === null ? [] : given));
 
+const name = requiredLine(200);
 const content = {
   subject: requiredLine(500),
-  previewText: line(500).nullable(),
+  previewText: line(500).nullish(),
   contentJson: z
     .string()
     .max(MAX_CONTENT)
     .refine((value) => value.isWellFormed(), 'is not valid Unicode')
-    .nullable(),
-  contentText: prose(MAX_CONTENT).nullable(),
+    .nullish(),
+  contentText: prose(MAX_CONTENT).nullish(),
 };
 
-const orNull = <Schema extends z.ZodNullable>(schema: Schema) =>
-  schema.optional().transform((value) => value ?? null);
-
 /** A translation without content has the campaign's, under its own subject. */
-const translation = strictBody({
-  subject: content.subject,
-  previewText: orNull(content.previewText),
-  contentJson: orNull(content.contentJson),
-  contentText: orNull(content.contentText),
-});
+const translation = strictBody(content).transform((given) => ({
+  previewText: null,
+  contentJson: null,
+  contentText: null,
+  ...given,
+}));
 
 const fields = {
-  name: requiredLine(200),
+  name,
   ...content,
   translations: translations(
     translation,
     'The content in other languages,',
     'A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content.',
   ),
-  fromEmail: emailField.nullable(),
-  fromName: line(100).nullable(),
-  replyTo: emailField.nullable().meta({ description: 'The address for replies, when not `fromEmail`.' }),
-  topicIds: ids.nullable(),
-  segmentIds: ids.nullable(),
-  sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
-  scheduledAt: moment.nullable(),
-  scheduledAtLocal: localTime.nullable().meta({
-    description:
-      'A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else ' +
-      'the project’s. Instead of `scheduledAt`.',
-    examples: ['2026-11-21T20:00'],
-  }),
+  fromEmail: addressField.nullish(),
+  fromName: line(100).nullish(),
+  replyTo: addressField
+    .nullable()
+    .meta({ description: 'The address for replies, when not `fromEmail`.' })
+    .optional(),
+  topicIds: chosenIds,
+  segmentIds: chosenIds,
+  sendStrategy: z.enum(SEND_STRATEGIES).nullish(),
+  scheduledAt: moment.nullish(),
+  scheduledAtLocal: localTime
+    .nullable()
+    .meta({
+      description:
+        'A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else ' +
+        'the project’s. Instead of `scheduledAt`.',
+      examples: ['2026-11-21T20:00'],
+    })
+    .optional(),
 };
 
 interface Times {
@@ -77,29 +77,14 @@ const hasOneTime = ({ scheduledAt = null, scheduledAtLocal = null }: Times) =>
   scheduledAt === null || scheduledAtLocal === null;
 const TWO_TIMES = { path: ['scheduledAtLocal'], error: 'must not be given together with scheduledAt' };
 
-export const createCampaignBody = strictBody({
-  ...fields,
-  previewText: fields.previewText.optional(),
-  contentJson: fields.contentJson.optional(),
-  contentText: fields.contentText.optional(),
-  translations: fields.translations,
-  fromEmail: fields.fromEmail.optional(),
-  fromName: fields.fromName.optional(),
-  replyTo: fields.replyTo.optional(),
-  topicIds: fields.topicIds.optional(),
-  segmentIds: fields.segmentIds.optional(),
-  sendStrategy: fields.sendStrategy.optional(),
-  scheduledAt: fields.scheduledAt.optional(),
-  scheduledAtLocal: fields.scheduledAtLocal.optional(),
-}).refine(hasOneTime, TWO_TIMES);
-export type CreateCampaignBody = z.output<typeof createCampaignBody>;
+export const createCampaignBody = strictBody(fields).refine(hasOneTime, TWO_TIMES);
 
-/** JSON merge-patch (RFC 7396): absent fields stay. */
+/** JSON merge-patch (RFC 7396): absent fields stay, null clears. */
 export const patchCampaignBody = strictBody({
-  ...z.object(fields).partial().shape,
-  subject: fields.subject.nullish(),
+  ...fields,
+  name: name.optional(),
+  subject: content.subject.nullish(),
 }).refine(hasOneTime, TWO_TIMES);
-export type PatchCampaignBody = z.output<typeof patchCampaignBody>;
 
 /** The recipients of a test mail. */
 export const testCampaignBody = strictBody({
@@ -164,82 +149,6 @@ export const campaignView = z
   .meta({ id: 'Campaign' });
 export const campaignPage = pageOf(campaignView, 'CampaignPage');
 
-export function toCampaignView(campaign: Campaign | CampaignRow): z.input<typeof campaignView> {
-  const { estimatedAt, scheduledAt, completedAt, createdAt, updatedAt } = campaign;
-  return {
-    id: campaign.id,
-    campaignKey: campaign.campaignKey,
-    name: campaign.name,
-    subject: campaign.subject,
-    previewText: campaign.previewText,
-    contentJson: campaign.contentJson,
-    contentText: campaign.contentText,
-    translations: campaign.translations,
-    status: campaign.status,
-    sendStrategy: campaign.sendStrategy,
-    topicIds: campaign.topicIds,
-    segmentIds: campaign.segmentIds,
-    estimatedRecipientCount: campaign.estimatedRecipientCount,
-    estimatedAt: estimatedAt?.toISOString() ?? null,
-    scheduledAt: scheduledAt?.toISOString() ?? null,
-    scheduledAtLocal: campaign.scheduledAtLocal,
-    completedAt: completedAt?.toISOString() ?? null,
-    fromEmail: campaign.fromEmail,
-    fromName: campaign.fromName,
-    replyTo: campaign.replyTo,
-    preSendScore: campaign.preSendScore,
-    preSendStatus: campaign.preSendStatus,
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-  };
-}
-
-export function toDraft(body: CreateCampaignBody): CampaignDraft {
-  return {
-    previewText: null,
-    contentJson: null,
-    contentText: null,
-    translations: {},
-    fromEmail: null,
-    fromName: null,
-    replyTo: null,
-    topicIds: [],
-    segmentIds: [],
-    sendStrategy: null,
-    scheduledAt: null,
-    scheduledAtLocal: null,
-    ...toChanges(body),
-    name: body.name,
-    subject: body.subject,
-  };
-}
-
-/** The fields in the body; `null` clears. */
-export function toChanges(body: PatchCampaignBody): Partial<CampaignDraft> {
-  const {
-    subject,
-    translations: given,
-    fromEmail,
-    replyTo,
-    topicIds,
-    segmentIds,
-    scheduledAt,
-    scheduledAtLocal,
-    ...plain
-  } = body;
-  return {
-    ...plain,
-    ...(subject === undefined ? {} : { subject }),
-    ...(given === undefined ? {} : { translations: given }),
-    ...(replyTo === undefined ? {} : { replyTo: replyTo?.value ?? null }),
-    ...(fromEmail === undefined ? {} : { fromEmail: fromEmail?.value ?? null }),
-    ...(topicIds === undefined ? {} : { topicIds: topicIds ?? [] }),
-    ...(segmentIds === undefined ? {} : { segmentIds: segmentIds ?? [] }),
-    ...(scheduledAt === undefined ? {} : { scheduledAt }),
-    ...(scheduledAtLocal === undefined ? {} : { scheduledAtLocal }),
-  };
-}
-
 export const previewQuery = z.object({
   email: emailField.optional().meta({ description: 'Render it for this subscriber.' }),
   locale: localeField
@@ -280,12 +189,3 @@ export const preSendAnalysisView = z
     }),
   })
   .meta({ id: 'PreSendAnalysis' });
-
-export function toAnalysisView({
-  score,
-  status,
-  checks,
-  audience,
-}: CampaignAnalysis): z.input<typeof preSendAnalysisView> {
-  return { score, status, checks: [...checks], audience };
-}

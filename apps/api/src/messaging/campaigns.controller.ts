@@ -1,20 +1,14 @@
-import { Body, Delete, Get, Param, Patch, Post, Query, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Body, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import { CampaignsService } from '#messaging';
-import { API_PREFIX, ApiController, InScope, Operation, toPage } from '#platform/http';
+import { ApiController, InScope, Operation, toPage } from '#platform/http';
 import {
   campaignListQuery,
   campaignPage,
   campaignView,
   createCampaignBody,
-  type CreateCampaignBody,
   patchCampaignBody,
-  type PatchCampaignBody,
-  toCampaignView,
-  toChanges,
-  toDraft,
 } from './campaign.dto.js';
 
 @ApiController('campaigns', { tag: 'Campaigns' })
@@ -34,7 +28,7 @@ export class CampaignsController {
     @InScope() scope: ProjectScope,
     @Query({ schema: campaignListQuery }) query: z.output<typeof campaignListQuery>,
   ) {
-    return toPage(query, await this.campaigns.list(scope, query, query), toCampaignView);
+    return toPage(query, await this.campaigns.list(scope, query, query));
   }
 
   @Post()
@@ -46,16 +40,17 @@ export class CampaignsController {
       'A new campaign is a DRAFT. `sendStrategy` records what the author intends and never sends by itself.',
     scope: 'campaigns:write',
     body: createCampaignBody,
-    response: { status: 201, schema: campaignView, location: true },
+    response: {
+      status: 201,
+      schema: campaignView,
+      location: ({ campaignKey }) => `campaigns/${campaignKey}`,
+    },
   })
-  async create(
+  create(
     @InScope() scope: ProjectScope,
-    @Body({ schema: createCampaignBody }) body: CreateCampaignBody,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Body({ schema: createCampaignBody }) body: z.output<typeof createCampaignBody>,
   ) {
-    const campaign = await this.campaigns.create(scope, toDraft(body));
-    reply.header('location', `${API_PREFIX}/campaigns/${campaign.campaignKey}`);
-    return toCampaignView(campaign);
+    return this.campaigns.create(scope, body);
   }
 
   @Get(':campaignKey')
@@ -66,8 +61,8 @@ export class CampaignsController {
     scope: 'campaigns:read',
     response: { status: 200, schema: campaignView },
   })
-  async get(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.campaigns.get(scope, campaignKey));
+  get(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.campaigns.get(scope, campaignKey);
   }
 
   @Patch(':campaignKey')
@@ -85,12 +80,12 @@ export class CampaignsController {
     response: { status: 200, schema: campaignView },
     problems: [409],
   })
-  async update(
+  update(
     @InScope() scope: ProjectScope,
     @Param('campaignKey') campaignKey: string,
-    @Body({ schema: patchCampaignBody }) body: PatchCampaignBody,
+    @Body({ schema: patchCampaignBody }) body: z.output<typeof patchCampaignBody>,
   ) {
-    return toCampaignView(await this.campaigns.revise(scope, campaignKey, toChanges(body)));
+    return this.campaigns.revise(scope, campaignKey, body);
   }
 
   @Delete(':campaignKey')
@@ -103,7 +98,7 @@ export class CampaignsController {
     response: { status: 204 },
     problems: [409],
   })
-  async remove(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string): Promise<void> {
-    await this.campaigns.remove(scope, campaignKey);
+  remove(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.campaigns.remove(scope, campaignKey);
   }
 }

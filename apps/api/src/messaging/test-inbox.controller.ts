@@ -4,13 +4,7 @@ import type { z } from 'zod';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { TestInboxService } from '#messaging';
 import { ApiController, InScope, Operation, toPage } from '#platform/http';
-import {
-  openedTestInboxMessageView,
-  testInboxListQuery,
-  testInboxPage,
-  toMessageView,
-  toOpenedMessageView,
-} from './test-inbox.dto.js';
+import { openedTestInboxMessageView, testInboxListQuery, testInboxPage } from './test-inbox.dto.js';
 
 const RAW = 'message/rfc822';
 
@@ -35,7 +29,7 @@ export class TestInboxController {
     @Query({ schema: testInboxListQuery }) query: z.output<typeof testInboxListQuery>,
   ) {
     const filter = { kind: query.kind, toKey: query.to === undefined ? undefined : addressKey(query.to) };
-    return toPage(query, await this.inbox.list(scope, query, filter), toMessageView);
+    return toPage(query, await this.inbox.list(scope, query, filter));
   }
 
   @Get(':id')
@@ -46,8 +40,8 @@ export class TestInboxController {
     scope: 'campaigns:read',
     response: { status: 200, schema: openedTestInboxMessageView },
   })
-  async open(@InScope() scope: ProjectScope, @Param('id') id: string) {
-    return toOpenedMessageView(await this.inbox.open(scope, id));
+  open(@InScope() scope: ProjectScope, @Param('id') id: string) {
+    return this.inbox.open(scope, id);
   }
 
   @Get(':id/raw')
@@ -77,7 +71,7 @@ export class TestInboxController {
     response: { status: 204 },
     problems: [404],
   })
-  async clear(@InScope() scope: ProjectScope): Promise<void> {
+  async clear(@InScope() scope: ProjectScope) {
     await this.inbox.clear(scope);
   }
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { pageOf, pageQuery, timestamp } from '#platform/http';
-import type { OpenedTestInboxMessage, TestInboxMessage } from '#messaging';
 import { line } from '../fields.js';
 
 const MAIL_KINDS = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'] as const;
@@ -36,15 +35,3 @@ export const openedTestInboxMessageView = message
       .meta({ description: 'The header fields as they were sent, unfolded.' }),
   })
   .meta({ id: 'OpenedTestInboxMessage' });
-
-export function toMessageView(row: TestInboxMessage): z.input<typeof testInboxMessageView> {
-  const { id, to, from, subject, kind, receivedAt, links } = row;
-  return { id, to, from, subject, kind, receivedAt: receivedAt.toISOString(), links };
-}
-
-export function toOpenedMessageView(
-  opened: OpenedTestInboxMessage,
-): z.input<typeof openedTestInboxMessageView> {
-  const { html, text, headers } = opened;
-  return { ...toMessageView(opened), html, text, headers };
-}

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import { Clock, isUuid, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
-import { Automation, type AutomationFields, isAutomationKey } from './automation.js';
+import { Automation, isAutomationKey, type NewAutomation } from './automation.js';
 
 /** A project's automations, without the deleted ones. */
 export function automationsOf(tables: Kysely<MessagingTables>, { environmentId }: ProjectScope) {
@@ -37,7 +37,7 @@ export class AutomationRepository {
   ) {}
 
   /** Adds a DRAFT. */
-  add(scope: ProjectScope, fields: AutomationFields): Promise<Automation> {
+  add(scope: ProjectScope, fields: NewAutomation): Promise<Automation> {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ key: string }>`select access.next_key('automation') as key`.execute(
         this.database.tables(),

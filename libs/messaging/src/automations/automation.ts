@@ -34,6 +34,9 @@ export interface AutomationFields {
   readonly triggerTopicId: string | null;
 }
 
+/** A new automation; what is left out is empty. */
+export type NewAutomation = Pick<AutomationFields, 'name'> & Partial<AutomationFields>;
+
 const AUTOMATION_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
 
 /** True for text in the form of an automation's key. */
@@ -56,10 +59,10 @@ export class Automation implements AutomationFields {
   readonly environmentId: number;
   readonly automationKey: string;
   name: string;
-  description: string | null;
+  description: string | null = null;
   status: AutomationStatus = 'DRAFT';
-  triggerType: TriggerType | null;
-  triggerTopicId: string | null;
+  triggerType: TriggerType | null = null;
+  triggerTopicId: string | null = null;
   /** The steps and the edges between them, as JSON. */
   nodes: string | null = null;
   edges: string | null = null;
@@ -77,16 +80,14 @@ export class Automation implements AutomationFields {
 
   constructor(
     { id, environmentId, automationKey }: Pick<Automation, 'id' | 'environmentId' | 'automationKey'>,
-    fields: AutomationFields,
+    fields: NewAutomation,
     now: Date,
   ) {
     this.id = id;
     this.environmentId = environmentId;
     this.automationKey = automationKey;
     this.name = fields.name;
-    this.description = fields.description;
-    this.triggerType = fields.triggerType;
-    this.triggerTopicId = fields.triggerTopicId;
+    Object.assign(this, fields);
     this.createdAt = now;
     this.updatedAt = now;
   }

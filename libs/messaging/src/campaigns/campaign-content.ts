@@ -2,6 +2,9 @@ import { matchLocale } from '#kernel';
 import { parseContentDocument } from '../content/document/content-document.js';
 import type { CampaignContent } from '../content/document/content-compiler.js';
 
+/** The parts of a content that its author writes. */
+export const CONTENT_PARTS = ['subject', 'previewText', 'contentJson', 'contentText'] as const;
+
 /** A campaign's content in other languages, by BCP 47 locale. */
 export type CampaignTranslations = Readonly<Record<string, CampaignContent>>;
 

@@ -14,29 +14,16 @@ import {
 import { Database, keptDay, NEWEST_FIRST, present } from '#platform';
 import { PARTITION } from '../deliveries/campaign-front.query.js';
 import type { MessagingTables } from '../messaging-tables.js';
-import { Campaign, type CampaignDraft, type CampaignStatus, isCampaignKey } from './campaign.js';
+import { Campaign, type CampaignStatus, DRAFT_FIELDS, isCampaignKey, type NewCampaign } from './campaign.js';
 
 const COLUMNS = [
+  ...DRAFT_FIELDS,
   'id',
   'campaignKey',
-  'name',
-  'subject',
-  'previewText',
-  'contentJson',
-  'contentText',
-  'translations',
   'status',
-  'sendStrategy',
-  'topicIds',
-  'segmentIds',
   'estimatedRecipientCount',
   'estimatedAt',
-  'scheduledAt',
-  'scheduledAtLocal',
   'completedAt',
-  'fromEmail',
-  'fromName',
-  'replyTo',
   'preSendScore',
   'preSendStatus',
   'createdAt',
@@ -85,7 +72,7 @@ export class CampaignRepository {
     private readonly clock: Clock,
   ) {}
 
-  async add({ environmentId }: ProjectScope, draft: CampaignDraft, now: Date): Promise<Campaign> {
+  async add({ environmentId }: ProjectScope, draft: NewCampaign, now: Date): Promise<Campaign> {
     const { rows } = await sql<{ key: string }>`select access.next_key('campaign') as key`.execute(
       this.database.tables(),
     );

@@ -20,22 +20,7 @@ const period = new Date('2026-11-01T00:00:00.000Z');
 function campaignIn(status: CampaignStatus): Campaign {
   const campaign = new Campaign(
     { id: '01a1fd1e-0000-7000-8000-000000000000', environmentId: 1, campaignKey: 'APIT-001' },
-    {
-      name: 'News',
-      subject: 'Hello',
-      previewText: null,
-      contentJson: null,
-      contentText: 'Hello.',
-      translations: {},
-      fromEmail: null,
-      fromName: null,
-      replyTo: null,
-      topicIds: ['t1'],
-      segmentIds: [],
-      sendStrategy: null,
-      scheduledAt: later,
-      scheduledAtLocal: null,
-    },
+    { name: 'News', subject: 'Hello', contentText: 'Hello.', topicIds: ['t1'], scheduledAt: later },
     now,
   );
   campaign.status = status;

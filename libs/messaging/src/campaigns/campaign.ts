@@ -1,5 +1,5 @@
 import { firstMomentOf, InvalidStateError, lastMomentOf, UnavailableError } from '#kernel';
-import type { CampaignTranslations } from './campaign-content.js';
+import { type CampaignTranslations, CONTENT_PARTS } from './campaign-content.js';
 import { ScheduleMissingError } from './campaign.errors.js';
 
 export const CAMPAIGN_STATUSES = [
@@ -44,25 +44,23 @@ export type PreSendStatus = 'PENDING' | 'PASSED' | 'WARNING' | 'FAILED';
 export type AmbiguousPolicy = 'RESEND' | 'HOLD';
 
 /** The author's part of a campaign: content, sender, audience, intention. */
-export interface CampaignDraft {
-  readonly name: string;
-  /** Null: none yet, with which nothing can be sent. */
-  readonly subject: string | null;
-  readonly previewText: string | null;
-  readonly contentJson: string | null;
-  readonly contentText: string | null;
-  readonly translations: CampaignTranslations;
-  readonly fromEmail: string | null;
-  readonly fromName: string | null;
-  /** The address for answers; null: the sender's. */
-  readonly replyTo: string | null;
-  readonly topicIds: readonly string[];
-  readonly segmentIds: readonly string[];
-  readonly sendStrategy: SendStrategy | null;
-  readonly scheduledAt: Date | null;
-  /** As `parseLocalTime` returns it: each recipient gets it when it is that time where they are. */
-  readonly scheduledAtLocal: string | null;
-}
+export const DRAFT_FIELDS = [
+  'name',
+  ...CONTENT_PARTS,
+  'translations',
+  'fromEmail',
+  'fromName',
+  'replyTo',
+  'topicIds',
+  'segmentIds',
+  'sendStrategy',
+  'scheduledAt',
+  'scheduledAtLocal',
+] as const;
+export type CampaignDraft = Readonly<Pick<Campaign, (typeof DRAFT_FIELDS)[number]>>;
+
+/** A new draft; what is left out is empty. */
+export type NewCampaign = Pick<CampaignDraft, 'name'> & Partial<CampaignDraft>;
 
 export type CampaignIdentity = Pick<Campaign, 'id' | 'environmentId' | 'campaignKey'>;
 
@@ -104,18 +102,21 @@ export class Campaign {
   readonly environmentId: number;
   readonly campaignKey: string;
   name: string;
-  subject: string | null;
-  previewText: string | null;
-  contentJson: string | null;
-  contentText: string | null;
-  translations: CampaignTranslations;
-  fromEmail: string | null;
-  fromName: string | null;
-  replyTo: string | null;
-  topicIds: string[];
-  segmentIds: string[];
-  sendStrategy: SendStrategy | null;
+  /** Null: none yet, with which nothing can be sent. */
+  subject: string | null = null;
+  previewText: string | null = null;
+  contentJson: string | null = null;
+  contentText: string | null = null;
+  translations: CampaignTranslations = {};
+  fromEmail: string | null = null;
+  fromName: string | null = null;
+  /** The address for answers; null: the sender's. */
+  replyTo: string | null = null;
+  topicIds: readonly string[] = [];
+  segmentIds: readonly string[] = [];
+  sendStrategy: SendStrategy | null = null;
   scheduledAt: Date | null = null;
+  /** As `parseLocalTime` returns it: each recipient gets it when it is that time where they are. */
   scheduledAtLocal: string | null = null;
   status: CampaignStatus = 'DRAFT';
   failureReason: string | null = null;
@@ -139,23 +140,12 @@ export class Campaign {
   readonly createdAt: Date;
   updatedAt: Date;
 
-  constructor(identity: CampaignIdentity, draft: CampaignDraft, now: Date) {
+  constructor(identity: CampaignIdentity, draft: NewCampaign, now: Date) {
     this.id = identity.id;
     this.environmentId = identity.environmentId;
     this.campaignKey = identity.campaignKey;
     this.name = draft.name;
-    this.subject = draft.subject;
-    this.previewText = draft.previewText;
-    this.contentJson = draft.contentJson;
-    this.contentText = draft.contentText;
-    this.translations = draft.translations;
-    this.fromEmail = draft.fromEmail;
-    this.fromName = draft.fromName;
-    this.replyTo = draft.replyTo;
-    this.topicIds = distinct(draft.topicIds);
-    this.segmentIds = distinct(draft.segmentIds);
-    this.sendStrategy = draft.sendStrategy;
-    Object.assign(this, changedTimes(draft, this));
+    this.write(draft);
     this.createdAt = now;
     this.updatedAt = now;
   }
@@ -175,12 +165,9 @@ export class Campaign {
   /** Applies changes. An analysis is void when a part that it looked at has changed; a schedule stands. */
   revise(changes: Partial<CampaignDraft>, now: Date): void {
     this.refuseUnlessAllowed('change');
-    const { topicIds, segmentIds, ...plain } = changes;
     if (Object.keys(changes).length === 0) return;
     const [partsBefore, audienceBefore] = [analysedParts(this), audienceParts(this)];
-    Object.assign(this, plain, changedTimes(changes, this));
-    if (topicIds !== undefined) this.topicIds = distinct(topicIds);
-    if (segmentIds !== undefined) this.segmentIds = distinct(segmentIds);
+    this.write(changes);
     if (this.status === 'SCHEDULED' && this.scheduledAt === null) this.status = 'DRAFT';
     if (analysedParts(this) !== partsBefore) {
       this.preSendScore = null;
@@ -282,6 +269,12 @@ export class Campaign {
     this.updatedAt = now;
   }
 
+  private write(changes: Partial<CampaignDraft>): void {
+    const { topicIds = this.topicIds, segmentIds = this.segmentIds } = changes;
+    const audience = { topicIds: distinct(topicIds), segmentIds: distinct(segmentIds) };
+    Object.assign(this, changes, audience, changedTimes(changes, this));
+  }
+
   /** True once its time has come; a campaign that failed since and is sent again keeps to its recipients' hours. */
   private isDue(now: Date): boolean {
     return this.status !== 'DRAFT' && this.scheduledAt !== null && this.scheduledAt <= now;
@@ -351,15 +344,10 @@ function audienceParts({ topicIds, segmentIds }: CampaignDraft): string {
 function analysedParts(draft: CampaignDraft): string {
   const { fromEmail, fromName, translations } = draft;
   const others = Object.entries(translations).sort(([one], [other]) => (one < other ? -1 : 1));
-  const contents = [['', draft] as const, ...others].map(
-    ([locale, { subject, previewText, contentJson, contentText }]) => [
-      locale,
-      subject,
-      previewText,
-      contentJson,
-      contentText,
-    ],
-  );
+  const contents = [['', draft] as const, ...others].map(([locale, content]) => [
+    locale,
+    ...CONTENT_PARTS.map((part) => content[part]),
+  ]);
   return JSON.stringify([contents, fromEmail, fromName, audienceParts(draft)]);
 }
 

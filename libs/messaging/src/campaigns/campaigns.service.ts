@@ -4,7 +4,13 @@ import { PlanLimitsService } from '#billing';
 import { Clock, DomainValidationError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { expectContent } from '../content/processes/content-processes.service.js';
-import { type Campaign, type CampaignDraft, type CampaignStatus, timeFaults } from './campaign.js';
+import {
+  type Campaign,
+  type CampaignDraft,
+  type CampaignStatus,
+  type NewCampaign,
+  timeFaults,
+} from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
 import { contentFaults } from './campaign-content.js';
 import { CampaignRepository, type CampaignRow } from './campaign.repository.js';
@@ -46,7 +52,7 @@ export class CampaignsService {
    * Adds a DRAFT. Throws `DomainValidationError` with every field that this project does not allow, or
    * `PlanLimitReachedError` when the plan allows no more this month.
    */
-  create(scope: ProjectScope, draft: CampaignDraft): Promise<Campaign> {
+  create(scope: ProjectScope, draft: NewCampaign): Promise<Campaign> {
     return this.database.transaction(scope, async () => {
       const now = this.clock.now();
       await this.#refuseFaults(scope, draft, now);

@@ -7,6 +7,7 @@ export {
 } from './operation/caller.js';
 export { HttpKitModule } from './http-kit.module.js';
 export {
+  type Answer,
   API_PREFIX,
   ApiController,
   Operation,

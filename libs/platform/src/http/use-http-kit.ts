@@ -142,7 +142,10 @@ function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplicatio
   const draining = app.get(Draining);
   const { PUBLIC_URL } = app.get<Config>(CONFIG);
   fastify.addHook('preSerialization', (request, reply, payload, done) => {
-    const isList = isPage(payload) && request.routeOptions.config.operation !== undefined;
+    const { operation } = request.routeOptions.config;
+    const location = operation?.response.location?.(payload);
+    if (location !== undefined) void reply.header('location', `${API_PREFIX}/${location}`);
+    const isList = isPage(payload) && operation !== undefined;
     const links = isList ? linkHeader(PUBLIC_URL, request.url, payload.pagination) : '';
     if (links !== '') void reply.header('link', links);
     done(null, payload);

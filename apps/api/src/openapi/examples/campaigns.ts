@@ -50,7 +50,7 @@ const CREATED_CAMPAIGN = {
   preSendStatus: null,
   createdAt: '2026-02-26T14:00:00.000Z',
   updatedAt: '2026-02-26T14:00:00.000Z',
-} satisfies z.input<typeof campaignView>;
+} satisfies z.output<typeof campaignView>;
 
 const CAMPAIGN_CHANGES = {
   replyTo: 'hello@example.com',
@@ -70,52 +70,52 @@ const CHANGED_CAMPAIGN = {
   ...CREATED_CAMPAIGN,
   ...CAMPAIGN_CHANGES,
   updatedAt: '2026-02-26T14:20:00.000Z',
-} satisfies z.input<typeof campaignView>;
+} satisfies z.output<typeof campaignView>;
 
 const COUNTED = {
   estimatedRecipientCount: 1_250,
   estimatedAt: '2026-02-27T10:00:00.000Z',
   preSendScore: 100,
   preSendStatus: 'PASSED',
-} satisfies Partial<z.input<typeof campaignView>>;
+} satisfies Partial<z.output<typeof campaignView>>;
 
 const SCHEDULED_CAMPAIGN = {
   ...CHANGED_CAMPAIGN,
   ...COUNTED,
   status: 'SCHEDULED',
   updatedAt: '2026-02-27T10:00:00.000Z',
-} satisfies z.input<typeof campaignView>;
+} satisfies z.output<typeof campaignView>;
 
 const CANCELLED_CAMPAIGN = {
   ...SCHEDULED_CAMPAIGN,
   status: 'CANCELLED',
   updatedAt: '2026-02-27T11:30:00.000Z',
-} satisfies z.input<typeof campaignView>;
+} satisfies z.output<typeof campaignView>;
 
 const QUEUED_CAMPAIGN = {
   ...SCHEDULED_CAMPAIGN,
   status: 'QUEUED_FOR_SENDING',
   updatedAt: '2026-03-02T08:00:00.000Z',
-} satisfies z.input<typeof campaignView>;
+} satisfies z.output<typeof campaignView>;
 
 const SENDING_CAMPAIGN = {
   ...QUEUED_CAMPAIGN,
   status: 'SENDING',
   updatedAt: '2026-03-02T08:00:40.000Z',
-} satisfies z.input<typeof campaignView>;
+} satisfies z.output<typeof campaignView>;
 
 const PAUSED_CAMPAIGN = {
   ...QUEUED_CAMPAIGN,
   status: 'PAUSED',
   updatedAt: '2026-03-02T08:00:20.000Z',
-} satisfies z.input<typeof campaignView>;
+} satisfies z.output<typeof campaignView>;
 
 const SENT_CAMPAIGN = {
   ...SENDING_CAMPAIGN,
   status: 'SENT',
   completedAt: '2026-03-02T08:01:30.000Z',
   updatedAt: '2026-03-02T08:01:30.000Z',
-} satisfies z.input<typeof campaignView>;
+} satisfies z.output<typeof campaignView>;
 
 const ANALYSIS = {
   score: 100,
@@ -150,7 +150,7 @@ const ANALYSIS = {
     capped: 2,
     willReceive: 1_250,
   },
-} satisfies z.input<typeof preSendAnalysisView>;
+} satisfies z.output<typeof preSendAnalysisView>;
 
 const PREVIEW = {
   subject: 'Spring is here',

@@ -36,7 +36,7 @@ const STATISTICS = {
   collectedAt: '2026-03-02T08:00:01.000Z',
   lastUpdatedAt: '2026-03-05T08:01:00.000Z',
   completedAt: '2026-03-02T08:01:30.000Z',
-} satisfies z.input<typeof campaignStatisticsView>;
+} satisfies z.output<typeof campaignStatisticsView>;
 
 const LANGUAGES = {
   languages: [
@@ -44,7 +44,7 @@ const LANGUAGES = {
     { locale: 'de', sent: 368, delivered: 365, bounced: 3, opened: 190, clicked: 40 },
   ],
   countedAt: '2026-03-05T08:01:00.000Z',
-} satisfies z.input<typeof campaignLanguagesView>;
+} satisfies z.output<typeof campaignLanguagesView>;
 
 const TIMELINE = [
   {
@@ -57,7 +57,7 @@ const TIMELINE = [
   },
   { timestamp: '2026-03-02T09:00:00.000Z', sent: 0, delivered: 0, opened: 148, clicked: 30, bounced: 2 },
   { timestamp: '2026-03-02T10:00:00.000Z', sent: 0, delivered: 0, opened: 70, clicked: 13, bounced: 0 },
-] satisfies z.input<typeof timeline>;
+] satisfies z.output<typeof timeline>;
 
 const REPORT = {
   campaignId: CAMPAIGN_ID,
@@ -79,7 +79,7 @@ Nothing stands out from chance.
   generatedAt: '2026-03-05T08:02:00.000Z',
   createdAt: '2026-03-05T08:01:30.000Z',
   updatedAt: '2026-03-05T08:02:00.000Z',
-} satisfies z.input<typeof campaignReportView>;
+} satisfies z.output<typeof campaignReportView>;
 
 const REQUESTED_REPORT = {
   ...REPORT,
@@ -90,7 +90,7 @@ const REQUESTED_REPORT = {
   generatedAt: null,
   createdAt: '2026-03-06T09:00:00.000Z',
   updatedAt: '2026-03-06T09:00:00.000Z',
-} satisfies z.input<typeof campaignReportView>;
+} satisfies z.output<typeof campaignReportView>;
 
 const CONFIRM_URL = 'https://mailwright.example/c/AQEAAAAAAgGiGHoldHZBhZPEwkX3Wf4ByLdCf9dtg5gg22QvAGIXMv3LGw';
 const SUBJECT = 'One click, and you get emails from Acme';
@@ -103,7 +103,7 @@ const MESSAGE = {
   kind: 'OPT_IN',
   receivedAt: '2026-02-02T10:15:01.000Z',
   links: { confirm: CONFIRM_URL },
-} satisfies z.input<typeof testInboxMessageView>;
+} satisfies z.output<typeof testInboxMessageView>;
 
 const OPENED_MESSAGE = {
   ...MESSAGE,
@@ -115,7 +115,7 @@ const OPENED_MESSAGE = {
     Subject: SUBJECT,
     'Message-ID': `<${MESSAGE_ID}@example.com>`,
   },
-} satisfies z.input<typeof openedTestInboxMessageView>;
+} satisfies z.output<typeof openedTestInboxMessageView>;
 
 /** Reports of the sent campaign, and the mail of the test inbox. */
 export const REPORT_EXAMPLES: WrittenExamples = {

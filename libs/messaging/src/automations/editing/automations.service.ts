@@ -16,6 +16,7 @@ import {
   type AutomationStatus,
   type AutomationWarning,
   IncompleteAutomationError,
+  type NewAutomation,
   refuseUnlessAllowed,
 } from '../automation.js';
 import { AutomationRepository } from '../automation.repository.js';
@@ -54,9 +55,9 @@ export class AutomationsService {
   ) {}
 
   /** Creates a DRAFT. Throws DomainValidationError. */
-  async create(scope: ProjectScope, fields: AutomationFields): Promise<AutomationView> {
+  async create(scope: ProjectScope, fields: NewAutomation): Promise<AutomationView> {
     await this.#refuseUnlessIncluded(scope);
-    await this.#refuseUnknownTopic(scope, fields.triggerTopicId);
+    await this.#refuseUnknownTopic(scope, fields.triggerTopicId ?? null);
     const { id } = await this.automations.add(scope, fields);
     return this.query.get(scope, id);
   }

@@ -22,20 +22,34 @@ export function ApiController(path: string, options: { readonly tag: string }): 
   return applyDecorators(Controller(`${API_PREFIX.slice(1)}/${path}`), ApiTags(options.tag));
 }
 
+/**
+ * The value that a handler returns for an answer of this schema: a Date for each timestamp. What the schema does not name may be
+ * there and is not sent.
+ */
+export type Answer<Schema extends z.ZodType> = Unwritten<z.input<Schema>>;
+
+type Unwritten<T> = unknown extends T
+  ? T
+  : T extends Date
+    ? T
+    : T extends readonly (infer Item)[]
+      ? readonly Unwritten<Item>[]
+      : { [Name in keyof T]: Unwritten<T[Name]> };
+
 /** The answer of an operation that succeeds. */
-export interface OperationResponse {
+export interface OperationResponse<Schema extends z.ZodType = z.ZodType> {
   readonly status: 200 | 201 | 202 | 204;
   /** JSON bodies: what is sent, documented and serialised. Absent: no body, or `contentType` says which. */
-  readonly schema?: z.ZodType;
+  readonly schema?: Schema;
   /** Bodies other than JSON, e.g. `text/csv; charset=utf-8`. */
   readonly contentType?: string;
   readonly description?: string;
-  /** The `Location` header names what was made; the handler sets it. */
-  readonly location?: true;
+  /** Path below /api/v1 of what was made, for the `Location` header. */
+  location?(this: void, made: Answer<Schema>): string;
 }
 
 /** One operation of the API: the one source of its scope, status, documentation and serialisation. */
-export interface OperationOptions {
+export interface OperationOptions<Schema extends z.ZodType = z.ZodType> {
   /** Unique, lowerCamelCase: `listTopics`. */
   readonly operationId: string;
   /** Method of the SDK that calls it: `topics.all`. Absent: the SDK has none. */
@@ -52,7 +66,7 @@ export interface OperationOptions {
   readonly streams?: readonly string[];
   /** Octets that a JSON body may have; the default is 1 MB. Streams have no limit. */
   readonly maxBodyBytes?: number;
-  readonly response: OperationResponse;
+  readonly response: OperationResponse<Schema>;
   /** Statuses of problems that do not follow from the operation's shape, such as 409. */
   readonly problems?: readonly number[];
   /** Milliseconds that the whole request may take; the default is 30 s, and 10 min with `streams`. */
@@ -85,8 +99,19 @@ const DESCRIPTIONS = {
   204: 'Done; there is nothing to return',
 } as const;
 
-/** Declares a route of an `@ApiController`: scope, status, serialization of its answer, and entry in the OpenAPI document. */
-export function Operation(options: OperationOptions): MethodDecorator {
+type HandlerDecorator<Result> = <Handler extends (...parts: never[]) => Result | Promise<Result>>(
+  controller: object,
+  name: string | symbol,
+  handler: TypedPropertyDescriptor<Handler>,
+) => void;
+
+/**
+ * Declares a route of an `@ApiController`: scope, status, serialization of its answer, and entry in the OpenAPI document. The
+ * compiler refuses a handler that returns something else than its answer.
+ */
+export function Operation<Schema extends z.ZodType = z.ZodUnknown>(
+  options: OperationOptions<Schema>,
+): HandlerDecorator<Answer<Schema>> {
   const { response } = options;
   const decorators = [
     HttpCode(response.status),
@@ -133,7 +158,7 @@ function documentedResponse({
   description,
   location,
 }: OperationResponse): MethodDecorator {
-  const headers = location === true ? { headers: { Location: LOCATION } } : {};
+  const headers = location !== undefined ? { headers: { Location: LOCATION } } : {};
   const common = { status, description: description ?? DESCRIPTIONS[status], ...headers };
   if (schema !== undefined) return ApiResponse({ ...common, standardSchema: schema });
   if (contentType === undefined) return ApiResponse(common);

@@ -118,15 +118,14 @@ export function pageOf<Item extends z.ZodType>(item: Item, id: string) {
   return z.object({ data: z.array(item), pagination }).meta({ id });
 }
 
-/** The answer of a list: the views of its rows, and the page's position. */
-export function toPage<Row, View>(
+/** The answer of a list: its rows, and the page's position. */
+export function toPage<Row>(
   { after, page: asked = 0, size: items }: PageRequest,
   { items: rows, totalElements, next }: Page<Row>,
-  toView: (row: Row) => View,
-): { data: View[]; pagination: Pagination } {
+): { data: readonly Row[]; pagination: Pagination } {
   const number = after?.page ?? asked;
   return {
-    data: rows.map((row) => toView(row)),
+    data: rows,
     pagination: {
       page: number,
       size: items,

@@ -28,8 +28,11 @@ export const emailParam = parsedAddress;
 /** An e-mail address in an answer, as it was given. */
 export const emailText = z.string().meta(EMAIL);
 
-/** A point in time in an answer: ISO 8601 in UTC with milliseconds and `Z`, as `Date.toISOString` writes it. */
-export const timestamp = z.string().meta({ format: 'date-time', example: '2026-11-21T06:00:00.000Z' });
+/** A point in time in an answer: handlers return a Date, which is written as ISO 8601 in UTC with milliseconds and `Z`. */
+export const timestamp = z
+  .date()
+  .transform((at) => at.toISOString())
+  .pipe(z.string().meta({ format: 'date-time', example: '2026-11-21T06:00:00.000Z' }));
 
 /** A whole number of 64 bits in an answer, written as a JSON number. */
 export const int64 = z.int().meta({ format: 'int64' });
