@@ -15,70 +15,28 @@ interface Sample {
   readonly strangerStatus?: number;
 }
 
-/** What to send to each operation with a path parameter. */
+/** Bodies and headers of operations with a path parameter that need some, and answers other than 404. */
 const SAMPLES: Readonly<Record<string, Sample>> = {
   getProjectTexts: { strangerStatus: 200 },
   updateProjectTexts: { body: () => ({ texts: {} }), strangerStatus: 200 },
-  getTopic: {},
   updateTopic: { body: () => ({ name: 'Mine' }) },
-  deleteTopic: {},
-  getSubscriber: {},
   updateSubscriber: { body: () => ({ firstName: 'Mine' }) },
-  eraseSubscriber: {},
   recordSubscriberEvent: { body: () => ({ name: 'seen' }) },
-  getImport: {},
-  listImportErrors: {},
-  getCustomField: {},
   updateCustomFieldDetails: { body: () => ({ displayName: 'Mine' }) },
   updateCustomFieldConfig: { body: () => ({ defaultValue: 'mine' }) },
-  archiveCustomField: {},
-  getSegment: {},
   updateSegment: { body: () => ({ name: 'Mine' }) },
-  deleteSegment: {},
-  listSegmentMembers: {},
   addSegmentMembers: { body: () => ({ emails: ['ada@owner.example'] }) },
   deleteSegmentMembers: { body: () => ({ emails: ['ada@owner.example'] }) },
   removeSegmentMembers: { body: () => ({ emails: ['ada@owner.example'] }) },
-  getConsents: {},
   grantConsent: { body: (topicKey) => ({ topicKey, source: 'form' }) },
-  revokeConsent: {},
-  resendConfirmation: {},
   getSuppression: { strangerStatus: 200 },
   unsuppress: { headers: { 'x-confirm-unsuppress': 'true' }, strangerStatus: 204 },
-  getCampaign: {},
   updateCampaign: { body: () => ({ name: 'Mine' }) },
-  deleteCampaign: {},
-  scheduleCampaign: {},
-  sendCampaign: {},
-  cancelCampaign: {},
-  pauseCampaign: {},
-  resumeCampaign: {},
-  retryFailedDeliveries: {},
   testCampaign: { body: () => ({ emails: ['me@example.com'] }) },
-  analyseCampaign: {},
-  previewCampaign: {},
-  listDeliveries: {},
-  getCampaignReport: {},
-  requestCampaignReport: {},
-  getCampaignTimeline: {},
-  getCampaignLanguages: {},
-  getCampaignStatistics: {},
-  exportCampaignReport: {},
-  getAutomation: {},
   updateAutomation: { body: () => ({ name: 'Mine' }) },
-  deleteAutomation: {},
   updateAutomationContent: { body: () => ({ nodes: '[]', edges: '[]' }) },
-  activateAutomation: {},
-  pauseAutomation: {},
   enterAutomation: { body: () => ({ email: 'ada@owner.example' }) },
-  listAutomationExecutions: {},
-  getRelay: {},
   updateRelay: { body: () => ({ name: 'Mine' }) },
-  deleteRelay: {},
-  checkRelay: {},
-  rotateRelayFeedbackToken: {},
-  getTestInboxMessage: {},
-  getRawTestInboxMessage: {},
 };
 
 const UNKNOWN: Ids = {
@@ -218,12 +176,7 @@ describe('projects and their environments', () => {
     return id;
   }
 
-  const sampleOf = ({ method, path, operation }: DocumentedOperation): Sample => {
-    const sample = SAMPLES[operation.operationId];
-    if (sample === undefined)
-      throw new Error(`Add sample values for ${operation.operationId} (${method} ${path}) to SAMPLES.`);
-    return sample;
-  };
+  const sampleOf = ({ operation }: DocumentedOperation): Sample => SAMPLES[operation.operationId] ?? {};
   const urlOf = (path: string, ids: Ids): string =>
     path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
       const id = name === 'locale' ? 'en' : ids[idNameOf(path, name)];
