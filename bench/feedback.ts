@@ -97,7 +97,7 @@ async function postAll(url: string, requests: readonly PostedFeedback[]): Promis
 function followed(database: TestDatabase): Promise<unknown> {
   return eventually('all of it is done', async () => {
     const [row] = await database.query<{ open: boolean }>(
-      'select exists (select from platform.outbox) or exists (select from platform.inbox where finished_at is null) as open',
+      'select exists (select from platform.jobs where finished_at is null) as open',
     );
     return row?.open === false;
   });

@@ -1,12 +1,11 @@
 import { sql } from 'kysely';
-import type { DomainEvent } from '#kernel';
-import { Database, PostgresNotifications, publish } from '#platform';
+import { Database, enqueue, jobType, PostgresNotifications } from '#platform';
 import { prepareProject } from '#testing/system';
 import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 
 /**
- * Commits with an event, each flushed to the disk, by clients at the same time: with their wake-ups as a process sends
+ * Commits with a job, each flushed to the disk, by clients at the same time: with their wake-ups as a process sends
  * them, with none, and with a NOTIFY in each.
  */
 const CLIENTS = 16;
@@ -24,17 +23,17 @@ const [woken, silent] = [
   await Database.connect({ ...options, notificationTransport: silence }),
 ];
 const notifications = new PostgresNotifications(url);
-const event: DomainEvent = { name: 'bench.v1', payload: {} };
+const job = jobType('bench', 'mail')({});
 try {
   let heard = 0;
-  notifications.listen('mailwright_outbox', () => (heard += 1));
+  notifications.listen('mailwright_jobs', () => (heard += 1));
   await notifications.start();
   const { live: scope } = await prepareProject(admin, '');
-  const commit = (database: Database) => database.transaction(scope, () => publish(database, scope, event));
+  const commit = (database: Database) => database.transaction(scope, () => enqueue(database, scope, job));
   const commitAndNotify = () =>
     silent.transaction(scope, async () => {
-      await publish(silent, scope, event);
-      await sql`select pg_notify('mailwright_outbox', '')`.execute(silent.tables());
+      await enqueue(silent, scope, job);
+      await sql`select pg_notify('mailwright_jobs', '')`.execute(silent.tables());
     });
   const rounds: Record<'ours' | 'without' | 'inEach', number>[] = [];
   for (let pair = 0; pair <= PAIRS; pair += 1) {
@@ -64,7 +63,7 @@ try {
 }
 
 async function perSecond(work: () => Promise<unknown>): Promise<number> {
-  await admin.query('truncate platform.outbox');
+  await admin.query('truncate platform.jobs');
   await admin.query('checkpoint');
   const until = performance.now() + SECONDS * 1_000;
   let commits = 0;

@@ -30,11 +30,10 @@ comment on table platform.idempotency_keys is 'Requests with an Idempotency-Key,
 comment on column platform.idempotency_keys.status is 'The response''s; null while the first request is being processed.';
 comment on column platform.idempotency_keys.locked_until is 'Until when the first request alone may be processed.';
 
-create table platform.inbox (
+create table platform.jobs (
   id bigint not null generated always as identity,
   environment_id bigint,
-  event_id uuid not null,
-  handler text not null,
+  name text not null,
   queue text not null,
   payload jsonb not null,
   state text not null default 'PENDING'::text,
@@ -47,20 +46,29 @@ create table platform.inbox (
   last_error text,
   created_at timestamp with time zone not null default now(),
   finished_at timestamp with time zone,
-  constraint inbox_pkey PRIMARY KEY (id),
-  constraint inbox_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'CANCELLED'::text, 'FAILED'::text]))),
-  constraint inbox_event_id_handler_key UNIQUE (event_id, handler)
+  constraint jobs_pkey PRIMARY KEY (id),
+  constraint jobs_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'CANCELLED'::text, 'FAILED'::text])))
 ) with (fillfactor=70);
-CREATE INDEX inbox_finished ON platform.inbox USING btree (finished_at) WHERE (finished_at IS NOT NULL);
-CREATE INDEX inbox_open ON platform.inbox USING btree (run_at) WHERE (finished_at IS NULL);
-alter table platform.inbox enable row level security;
-alter table platform.inbox force row level security;
-create policy app_rows on platform.inbox for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
-create policy owner_rows on platform.inbox for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
-create policy system_rows on platform.inbox for all to mailwright_system using (true) with check (true);
-grant select, update on platform.inbox to mailwright_app;
-grant delete, insert, select, update on platform.inbox to mailwright_system;
-comment on table platform.inbox is 'Jobs: one row per event and handler. The queue holds only the id. The handler finishes the row in its own transaction, so a repeated job finds nothing to do.';
+CREATE INDEX jobs_finished ON platform.jobs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX jobs_open ON platform.jobs USING btree (run_at) WHERE (finished_at IS NULL);
+alter table platform.jobs enable row level security;
+alter table platform.jobs force row level security;
+create policy app_rows on platform.jobs for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on platform.jobs for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on platform.jobs for all to mailwright_system using (true) with check (true);
+grant insert, select, update on platform.jobs to mailwright_app;
+grant delete, insert, select, update on platform.jobs to mailwright_system;
+comment on table platform.jobs is 'Jobs, each written in the transaction that has something to do. The queue holds only the id. A handler ends the row in its own transaction, so a repeated job finds nothing to do.';
+comment on column platform.jobs.environment_id is 'Never null; not declared so, since the table stays whole on the coordinator of a Citus cluster.';
+comment on column platform.jobs.name is 'Type of the job, `campaigns.expand`: the worker has one handler of each.';
+comment on column platform.jobs.payload is 'Ids; no address, content or secret.';
+comment on column platform.jobs.run_at is 'Due from then on: set anew by a retry or a snooze.';
+comment on column platform.jobs.enqueued_at is 'Last offered to the queue, which may lose it.';
+comment on column platform.jobs.attempts is 'Leases taken; part of the id in the queue.';
+comment on column platform.jobs.failures is 'Tries that ended badly since the last good one.';
+comment on column platform.jobs.lease_token is 'Claim of the worker that holds the job: writes under another one change nothing.';
+comment on column platform.jobs.lease_until is 'From then on any worker may take the job.';
+comment on column platform.jobs.last_error is 'Latest failure; in a cancelled job the reason.';
 
 create table platform.outbox (
   id uuid not null,
@@ -70,6 +78,7 @@ create table platform.outbox (
   created_at timestamp with time zone not null default now(),
   constraint outbox_pkey PRIMARY KEY (id)
 );
+CREATE TRIGGER enqueue_event BEFORE INSERT ON platform.outbox FOR EACH ROW EXECUTE FUNCTION platform.enqueue_event();
 alter table platform.outbox enable row level security;
 alter table platform.outbox force row level security;
 create policy app_writes on platform.outbox for insert to mailwright_app with check ((environment_id = platform.environment_id()));
@@ -77,7 +86,7 @@ create policy owner_rows on platform.outbox for all to mailwright_owner using (p
 create policy system_rows on platform.outbox for all to mailwright_system using (true) with check (true);
 grant insert on platform.outbox to mailwright_app;
 grant delete, insert, select, update on platform.outbox to mailwright_system;
-comment on table platform.outbox is 'Events, each written in the transaction in which it happened. The relay turns each into one inbox row per handler and removes it.';
+comment on table platform.outbox is 'Empty: takes events of programs of version 0.2.0 that are being replaced, of which a trigger makes jobs.';
 
 create unlogged table platform.rate_limit_windows (
   key text not null,
@@ -120,6 +129,28 @@ create policy system_rows on platform.schedule for all to mailwright_system usin
 grant insert, select, update on platform.schedule to mailwright_system;
 comment on table platform.schedule is 'Periodic tasks, which every worker offers to run and one does: each at most once per interval.';
 
+create view platform.inbox with (security_invoker=true) as
+ SELECT id,
+    environment_id,
+    NULL::uuid AS event_id,
+    name AS handler,
+    queue,
+    payload,
+    state,
+    run_at,
+    enqueued_at,
+    attempts,
+    failures,
+    lease_token,
+    lease_until,
+    last_error,
+    created_at,
+    finished_at
+   FROM platform.jobs
+  WHERE false;
+grant select, update on platform.inbox to mailwright_system;
+comment on view platform.inbox is 'Empty: workers of version 0.2.0 that are being replaced see that they have lost their leases.';
+
 CREATE OR REPLACE FUNCTION platform.drop_retired(retired_name text)
  RETURNS void
  LANGUAGE plpgsql
@@ -132,6 +163,40 @@ begin
 end $function$;
 -- called by mailwright_system
 comment on function platform.drop_retired(text) is 'Drops a table of the schema `retired`, and no other. Runs as the owner.';
+
+CREATE OR REPLACE FUNCTION platform.enqueue_event()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into platform.jobs (environment_id, name, queue, payload, run_at)
+  select new.environment_id, n.name, n.queue, new.payload, platform.now() from (values
+    ('access.tracking_host_check_requested.v1', 'tracking_hosts.check', 'dns'),
+    ('audience.confirmation_requested.v1', 'confirmations.queue_mails', 'mail'),
+    ('audience.confirmations_requested.v1', 'confirmations.queue_mails', 'mail'),
+    ('audience.import_queued.v1', 'imports.run', 'imports'),
+    ('audience.segment_due.v1', 'segments.evaluate', 'segments'),
+    ('audience.subscriber_erased.v1', 'erasures.finish', 'erasures'),
+    ('audience.topic_deleted.v1', 'topics.remove_consents', 'erasures'),
+    ('billing.credits_depleted.v1', 'credits.warn_of_depletion', 'billing'),
+    ('billing.subscription_period_started.v1', 'credits.grant_month', 'billing'),
+    ('deliverability.bounces_reported.v1', 'bounces.record', 'bounces'),
+    ('deliverability.complaint_reported.v1', 'bounces.complaint', 'bounces'),
+    ('deliverability.domain_verification_requested.v1', 'sending_domains.check', 'dns'),
+    ('deliverability.messages_reported.v1', 'bounces.find_messages', 'bounces'),
+    ('deliverability.unsubscribe_mailed.v1', 'bounces.unsubscribe', 'bounces'),
+    ('messaging.campaign_breakdown_due.v1', 'campaigns.count_breakdown', 'reports'),
+    ('messaging.campaign_queued.v1', 'campaigns.expand', 'campaigns'),
+    ('messaging.campaign_report_requested.v1', 'reports.write', 'reports'),
+    ('messaging.campaign_retried.v1', 'campaigns.retry_failed', 'campaigns'),
+    ('messaging.campaign_stopped.v1', 'campaigns.close', 'campaigns'),
+    ('messaging.deliveries_export_requested.v1', 'exports.deliveries', 'exports'),
+    ('messaging.report_export_requested.v1', 'exports.report', 'exports')
+  ) as n (event, name, queue) where n.event = new.event_name;
+  return null;
+end $function$;
+-- called by public
+comment on function platform.enqueue_event() is 'Writes the job of an event of version 0.2.0 instead of the event.';
 
 CREATE OR REPLACE FUNCTION platform.ensure_month(parent regclass, month date)
  RETURNS void

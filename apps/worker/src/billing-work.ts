@@ -4,29 +4,24 @@ import {
   AdvanceSubscriptions,
   ApplyStripeEvents,
   CancelExpiredAtStripe,
-  CreditsDepleted,
+  warnOfDepletedCredits,
   CreditsService,
   ExpireCredits,
-  SubscriptionPeriodStarted,
+  grantMonthlyCredits,
 } from '#billing';
 import type { ProjectScope } from '#kernel';
-import { done, type JobResult, LOGGER, Publisher, TransactionalJob } from '#platform';
+import { done, type JobResult, LOGGER, Publisher, Job } from '#platform';
 import type { ContextWork } from './worker.js';
 
-type StartedMonth = ReturnType<typeof SubscriptionPeriodStarted>['payload'];
+type StartedMonth = Parameters<typeof grantMonthlyCredits>[0];
 
 /** Grants a tenant the AI credits of the new month. */
 @Injectable()
-class GrantMonthlyCredits extends TransactionalJob<StartedMonth> {
-  override readonly name = 'grant-monthly-credits';
-  override readonly queue = 'billing';
-  override readonly on = SubscriptionPeriodStarted;
+class GrantMonthlyCredits {
+  constructor(private readonly credits: CreditsService) {}
 
-  constructor(private readonly credits: CreditsService) {
-    super();
-  }
-
-  override async handle(scope: ProjectScope, { aiCredits, periodStart }: StartedMonth): Promise<JobResult> {
+  @Job(grantMonthlyCredits)
+  async handle(scope: ProjectScope, { aiCredits, periodStart }: StartedMonth): Promise<JobResult> {
     await this.credits.grantMonth(scope, new Date(periodStart), aiCredits);
     return done;
   }
@@ -34,19 +29,14 @@ class GrantMonthlyCredits extends TransactionalJob<StartedMonth> {
 
 /** Warns the operator and the project's webhooks that a tenant has run out of AI credits. */
 @Injectable()
-class WarnOfDepletedCredits extends TransactionalJob<{ tenantId: number }> {
-  override readonly name = 'warn-of-depleted-credits';
-  override readonly queue = 'billing';
-  override readonly on = CreditsDepleted;
-
+class WarnOfDepletedCredits {
   constructor(
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly publisher: Publisher,
-  ) {
-    super();
-  }
+  ) {}
 
-  override async handle(scope: ProjectScope, { tenantId }: { tenantId: number }): Promise<JobResult> {
+  @Job(warnOfDepletedCredits)
+  async handle(scope: ProjectScope, { tenantId }: { tenantId: number }): Promise<JobResult> {
     this.logger.warn({ tenantId }, 'AI credits depleted');
     await this.publisher.publish(scope, { type: 'credits.depleted', data: { balance: 0 } });
     return done;
@@ -55,7 +45,6 @@ class WarnOfDepletedCredits extends TransactionalJob<{ tenantId: number }> {
 
 export const billingWork: ContextWork = {
   jobs: [GrantMonthlyCredits, WarnOfDepletedCredits],
-  events: [CreditsDepleted, SubscriptionPeriodStarted],
   tasks: [AdvanceSubscriptions, ApplyStripeEvents, CancelExpiredAtStripe, ExpireCredits],
   parts: [],
 };

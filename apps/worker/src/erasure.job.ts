@@ -1,27 +1,31 @@
-import { SubscriberErased } from '#audience';
-import type { Clock, ProjectScope } from '#kernel';
-import { done, type JobResult, snooze, TransactionalJob } from '#platform';
-
-export type Erasure = ReturnType<typeof SubscriberErased>['payload'];
+import { Injectable } from '@nestjs/common';
+import { finishErasure } from '#audience';
+import { Clock, type ProjectScope } from '#kernel';
+import { MailErasureService } from '#messaging';
+import { done, Job, type JobResult, snooze } from '#platform';
+import { WebhookLogService } from '#webhooks';
 
 /** The time after which every transaction and post has ended that began before the erasure and may have read the person. */
 const SETTLED_AFTER_MS = 2 * 60_000;
 
-/** Removes an erased person from where others keep data about them: at once, and again a little later. */
-export abstract class ErasureJob extends TransactionalJob<Erasure> {
-  override readonly queue = 'erasures';
-  override readonly on = SubscriberErased;
+/**
+ * Removes an erased person from where other contexts keep data about them: deliveries, their events, the test inbox, webhook
+ * events. At once, and again a little later.
+ */
+@Injectable()
+export class ErasureJob {
+  constructor(
+    private readonly mail: MailErasureService,
+    private readonly webhooks: WebhookLogService,
+    private readonly clock: Clock,
+  ) {}
 
-  constructor(private readonly clock: Clock) {
-    super();
-  }
-
-  override async handle(scope: ProjectScope, person: Erasure): Promise<JobResult> {
+  @Job(finishErasure)
+  async erase(scope: ProjectScope, person: Parameters<typeof finishErasure>[0]): Promise<JobResult> {
     const settledAt = new Date(Date.parse(person.erasedAt) + SETTLED_AFTER_MS);
     const isSettled = this.clock.now() >= settledAt;
-    await this.erase(scope, person);
+    await this.mail.erase(scope, person);
+    await this.webhooks.erase(scope, person.subscriberId);
     return isSettled ? done : snooze(settledAt);
   }
-
-  protected abstract erase(scope: ProjectScope, person: Erasure): Promise<void>;
 }

@@ -40,7 +40,7 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
-/** Starts relay, jobs, periodic tasks and senders, and reports their health on `WORKER_PORT`. */
+/** Starts jobs, periodic tasks and senders, and reports their health on `WORKER_PORT`. */
 export async function startWorker(config: Config): Promise<RunningWorker> {
   // Before Nest, which would log a stack.
   loadReportLocale(config.AI_REPORT_LOCALE);

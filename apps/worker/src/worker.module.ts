@@ -1,4 +1,5 @@
 import { type DynamicModule, type InjectionToken, Module, type Provider } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { AudienceModule, AudiencePortsModule } from '#audience';
@@ -19,6 +20,7 @@ import {
   Database,
   describeError,
   JobCatalogue,
+  JobDispatcher,
   JobMetrics,
   JobRunner,
   LOGGER,
@@ -28,7 +30,6 @@ import {
   PeriodicTasks,
   PlatformModule,
   type PlatformOptions,
-  Relay,
   redisFailure,
   RemoveExpiredRows,
 } from '#platform';
@@ -40,6 +41,7 @@ import { BounceProcessor } from './deliverability/bounce-processor.js';
 import { BounceServer } from './deliverability/bounce-server.js';
 import { deliverabilityWork } from './deliverability/deliverability-work.js';
 import { automationsWork } from './messaging/automations-work.js';
+import { ErasureJob } from './erasure.job.js';
 import { messagingWork } from './messaging/messaging-work.js';
 import { webhooksWork } from './webhooks-work.js';
 import { QUEUE_BACKEND, Worker, WORKER_PARTS, type WorkerPart } from './worker.js';
@@ -53,7 +55,6 @@ const CONTEXTS = [
   webhooksWork,
 ];
 const JOBS = CONTEXTS.flatMap(({ jobs }) => jobs);
-const EVENTS = CONTEXTS.flatMap(({ events }) => events);
 const PARTS = CONTEXTS.flatMap(({ parts }) => parts);
 const TASKS = [CreatePartitions, RemoveExpiredRows, ...CONTEXTS.flatMap(({ tasks }) => tasks)];
 
@@ -65,7 +66,7 @@ function made<Parts extends unknown[]>(
   return { provide: type, inject, useFactory: (...parts: Parts) => new type(...parts) };
 }
 
-/** The queue, its jobs, and the relay that turns outbox rows into jobs. */
+/** The queue, its jobs, and what takes them from their table to it. */
 const QUEUE: Provider[] = [
   ...JOBS,
   CreatePartitions,
@@ -91,11 +92,12 @@ const QUEUE: Provider[] = [
   },
   {
     provide: JobCatalogue,
-    inject: JOBS,
-    useFactory: (...jobs: ConstructorParameters<typeof JobCatalogue>[0]) => new JobCatalogue(jobs, EVENTS),
+    inject: [DiscoveryService],
+    useFactory: (discovery: DiscoveryService) =>
+      new JobCatalogue(() => discovery.getProviders().map(({ instance }): unknown => instance)),
   },
   made(JobMetrics, Registry),
-  made(Relay, Database, Notifications, QUEUE_BACKEND, JobCatalogue, LOGGER),
+  made(JobDispatcher, Database, Notifications, QUEUE_BACKEND, JobCatalogue, LOGGER),
   made(JobRunner, Database, QUEUE_BACKEND, JobCatalogue, LOGGER, JobMetrics),
   {
     provide: PeriodicTasks,
@@ -105,7 +107,7 @@ const QUEUE: Provider[] = [
   },
   {
     provide: WORKER_PARTS,
-    inject: [Relay, JobRunner, PeriodicTasks, ...PARTS],
+    inject: [JobDispatcher, JobRunner, PeriodicTasks, ...PARTS],
     useFactory: (...parts: WorkerPart[]) => parts,
   },
 ];
@@ -117,6 +119,7 @@ export class WorkerModule {
     return {
       module: WorkerModule,
       imports: [
+        DiscoveryModule,
         PlatformModule.register(options),
         AudiencePortsModule.by([BillingModule, OptInMailsModule], {
           subscriberLimit: PlanLimitsService,
@@ -132,7 +135,7 @@ export class WorkerModule {
         WebhooksWorkerModule,
         BouncesModule,
       ],
-      providers: [...QUEUE, BounceProcessor, BounceServer, Worker],
+      providers: [...QUEUE, BounceProcessor, BounceServer, ErasureJob, Worker],
     };
   }
 }

@@ -2,7 +2,6 @@ import { Inject, Injectable, type Type } from '@nestjs/common';
 import {
   type Config,
   CONFIG,
-  type JobCatalogue,
   listenFailure,
   type OperationsServer,
   type PeriodicTask,
@@ -15,9 +14,6 @@ export const QUEUE_BACKEND = Symbol('mailwright.queue-backend');
 /** Injects the parts that run as long as the worker. */
 export const WORKER_PARTS = Symbol('mailwright.worker-parts');
 
-type Job = ConstructorParameters<typeof JobCatalogue>[0][number];
-type EventType = ConstructorParameters<typeof JobCatalogue>[1][number];
-
 /** A part that runs as long as the worker: the sending engine, a scheduler, a server. */
 export interface WorkerPart {
   /** Resolves when it is running. */
@@ -26,11 +22,9 @@ export interface WorkerPart {
   stop(timeoutMs: number): Promise<void>;
 }
 
-/** The work of one context. The worker does not run unlisted jobs, and refuses to start for an event without a job. */
+/** The work of one context. */
 export interface ContextWork {
-  readonly jobs: readonly Type<Job>[];
-  /** The events that start jobs. */
-  readonly events: readonly EventType[];
+  readonly jobs: readonly Type[];
   readonly tasks: readonly Type<PeriodicTask>[];
   readonly parts: readonly Type<WorkerPart>[];
 }

@@ -22,6 +22,6 @@ export {
   ProjectWordings,
   type TextChanges,
 } from './project-texts.service.js';
-export { type CreatedProject, ProjectsService, TrackingHostCheckRequested } from './projects.service.js';
+export { type CreatedProject, ProjectsService, checkTrackingHost } from './projects.service.js';
 export { type Tenant, TenantAlreadyExistsError } from './tenant.js';
 export { TenantsService } from './tenants.service.js';

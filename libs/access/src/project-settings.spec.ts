@@ -205,7 +205,7 @@ describe('The settings of a project', () => {
     const wanted = async () =>
       (
         await test.query<{ host: string }>(
-          `select payload->>'host' as host from platform.outbox where event_name = 'access.tracking_host_check_requested.v1'
+          `select payload->>'host' as host from platform.jobs where name = 'tracking_hosts.check'
            order by id`,
         )
       ).map(({ host: name }) => name);

@@ -1,13 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  Clock,
-  defineEvent,
-  DomainValidationError,
-  hostName,
-  NotFoundError,
-  type ProjectScope,
-} from '#kernel';
-import { type Config, CONFIG, Database, OutgoingHttp, OutgoingHttpError, publish } from '#platform';
+import { Clock, DomainValidationError, hostName, NotFoundError, type ProjectScope } from '#kernel';
+import { CONFIG, type Config, Database, enqueue, jobType, OutgoingHttp, OutgoingHttpError } from '#platform';
 import {
   changeFaults,
   type NewProject,
@@ -19,9 +12,7 @@ import { ProjectRepository, ProjectsQuery } from './project.repository.js';
 import { TenantsService } from './tenants.service.js';
 
 /** Asks the worker to check whether a host for links points here; published by a project or the schedule. */
-export const TrackingHostCheckRequested = defineEvent<{ host: string }>(
-  'access.tracking_host_check_requested.v1',
-);
+export const checkTrackingHost = jobType<{ host: string }>('tracking_hosts.check', 'dns');
 
 /** A new project with the scopes of its two environments. */
 export interface CreatedProject {
@@ -89,7 +80,7 @@ export class ProjectsService {
       await this.projects.save();
       const { trackingHost: host } = project;
       if (changes.trackingHost !== undefined && host !== null)
-        await publish(this.database, scope, TrackingHostCheckRequested({ host }));
+        await enqueue(this.database, scope, checkTrackingHost({ host }));
     });
     return this.#current(scope);
   }

@@ -125,7 +125,7 @@ describe('erasure', () => {
     const { ada } = await wellKnown(scope);
     await service.erase(scope, address(ADA), BY);
     const events = await audience.test.query(
-      `select payload from platform.outbox where environment_id = $1 and event_name = 'audience.subscriber_erased.v1'`,
+      `select payload from platform.jobs where environment_id = $1 and name = 'erasures.finish'`,
       [scope.environmentId],
     );
     const addressDigest = audience.get(AddressDigests).of(scope, address(ADA).key).toString('hex');

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock, defineEvent, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, environmentOf, publish, Publisher } from '#platform';
+import { Clock, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
+import { Database, enqueue, environmentOf, jobType, Publisher } from '#platform';
 import type { ConsentProof } from './consents/consent.js';
 import { ConsentRepository } from './consents/consent.repository.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
@@ -13,11 +13,11 @@ import { SuppressionRepository } from './suppressions/suppression.repository.js'
  * A subscriber was erased: every context erases its data about that person. `addressDigest` is the hex of the address's keyed
  * digest (`AddressDigests`), for rows with an address but no subscriber; `erasedAt` is ISO 8601.
  */
-export const SubscriberErased = defineEvent<{
+export const finishErasure = jobType<{
   subscriberId: string;
   addressDigest: string;
   erasedAt: string;
-}>('audience.subscriber_erased.v1');
+}>('erasures.finish', 'erasures');
 
 /** Erases people (GDPR Art. 17). */
 @Injectable()
@@ -34,7 +34,7 @@ export class ErasureService {
   ) {}
 
   /**
-   * Erases the subscriber here at once, in other contexts within seconds (`SubscriberErased`). By the keyed digest the address
+   * Erases the subscriber here at once, in other contexts within seconds (`finishErasure`). By the keyed digest the address
    * stays suppressed and off the topics that it left; the consent record stays, without the person. Throws NotFoundError.
    */
   erase(scope: ProjectScope, { key }: Pick<EmailAddress, 'key'>, by: ConsentProof): Promise<void> {
@@ -50,8 +50,8 @@ export class ErasureService {
         delete from audience.subscribers where environment_id = ${scope.environmentId} and id = ${subscriberId}
       `.execute(this.database.tables());
       const addressDigest = this.digests.of(scope, key).toString('hex');
-      const event = SubscriberErased({ subscriberId, addressDigest, erasedAt: at.toISOString() });
-      await publish(this.database, scope, event);
+      const event = finishErasure({ subscriberId, addressDigest, erasedAt: at.toISOString() });
+      await enqueue(this.database, scope, event);
       // Only the id: listeners know the person from earlier events, or not at all.
       await this.publisher.publish(scope, { type: 'subscriber.deleted', data: { id: subscriberId } });
     });

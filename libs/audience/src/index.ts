@@ -44,7 +44,7 @@ export {
   ErasedAddresses,
   RemoveErasedAddresses,
 } from './suppressions/erased-addresses.repository.js';
-export { ErasureService, SubscriberErased } from './erasure.service.js';
+export { ErasureService, finishErasure } from './erasure.service.js';
 export { type AudiencePersonalData, PersonalDataQuery } from './personal-data.query.js';
 export { type ReportedEvent, SubscriberEventsService } from './subscribers/subscriber-events.service.js';
 export {
@@ -62,9 +62,9 @@ export {
   IMPORT_STATUSES,
   type ImportCounts,
   type ImportError,
-  ImportQueued,
   type ImportView,
 } from './imports/import.js';
+export { runImport } from './imports/import.repository.js';
 export { type ImportContent, isCharset } from './imports/import-content.js';
 export { ImportRunsService } from './imports/import-runs.service.js';
 export { ImportsQuery } from './imports/imports.query.js';
@@ -72,11 +72,11 @@ export { type ImportOptions, ImportsService, RemoveOldImports } from './imports/
 export { ActivityCatalogue, type MailActivitySource } from './rules/rule-catalogue.query.js';
 export {
   EvaluateSegments,
-  SEGMENT_JOB,
+  evaluateSegment,
   SegmentEvaluationsService,
   TrimSegmentHistory,
 } from './segments/segment-evaluations.service.js';
-export { SEGMENT_STATUSES, SEGMENT_TYPES, SegmentDue } from './segments/segment.js';
+export { SEGMENT_STATUSES, SEGMENT_TYPES } from './segments/segment.js';
 export { SegmentsService } from './segments/segments.service.js';
 export {
   type SegmentMember,
@@ -126,6 +126,6 @@ export {
   type TopicTexts,
 } from './topics/topic.js';
 export { type NamedTopic, type TopicFilter, TopicsQuery, type TopicView } from './topics/topics.query.js';
-export { TopicDeleted, TopicsService } from './topics/topics.service.js';
+export { removeTopicConsents, TopicsService } from './topics/topics.service.js';
 export { namedInRules } from './rules/rule-reader.js';
 export { UsageCatalogue, type Use, type UsedThings, type UserSource } from './usage-catalogue.service.js';

@@ -1,5 +1,3 @@
-import { defineEvent } from '#kernel';
-
 export const CREDIT_TRANSACTION_TYPES = [
   'GRANT',
   'PURCHASE',
@@ -72,6 +70,3 @@ export function additionFaults({ type, credits, description }: CreditAddition): 
   }
   return faults;
 }
-
-/** A tenant has too few AI credits for a request, or none: published once, until there are enough again. */
-export const CreditsDepleted = defineEvent<{ tenantId: number }>('billing.credits_depleted.v1');

@@ -71,7 +71,7 @@ describe('AI credits', () => {
   };
   const depletions = () =>
     test.query(
-      `select 1 from platform.outbox where event_name = 'billing.credits_depleted.v1' and environment_id = $1`,
+      `select 1 from platform.jobs where name = 'credits.warn_of_depletion' and environment_id = $1`,
       [scope.environmentId],
     );
   /** How many of the balance lapse with the month. */

@@ -1,20 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
-import { Database, drain, PeriodicTask, publish } from '#platform';
+import { Database, drain, enqueue, jobType, PeriodicTask } from '#platform';
 import type { BillingTables } from './billing-tables.js';
 import {
   additionFaults,
   type CreditAddition,
   type CreditRequest,
   type CreditReservation,
-  CreditsDepleted,
   type CreditTransaction,
 } from './credit.js';
 import { TRANSACTION_COLUMNS } from './credits.query.js';
 import { UNLIMITED } from './plan.js';
 import { billingPeriod } from './subscriptions/billing-period.js';
 import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
+
+/** Warns that a tenant has too few AI credits for a request, or none: once, until there are enough again. */
+export const warnOfDepletedCredits = jobType<{ tenantId: number }>('credits.warn_of_depletion', 'billing');
 
 interface Allowance {
   /** Null when unlimited. */
@@ -72,7 +74,7 @@ export class CreditsService {
       const [answer] = rows;
       if (answer === undefined) throw new Error('The reservation was not answered.');
       if (answer.newlyDepleted)
-        await publish(this.database, scope, CreditsDepleted({ tenantId: scope.tenantId }));
+        await enqueue(this.database, scope, warnOfDepletedCredits({ tenantId: scope.tenantId }));
       return answer.outcome === 'reserved'
         ? { reserved: true, id }
         : { reserved: false, lacking: answer.outcome };
@@ -94,7 +96,7 @@ export class CreditsService {
       `.execute(this.database.tables());
       const [answer] = rows;
       if (answer?.newlyDepleted === true)
-        await publish(this.database, scope, CreditsDepleted({ tenantId: scope.tenantId }));
+        await enqueue(this.database, scope, warnOfDepletedCredits({ tenantId: scope.tenantId }));
       return answer?.settled ?? false;
     });
   }

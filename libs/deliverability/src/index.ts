@@ -8,12 +8,12 @@ export {
 export { classifyRefusal, type Refusal } from './bounces/refusal.js';
 export { readReport, type Report } from './bounces/report.js';
 export {
-  BouncesReported,
-  ComplaintReported,
+  recordBounces,
+  recordComplaint,
   RemoveOldReports,
   type ReportedBounce,
   ReportsService,
-  UnsubscribeMailed,
+  unsubscribeByMail,
 } from './bounces/reports.service.js';
 export { GIVE_UP_AFTER_MS, nextAttemptAt, SLOW_DOWN_MS, slowsDown } from './bounces/retry-schedule.js';
 export { type ReturnPathClaims, ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
@@ -45,7 +45,7 @@ export {
   type PreSendCheck,
   summarise,
 } from './pre-send/pre-send-check.js';
-export { addressMark, FeedbackEvents, MessagesReported } from './relays/feedback-events.service.js';
+export { addressMark, FeedbackEvents, findReportedMessages } from './relays/feedback-events.service.js';
 export {
   RELAY_OPTIONS,
   RELAY_SIGNING,
@@ -72,10 +72,7 @@ export {
   DueDomainChecks,
   RemoveOldDomainData,
 } from './sending-domains/domain-checks.service.js';
-export {
-  DomainVerificationRequested,
-  DomainVerificationService,
-} from './sending-domains/domain-verification.service.js';
+export { checkDomain, DomainVerificationService } from './sending-domains/domain-verification.service.js';
 export {
   SENDING_DOMAIN_STATUSES,
   SENDING_DOMAIN_TYPES,

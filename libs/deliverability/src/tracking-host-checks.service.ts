@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
-import { EnvironmentsQuery, ProjectsQuery, TrackingHostCheckRequested } from '#access';
+import { EnvironmentsQuery, ProjectsQuery, checkTrackingHost } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database, drain, PeriodicTask, present, presentAnd, publish } from '#platform';
+import { CONFIG, type Config, Database, drain, enqueue, PeriodicTask, present, presentAnd } from '#platform';
 import type { DeliverabilityTables } from './deliverability.schema.js';
 import { DnsReader } from './dns/dns-reader.service.js';
 import { type DnsAnswer, failed, type RecordVerdict, verdictOf, verified } from './dns/record-verdict.js';
@@ -138,7 +138,7 @@ export class DueTrackingHostChecks extends PeriodicTask {
         .execute();
       for (const { namedIn, host } of due) {
         const scope = await this.environments.find(namedIn);
-        if (scope !== null) await publish(this.database, scope, TrackingHostCheckRequested({ host }));
+        if (scope !== null) await enqueue(this.database, scope, checkTrackingHost({ host }));
       }
       return due.length;
     });

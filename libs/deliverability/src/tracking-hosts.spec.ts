@@ -41,10 +41,10 @@ describe('A tracking host', () => {
   }
   /** Which hosts the schedule has looked at now. */
   async function due(): Promise<readonly string[]> {
-    await fixture.database.query(`delete from platform.outbox`);
+    await fixture.database.query(`delete from platform.jobs`);
     await fixture.get(DueTrackingHostChecks).run();
     const asked = await fixture.database.query<{ host: string }>(
-      `select payload->>'host' as host from platform.outbox`,
+      `select payload->>'host' as host from platform.jobs`,
     );
     return asked.map((row) => row.host).filter((name) => name === host);
   }

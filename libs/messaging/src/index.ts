@@ -44,9 +44,9 @@ export {
 } from './campaigns/campaign.js';
 export {
   CampaignLifecycleService,
-  CampaignQueued,
-  CampaignRetried,
-  CampaignStopped,
+  expandCampaign,
+  retryFailedDeliveries,
+  closeCampaign,
 } from './campaigns/campaign-lifecycle.service.js';
 export type { CampaignAnalysis } from './campaigns/pre-send-analysis.service.js';
 export { CampaignScheduler } from './campaigns/campaign-scheduler.service.js';
@@ -79,13 +79,13 @@ export { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';
 export { type CampaignStatistics } from './reports/statistics/campaign-statistics.js';
 export { ExportDeliveries, ExportReport } from './reports/exports/report-exports.job.js';
-export { DeliveriesExportRequested, ReportExportRequested } from './reports/exports/report-export.schema.js';
+export { exportDeliveries, exportReport } from './reports/exports/report-export.schema.js';
 export {
-  CampaignBreakdownDue,
+  countBreakdown,
   CountBreakdown,
   RequestDueBreakdowns,
 } from './reports/statistics/campaign-breakdowns.job.js';
-export { type CampaignReport, CampaignReportRequested } from './reports/writing/campaign-report.schema.js';
+export { type CampaignReport, writeCampaignReport } from './reports/writing/campaign-report.schema.js';
 export {
   type CampaignLanguages,
   type CampaignOverview,

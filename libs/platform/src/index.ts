@@ -21,25 +21,29 @@ export { migrate } from './database/migrations.js';
 export { Notifications } from './notifications.js';
 export { PostgresNotifications } from './postgres-notifications.js';
 export { runtimeUrl } from './database/runtime-url.js';
+export { DecoratedMethods } from './decorated-methods.js';
 export {
   cancel,
   done,
   doneUnlessAborted,
+  Job,
   type JobContext,
   type JobResult,
   JobCatalogue,
+  jobType,
+  type NewJob,
   ResumableJob,
   retry,
   snooze,
-  TransactionalJob,
 } from './jobs/job.js';
+export { JobDispatcher } from './jobs/job-dispatcher.js';
+export { enqueue, openJobs } from './jobs/jobs.repository.js';
 export { keptDay, keptFrom, type RetentionKind, RetiredTablesService } from './retired-tables.service.js';
 export { drain, forEachApart } from './jobs/drain.js';
 export { leaseDue, leasedTo, unleased } from './jobs/lease.js';
 export { JobRunner } from './jobs/job-runner.js';
 export { PeriodicTask, PeriodicTasks } from './jobs/periodic-tasks.js';
 export type { QueueBackend } from './jobs/queue-backend.js';
-export { Relay } from './jobs/relay.js';
 export { RemoveExpiredRows } from './jobs/remove-expired-rows.task.js';
 export { before, type OldRows, RemoveOldRows } from './jobs/remove-old-rows.js';
 export { waitForWorker } from './jobs/wait-for-worker.js';
@@ -72,7 +76,6 @@ export {
   OperationsServer,
   type Readiness,
 } from './operations.js';
-export { awaiting, publish } from './outbox/outbox.js';
 export { CONFIG, LOGGER, PlatformModule, type PlatformOptions } from './platform.module.js';
 export {
   type OutgoingAnswer,

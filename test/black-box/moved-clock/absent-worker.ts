@@ -77,7 +77,7 @@ export function absentWorker(running: () => { system: RunningSystem; dns: DnsSer
     await asked;
     await other.stop();
     const started = await system.database.query(
-      `select from platform.inbox where handler = 'expand-campaign' and payload->>'campaignId' = $1`,
+      `select from platform.jobs where name = 'campaigns.expand' and payload->>'campaignId' = $1`,
       [campaign.at('id')],
     );
     expect(started).toHaveLength(1);

@@ -1,5 +1,4 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import { newId } from '#kernel';
 import { LinkTokens } from '#platform';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
@@ -78,18 +77,14 @@ export function campaignReports(running: () => { system: RunningSystem; model: M
     for (const aiCredits of [50, 80, 80]) {
       const periodStart = subscription?.anchored_at.toISOString();
       await system.database.query(
-        `insert into platform.outbox (id, environment_id, event_name, payload)
-         values ($1, $2, 'billing.subscription_period_started.v1', $3)`,
-        [
-          newId(),
-          project.live.environmentId,
-          { subscriptionId: Number(subscription?.id), aiCredits, periodStart },
-        ],
+        `insert into platform.jobs (environment_id, name, queue, payload, run_at)
+         values ($1, 'credits.grant_month', 'billing', $2, platform.now())`,
+        [project.live.environmentId, { subscriptionId: Number(subscription?.id), aiCredits, periodStart }],
       );
     }
     await eventually('all are handled', async () => {
       const handled = await system.database.query(
-        `select from platform.inbox where handler = 'grant-monthly-credits' and state = 'DONE'`,
+        `select from platform.jobs where name = 'credits.grant_month' and state = 'DONE'`,
       );
       return handled.length === 4;
     });

@@ -21,7 +21,7 @@ describe('programs that lose every wake-up', () => {
     redis = await startRedis();
     const operator = new Redis(redis.url);
     await operator.call('ACL', 'SETUSER', 'default', '-publish');
-    await expect(operator.publish('mailwright:wake:mailwright_outbox', '')).rejects.toThrow('NOPERM');
+    await expect(operator.publish('mailwright:wake:mailwright_jobs', '')).rejects.toThrow('NOPERM');
     operator.disconnect();
     system = await startSystem({ REDIS_URL: redis.url, OUTGOING_PRIVATE_ADDRESSES: 'true' });
     receiver = await WebhookReceiver.open();

@@ -62,7 +62,7 @@ describe('segments that are due', () => {
   };
   const underWay = async () => {
     const [row] = await query<{ count: number }>(
-      `select count(*)::int from platform.inbox where handler = 'evaluate-segment' and lease_token is not null`,
+      `select count(*)::int from platform.jobs where name = 'segments.evaluate' and lease_token is not null`,
     );
     return row?.count;
   };
@@ -101,7 +101,7 @@ describe('segments that are due', () => {
     await eventually('all are', async () => (await entered(ids)).length === ids.length);
     expect(await entered(ids)).toEqual(ids.toSorted());
     const left = await query(
-      `select state, last_error from platform.inbox where handler = 'evaluate-segment' and state <> 'DONE'`,
+      `select state, last_error from platform.jobs where name = 'segments.evaluate' and state <> 'DONE'`,
     );
     expect(left).toEqual([]);
   });

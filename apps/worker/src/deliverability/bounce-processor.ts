@@ -2,31 +2,21 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import {
   addressMark,
-  BouncesReported,
-  ComplaintReported,
+  recordBounces,
+  recordComplaint,
   FeedbackEvents,
-  MessagesReported,
+  findReportedMessages,
   readReport,
   type ReportedBounce,
   ReportsService,
   type ReturnPathClaims,
   ReturnPaths,
   UnsubscribeAddresses,
-  UnsubscribeMailed,
+  unsubscribeByMail,
 } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
 import { DeliveryFeedbackService, DeliveryPacing, MailPagesService } from '#messaging';
-import {
-  type Config,
-  CONFIG,
-  Database,
-  done,
-  type JobResult,
-  LOGGER,
-  publish,
-  snooze,
-  TransactionalJob,
-} from '#platform';
+import { CONFIG, type Config, Database, done, enqueue, Job, type JobResult, LOGGER, snooze } from '#platform';
 
 /** A mail to one or more of our addresses. */
 export interface IncomingMail {
@@ -123,24 +113,16 @@ const LOOK_AGAIN_MS = 5_000;
 
 /** Records bounces: in the deliveries, in the statistics, for the addresses and for their destinations. */
 @Injectable()
-export class RecordBounces extends TransactionalJob<{ bounces: readonly ReportedBounce[] }> {
-  override readonly name = 'record-bounces';
-  override readonly queue = 'bounces';
-  override readonly on = BouncesReported;
-
+export class RecordBounces {
   constructor(
     private readonly database: Database,
     private readonly feedback: DeliveryFeedbackService,
     private readonly pacing: DeliveryPacing,
     private readonly clock: Clock,
-  ) {
-    super();
-  }
+  ) {}
 
-  override async handle(
-    scope: ProjectScope,
-    { bounces }: { bounces: readonly ReportedBounce[] },
-  ): Promise<JobResult> {
+  @Job(recordBounces)
+  async handle(scope: ProjectScope, { bounces }: { bounces: readonly ReportedBounce[] }): Promise<JobResult> {
     const outcome = await this.feedback.allBounced(scope, bounces);
     const [taken, early] = [new Set(outcome.taken), new Set(outcome.early)];
     for (const { deliveryId, isDistrust } of bounces)
@@ -149,23 +131,18 @@ export class RecordBounces extends TransactionalJob<{ bounces: readonly Reported
     if (early.size === bounces.length) return snooze(new Date(this.clock.now().getTime() + LOOK_AGAIN_MS));
     // The early ones become a job of their own.
     const left = bounces.filter(({ deliveryId }) => early.has(deliveryId));
-    await publish(this.database, scope, BouncesReported({ bounces: left }));
+    await enqueue(this.database, scope, recordBounces({ bounces: left }));
     return done;
   }
 }
 
 /** Records a complaint: in the statistics and for the address. */
 @Injectable()
-export class RecordComplaint extends TransactionalJob<{ deliveryId: string }> {
-  override readonly name = 'record-complaint';
-  override readonly queue = 'bounces';
-  override readonly on = ComplaintReported;
+export class RecordComplaint {
+  constructor(private readonly feedback: DeliveryFeedbackService) {}
 
-  constructor(private readonly feedback: DeliveryFeedbackService) {
-    super();
-  }
-
-  override async handle(scope: ProjectScope, { deliveryId }: { deliveryId: string }): Promise<JobResult> {
+  @Job(recordComplaint)
+  async handle(scope: ProjectScope, { deliveryId }: { deliveryId: string }): Promise<JobResult> {
     await this.feedback.complained(scope, deliveryId);
     return done;
   }
@@ -173,16 +150,11 @@ export class RecordComplaint extends TransactionalJob<{ deliveryId: string }> {
 
 /** Unsubscribes a reader from the topics of a mail, after a mail to its unsubscribe address. */
 @Injectable()
-export class UnsubscribeByMail extends TransactionalJob<{ deliveryId: string }> {
-  override readonly name = 'unsubscribe-by-mail';
-  override readonly queue = 'bounces';
-  override readonly on = UnsubscribeMailed;
+export class UnsubscribeByMail {
+  constructor(private readonly mails: MailPagesService) {}
 
-  constructor(private readonly mails: MailPagesService) {
-    super();
-  }
-
-  override async handle(scope: ProjectScope, { deliveryId }: { deliveryId: string }): Promise<JobResult> {
+  @Job(unsubscribeByMail)
+  async handle(scope: ProjectScope, { deliveryId }: { deliveryId: string }): Promise<JobResult> {
     // The client's address is a mail server's and says nothing about the person.
     const by = { how: 'ONE_CLICK', ipAddress: null, userAgent: null } as const;
     await this.mails.unsubscribe(scope, { id: deliveryId }, 'topics', by);
@@ -190,7 +162,7 @@ export class UnsubscribeByMail extends TransactionalJob<{ deliveryId: string }> 
   }
 }
 
-type ReportedMessages = Parameters<typeof MessagesReported>[0];
+type ReportedMessages = Parameters<typeof findReportedMessages>[0];
 type Found = Awaited<ReturnType<DeliveryFeedbackService['named']>>[number];
 
 /** Ids are written with the outcome of their mail: one that is missing by then is not ours. */
@@ -198,21 +170,16 @@ const GIVE_UP_AFTER_MS = 5 * 60_000;
 
 /** Finds the mails that a provider names by its own ids, and stores its reports on them. */
 @Injectable()
-export class FindReportedMessages extends TransactionalJob<ReportedMessages> {
-  override readonly name = 'find-reported-messages';
-  override readonly queue = 'bounces';
-  override readonly on = MessagesReported;
-
+export class FindReportedMessages {
   constructor(
     private readonly database: Database,
     private readonly mails: DeliveryFeedbackService,
     private readonly feedback: FeedbackEvents,
     private readonly clock: Clock,
-  ) {
-    super();
-  }
+  ) {}
 
-  override async handle(scope: ProjectScope, reported: ReportedMessages): Promise<JobResult> {
+  @Job(findReportedMessages)
+  async handle(scope: ProjectScope, reported: ReportedMessages): Promise<JobResult> {
     const now = this.clock.now().getTime();
     const lookAt = reported.lookAt === undefined ? now : Date.parse(reported.lookAt);
     if (lookAt > now) return snooze(new Date(lookAt));
@@ -232,10 +199,10 @@ export class FindReportedMessages extends TransactionalJob<ReportedMessages> {
     const age = now - Date.parse(reported.receivedAt);
     if (missing.length === 0 || age >= GIVE_UP_AFTER_MS) return done;
     const again = new Date(now + Math.max(LOOK_AGAIN_MS, age));
-    await publish(
+    await enqueue(
       this.database,
       scope,
-      MessagesReported({ ...reported, reports: missing, lookAt: again.toISOString() }),
+      findReportedMessages({ ...reported, reports: missing, lookAt: again.toISOString() }),
     );
     return done;
   }

@@ -134,7 +134,7 @@ describe('the bounce server', () => {
       },
     ]);
     const events = await test.query(
-      "select payload from platform.outbox where event_name = 'deliverability.bounces_reported.v1' and payload->'bounces'->0->>'deliveryId' = $1",
+      "select payload from platform.jobs where name = 'bounces.record' and payload->'bounces'->0->>'deliveryId' = $1",
       [deliveryId],
     );
     expect(events).toEqual([{ payload: { bounces: [{ deliveryId, bounceClass: 'hard' }] } }]);
@@ -162,7 +162,7 @@ describe('the bounce server', () => {
 
   const unsubscribing = (deliveryId: string) =>
     test.query(
-      "select payload from platform.outbox where event_name = 'deliverability.unsubscribe_mailed.v1' and payload->>'deliveryId' = $1",
+      "select payload from platform.jobs where name = 'bounces.unsubscribe' and payload->>'deliveryId' = $1",
       [deliveryId],
     );
 

@@ -1,15 +1,9 @@
-import { TrackingHostCheckRequested } from '#access';
 import {
-  BouncesReported,
-  ComplaintReported,
-  DomainVerificationRequested,
   DueDomainChecks,
   DueTrackingHostChecks,
-  MessagesReported,
   RemoveOldDomainData,
   RemoveOldReports,
   RemoveOldThrottling,
-  UnsubscribeMailed,
 } from '#deliverability';
 import type { ContextWork } from '../worker.js';
 import {
@@ -29,14 +23,6 @@ export const deliverabilityWork: ContextWork = {
     RecordBounces,
     RecordComplaint,
     UnsubscribeByMail,
-  ],
-  events: [
-    BouncesReported,
-    ComplaintReported,
-    DomainVerificationRequested,
-    MessagesReported,
-    TrackingHostCheckRequested,
-    UnsubscribeMailed,
   ],
   tasks: [DueDomainChecks, DueTrackingHostChecks, RemoveOldDomainData, RemoveOldReports, RemoveOldThrottling],
   parts: [BounceServer],

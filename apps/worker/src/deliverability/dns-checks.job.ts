@@ -1,21 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { TrackingHostCheckRequested } from '#access';
-import { DomainChecksService, DomainVerificationRequested, TrackingHostChecks } from '#deliverability';
+import { checkTrackingHost } from '#access';
+import { DomainChecksService, checkDomain, TrackingHostChecks } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { done, doneUnlessAborted, type JobContext, type JobResult, ResumableJob } from '#platform';
 
 /** Checks the DNS of a domain; a client may be waiting for it. */
 @Injectable()
-export class CheckDomain extends ResumableJob<{ checkId: string }> {
-  override readonly name = 'check-domain';
-  override readonly queue = 'dns';
-  override readonly on = DomainVerificationRequested;
+export class CheckDomain {
+  constructor(private readonly checks: DomainChecksService) {}
 
-  constructor(private readonly checks: DomainChecksService) {
-    super();
-  }
-
-  override async run(
+  @ResumableJob(checkDomain)
+  async run(
     scope: ProjectScope,
     { checkId }: { checkId: string },
     { signal }: JobContext,
@@ -27,16 +22,11 @@ export class CheckDomain extends ResumableJob<{ checkId: string }> {
 
 /** Checks that a customer's host for links points here. */
 @Injectable()
-export class CheckTrackingHost extends ResumableJob<{ host: string }> {
-  override readonly name = 'check-tracking-host';
-  override readonly queue = 'dns';
-  override readonly on = TrackingHostCheckRequested;
+export class CheckTrackingHost {
+  constructor(private readonly checks: TrackingHostChecks) {}
 
-  constructor(private readonly checks: TrackingHostChecks) {
-    super();
-  }
-
-  override async run(scope: ProjectScope, { host }: { host: string }): Promise<JobResult> {
+  @ResumableJob(checkTrackingHost)
+  async run(scope: ProjectScope, { host }: { host: string }): Promise<JobResult> {
     await this.checks.run(scope, host);
     return done;
   }

@@ -3,7 +3,6 @@ import type { ContextWork } from '../worker.js';
 
 export const automationsWork: ContextWork = {
   jobs: [],
-  events: [],
   tasks: [],
   parts: [AutomationRunner, WebhookCaller],
 };

@@ -3,9 +3,9 @@ import { Clock, type ProjectScope } from '#kernel';
 import {
   CampaignClosingService,
   CampaignExpansionService,
-  CampaignQueued,
-  CampaignRetried,
-  CampaignStopped,
+  expandCampaign,
+  retryFailedDeliveries,
+  closeCampaign,
   FailedDeliveriesService,
 } from '#messaging';
 import {
@@ -24,20 +24,11 @@ interface CampaignPayload {
 
 /** Queues a delivery for each recipient of a campaign that is sent. */
 @Injectable()
-export class ExpandCampaign extends ResumableJob<CampaignPayload> {
-  override readonly name = 'expand-campaign';
-  override readonly queue = 'campaigns';
-  override readonly on = CampaignQueued;
+export class ExpandCampaign {
+  constructor(private readonly expansion: CampaignExpansionService) {}
 
-  constructor(private readonly expansion: CampaignExpansionService) {
-    super();
-  }
-
-  override async run(
-    scope: ProjectScope,
-    { campaignId }: CampaignPayload,
-    context: JobContext,
-  ): Promise<JobResult> {
+  @ResumableJob(expandCampaign)
+  async run(scope: ProjectScope, { campaignId }: CampaignPayload, context: JobContext): Promise<JobResult> {
     const failure = await this.expansion.expandOrFail(scope, campaignId, context);
     return failure === null ? doneUnlessAborted(context.signal) : cancel(failure);
   }
@@ -47,19 +38,14 @@ const CLOSE_AGAIN_MS = 1_000;
 
 /** Ends the open deliveries of a campaign that was cancelled or failed. */
 @Injectable()
-export class CloseCampaign extends ResumableJob<CampaignPayload> {
-  override readonly name = 'close-campaign';
-  override readonly queue = 'campaigns';
-  override readonly on = CampaignStopped;
-
+export class CloseCampaign {
   constructor(
     private readonly closing: CampaignClosingService,
     private readonly clock: Clock,
-  ) {
-    super();
-  }
+  ) {}
 
-  override async run(
+  @ResumableJob(closeCampaign)
+  async run(
     scope: ProjectScope,
     { campaignId }: CampaignPayload,
     { signal }: JobContext,
@@ -71,16 +57,11 @@ export class CloseCampaign extends ResumableJob<CampaignPayload> {
 
 /** Queues the deliveries of a campaign again that failed temporarily. */
 @Injectable()
-export class RetryFailedDeliveries extends ResumableJob<CampaignPayload> {
-  override readonly name = 'retry-failed-deliveries';
-  override readonly queue = 'campaigns';
-  override readonly on = CampaignRetried;
+export class RetryFailedDeliveries {
+  constructor(private readonly deliveries: FailedDeliveriesService) {}
 
-  constructor(private readonly deliveries: FailedDeliveriesService) {
-    super();
-  }
-
-  override async run(
+  @ResumableJob(retryFailedDeliveries)
+  async run(
     scope: ProjectScope,
     { campaignId }: CampaignPayload,
     { signal }: JobContext,

@@ -2,11 +2,14 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, publish, Publisher } from '#platform';
+import { Database, enqueue, jobType, Publisher } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import type { FaultyRow } from './import-row.js';
-import { Import, type ImportError, type ImportProgress, ImportQueued } from './import.js';
+import { Import, type ImportError, type ImportProgress } from './import.js';
 import { StagedRowsRepository } from './staged-rows.repository.js';
+
+/** Applies the rows of an import, which are all stored. */
+export const runImport = jobType<{ importId: string }>('imports.run', 'imports');
 
 /** The place of notes about the whole import. */
 const WHOLE_IMPORT = { row: 0, line: null, email: null, emailKey: null };
@@ -34,7 +37,7 @@ export class ImportRepository {
       const found = await this.#lock(scope, importId, 'RECEIVING');
       if (found === null) return false;
       found.queue(stored);
-      await publish(this.database, scope, ImportQueued({ importId }));
+      await enqueue(this.database, scope, runImport({ importId }));
       return true;
     });
   }

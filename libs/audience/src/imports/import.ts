@@ -1,4 +1,4 @@
-import { boundedErrors, defineEvent, DomainError } from '#kernel';
+import { boundedErrors, DomainError } from '#kernel';
 import type { ConsentProof } from '../consents/consent.js';
 import type { SubscriberFields } from '../subscribers/subscriber.js';
 import type { ColumnTarget } from './import-columns.js';
@@ -86,9 +86,6 @@ export class Import {
     this.completedAt = at;
   }
 }
-
-/** All rows of an import are stored. */
-export const ImportQueued = defineEvent<{ importId: string }>('audience.import_queued.v1');
 
 /** No project could import the body: it has no header, or is not CSV or not text. */
 export class ImportNotReadableError extends DomainError {

@@ -3,13 +3,14 @@ import { type RawBuilder, sql } from 'kysely';
 import { environmentScopes } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
 import {
-  awaiting,
   before,
   Database,
+  enqueue,
   forEachApart,
+  jobType,
   type OldRows,
+  openJobs,
   PeriodicTask,
-  publish,
   RemoveOldRows,
 } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
@@ -17,8 +18,11 @@ import { endSets, prepareForRules } from '../rules/set-plans.query.js';
 import { SubscriberRulesService } from '../rules/subscriber-rules.service.js';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';
 import { UsageCatalogue } from '../usage-catalogue.service.js';
-import { type Segment, SegmentDue } from './segment.js';
+import type { Segment } from './segment.js';
 import { SegmentRepository, segmentsOf } from './segment.repository.js';
+
+/** Evaluates a dynamic segment when its turn has come. */
+export const evaluateSegment = jobType<{ segmentId: string }>('segments.evaluate', 'segments');
 
 /** Evaluations of one project at once, so that it never takes all workers. */
 const AT_ONCE = 2;
@@ -90,7 +94,7 @@ export class SegmentEvaluationsService {
         .where('environmentId', '=', scope.environmentId)
         .where('id', '=', free);
       const { numUpdatedRows } = await due.executeTakeFirstOrThrow();
-      if (numUpdatedRows > 0n) await publish(this.database, scope, SegmentDue({ segmentId }));
+      if (numUpdatedRows > 0n) await enqueue(this.database, scope, evaluateSegment({ segmentId }));
     });
   }
 
@@ -178,9 +182,6 @@ interface StaleSegment extends ProjectScope {
   readonly isDue: boolean;
 }
 
-/** The name of the job that evaluates a segment. */
-export const SEGMENT_JOB = 'evaluate-segment';
-
 /** Hands due dynamic segments of all projects to the workers: their rules changed, or something uses them. */
 @Injectable()
 export class EvaluateSegments extends PeriodicTask {
@@ -199,7 +200,7 @@ export class EvaluateSegments extends PeriodicTask {
     await forEachApart(
       this.due(),
       ({ segmentId, ...scope }) =>
-        this.database.transaction(scope, () => publish(this.database, scope, SegmentDue({ segmentId }))),
+        this.database.transaction(scope, () => enqueue(this.database, scope, evaluateSegment({ segmentId }))),
       'segments could not be handed over',
     );
   }
@@ -222,7 +223,7 @@ export class EvaluateSegments extends PeriodicTask {
         select s.id as segment_id, s.is_due, e.tenant_id, e.project_id, e.environment_id, e.environment
         from audience.segments s join ${environmentScopes} e on e.environment_id = s.environment_id
         where s.type = 'DYNAMIC' and (s.is_due or s.evaluated_at <= ${staleBefore}) and s.status <> 'ARCHIVED'
-          and s.id::text not in (${awaiting(SegmentDue.eventName, SEGMENT_JOB, 'segmentId')})
+          and s.id::text not in (${openJobs(evaluateSegment, 'segmentId')})
         order by s.evaluated_at nulls first, s.id
       `.execute(this.database.tables());
       return rows;

@@ -1,4 +1,4 @@
-import { defineEvent, DomainValidationError } from '#kernel';
+import { DomainValidationError } from '#kernel';
 import { patched } from '../patched.js';
 
 export const SEGMENT_TYPES = ['STATIC', 'DYNAMIC'] as const;
@@ -100,6 +100,3 @@ export function refuseRules(type: SegmentType, rules: string | null): void {
       : 'must be absent for a STATIC segment, whose members are added and removed';
   throw new DomainValidationError({ rules: fault });
 }
-
-/** The worker has to evaluate a dynamic segment. */
-export const SegmentDue = defineEvent<{ segmentId: string }>('audience.segment_due.v1');

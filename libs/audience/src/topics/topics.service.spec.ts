@@ -126,7 +126,7 @@ describe('topics', () => {
       await expect(audience.get(TopicsQuery).byKey(scope, topic.topicKey)).rejects.toThrow(NotFoundError);
       expect(await counts(scope, topic.id)).toEqual({ consents: MANY - 1_000, left: 1_000, recorded: 1_000 });
       const events = await audience.test.query(
-        `select payload from platform.outbox where environment_id = $1 and event_name = 'audience.topic_deleted.v1'`,
+        `select payload from platform.jobs where environment_id = $1 and name = 'topics.remove_consents'`,
         [scope.environmentId],
       );
       const deletion = { topicId: topic.id, apiKeyId: 'key-7' };

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock, defineEvent, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, publish } from '#platform';
+import { Clock, NotFoundError, type ProjectScope } from '#kernel';
+import { Database, enqueue, jobType } from '#platform';
 import { consentProof } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
 import { UsageCatalogue } from '../usage-catalogue.service.js';
@@ -10,10 +10,11 @@ import { TopicRepository } from './topic.repository.js';
 import { TopicsQuery, type TopicView } from './topics.query.js';
 
 /** A topic was deleted; its consents have to be removed. `apiKeyId`: the key of the request. */
-export const TopicDeleted = defineEvent<{ topicId: string; apiKeyId: string | null }>(
-  'audience.topic_deleted.v1',
+export const removeTopicConsents = jobType<{ topicId: string; apiKeyId: string | null }>(
+  'topics.remove_consents',
+  'erasures',
 );
-type DeletedTopic = ReturnType<typeof TopicDeleted>['payload'];
+type DeletedTopic = Parameters<typeof removeTopicConsents>[0];
 
 /** Consents that a transaction removes with their topic. */
 const CHUNK = 1_000;
@@ -54,7 +55,7 @@ export class TopicsService {
 
   /**
    * Deletes a topic at once, and its consents in chunks, one transaction each: the first here, the others by the job for
-   * `TopicDeleted`. The consent record stays and includes each revocation. Throws NotFoundError, InUseError.
+   * `removeTopicConsents`. The consent record stays and includes each revocation. Throws NotFoundError, InUseError.
    */
   async delete(scope: ProjectScope, topicKey: string, apiKeyId: string | null): Promise<void> {
     const topicId = await this.database.transaction(scope, async () => {
@@ -64,7 +65,7 @@ export class TopicsService {
       await this.usage.refuseIfUsed(scope, 'The topic', { kind: 'topic', ids: [topic.id] });
       topic.delete(this.clock.now());
       await this.database.em.flush();
-      await publish(this.database, scope, TopicDeleted({ topicId: topic.id, apiKeyId }));
+      await enqueue(this.database, scope, removeTopicConsents({ topicId: topic.id, apiKeyId }));
       return topic.id;
     });
     // After releasing the lock of the topic: granting consent locks the subscriber first.

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { TenantsService } from '#access';
-import { Clock, defineEvent, NotFoundError } from '#kernel';
-import { Database, forEachApart, PeriodicTask, publish } from '#platform';
+import { Clock, NotFoundError } from '#kernel';
+import { Database, enqueue, forEachApart, jobType, PeriodicTask } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import { InvoiceRepository } from '../invoices/invoice.repository.js';
 import { InvoicesService } from '../invoices/invoices.service.js';
@@ -17,13 +17,13 @@ const NO_PROJECT_MS = 600_000;
  * A month of a subscription has begun, with the AI credits that it includes. Published again for the same `periodStart` after
  * an upgrade in the middle of the month: the difference to the granted credits is due.
  */
-export const SubscriptionPeriodStarted = defineEvent<{
+export const grantMonthlyCredits = jobType<{
   readonly subscriptionId: number;
   /** Credits of the whole month; 0 when the subscription includes none. */
   readonly aiCredits: number;
   /** ISO 8601. */
   readonly periodStart: string;
-}>('billing.subscription_period_started.v1');
+}>('credits.grant_month', 'billing');
 
 /** A subscription being changed, locked by the open transaction. */
 export interface OpenSubscription {
@@ -161,7 +161,7 @@ export class SubscriptionAccountsService {
     const scope = await this.tenants.firstEnvironment(subscription.tenantId);
     if (scope === null) return false;
     const event = { subscriptionId: subscription.id, aiCredits, periodStart: month.toISOString() };
-    await publish(this.database, scope, SubscriptionPeriodStarted(event));
+    await enqueue(this.database, scope, grantMonthlyCredits(event));
     subscription.announce(month, aiCredits);
     return true;
   }

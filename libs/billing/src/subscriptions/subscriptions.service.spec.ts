@@ -41,7 +41,7 @@ describe('The operator and time', () => {
   afterEach(async () => {
     expect(await wrongInvoices()).toEqual([]);
     await billing.test.query(`
-      truncate billing.subscriptions, billing.invoices, platform.outbox cascade;
+      truncate billing.subscriptions, billing.invoices, platform.jobs cascade;
       update billing.plan_versions set retired_at = now() where version > 1;
       update billing.plan_versions set retired_at = null where version = 1`);
   });
@@ -53,7 +53,7 @@ describe('The operator and time', () => {
   const invoiceList = async () => (await invoices.page(project.live, EVERY_ROUND)).items;
   const months = async () => {
     const rows = await billing.test.query<{ payload: { aiCredits: number; periodStart: string } }>(
-      `select payload from platform.outbox where event_name = 'billing.subscription_period_started.v1'
+      `select payload from platform.jobs where name = 'credits.grant_month'
          and environment_id = $1 order by payload ->> 'periodStart', payload ->> 'aiCredits'`,
       [project.live.environmentId],
     );
@@ -309,10 +309,8 @@ describe('The first project', () => {
     );
     const id = tenant?.id ?? 0;
     const started = () =>
-      billing.test.query(
-        `select 1 from platform.outbox where event_name = 'billing.subscription_period_started.v1'`,
-      );
-    await billing.test.query('truncate billing.subscriptions, platform.outbox cascade');
+      billing.test.query(`select 1 from platform.jobs where name = 'credits.grant_month'`);
+    await billing.test.query('truncate billing.subscriptions, platform.jobs cascade');
     await changes.set(id, { tier: 'FREE' });
     await advance();
     expect(await started()).toEqual([]);

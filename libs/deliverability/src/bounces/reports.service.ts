@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
-import { Clock, defineEvent, type DomainEvent, type ProjectScope } from '#kernel';
-import { before, Database, type OldRows, publish, RemoveOldRows } from '#platform';
+import { Clock, type ProjectScope } from '#kernel';
+import { before, Database, enqueue, jobType, type NewJob, type OldRows, RemoveOldRows } from '#platform';
 import type { BounceClass } from './bounce-class.js';
 import { factsOf, type Report, type ReportFacts } from './report.js';
 import type { ReturnPathClaims } from './return-path.js';
@@ -16,15 +16,13 @@ export interface ReportedBounce {
 }
 
 /** Mails came back, by reports that only who got them could send, or by what a relay's provider tells. */
-export const BouncesReported = defineEvent<{ bounces: readonly ReportedBounce[] }>(
-  'deliverability.bounces_reported.v1',
-);
+export const recordBounces = jobType<{ bounces: readonly ReportedBounce[] }>('bounces.record', 'bounces');
 
 /** A mail came to the unsubscribe address of another, which only its reader knows. */
-export const UnsubscribeMailed = defineEvent<{ deliveryId: string }>('deliverability.unsubscribe_mailed.v1');
+export const unsubscribeByMail = jobType<{ deliveryId: string }>('bounces.unsubscribe', 'bounces');
 
 /** A reader called a mail spam. */
-export const ComplaintReported = defineEvent<{ deliveryId: string }>('deliverability.complaint_reported.v1');
+export const recordComplaint = jobType<{ deliveryId: string }>('bounces.complaint', 'bounces');
 
 /** The facts of a report, and the delivery that they are about. */
 export type DeliveryReport = ReportFacts & Pick<ReturnPathClaims, 'deliveryId'>;
@@ -46,9 +44,8 @@ export class ReportsService {
 
   /** The same for readers of several mails. */
   async unsubscribeAll(scope: ProjectScope, deliveryIds: readonly string[]): Promise<void> {
-    const events = deliveryIds.map((deliveryId) => UnsubscribeMailed({ deliveryId }));
-    if (events.length > 0)
-      await this.database.transaction(scope, () => publish(this.database, scope, ...events));
+    const jobs = deliveryIds.map((deliveryId) => unsubscribeByMail({ deliveryId }));
+    if (jobs.length > 0) await this.database.transaction(scope, () => enqueue(this.database, scope, ...jobs));
   }
 
   /**
@@ -80,14 +77,14 @@ export class ReportsService {
       `.execute(this.database.tables());
       const isNew = new Set(rows.map(keyOf));
       const told = firsts.filter(([key]) => isNew.has(key)).map(([, report]) => report);
-      await publish(this.database, scope, ...eventsOf(told));
+      await enqueue(this.database, scope, ...jobsOf(told));
       return rows.length;
     });
   }
 }
 
-/** So many are recorded by one job. */
-const BOUNCES_AN_EVENT = 100;
+/** Bounces that one job records. */
+const BOUNCES_A_JOB = 100;
 
 const keyOf = ({ deliveryId, kind }: Pick<DeliveryReport, 'deliveryId' | 'kind'>) => `${deliveryId} ${kind}`;
 
@@ -95,14 +92,14 @@ function firstsOf(reports: readonly DeliveryReport[]): Map<string, DeliveryRepor
   return new Map(reports.toReversed().map((report) => [keyOf(report), report]));
 }
 
-function eventsOf(reports: readonly DeliveryReport[]): DomainEvent[] {
+function jobsOf(reports: readonly DeliveryReport[]): NewJob[] {
   const bounces = reports.flatMap(({ deliveryId, bounceClass, isDistrust }) =>
     bounceClass === null ? [] : [{ deliveryId, bounceClass, ...(isDistrust ? { isDistrust } : {}) }],
   );
   const complaints = reports.filter(({ bounceClass }) => bounceClass === null);
   return [
-    ...inSets(bounces, BOUNCES_AN_EVENT).map((set) => BouncesReported({ bounces: set })),
-    ...complaints.map(({ deliveryId }) => ComplaintReported({ deliveryId })),
+    ...inSets(bounces, BOUNCES_A_JOB).map((set) => recordBounces({ bounces: set })),
+    ...complaints.map(({ deliveryId }) => recordComplaint({ deliveryId })),
   ];
 }
 

@@ -40,11 +40,10 @@ describe('reports', () => {
   });
 
   const claims = (deliveryId = newId()) => ({ environmentId: scope.environmentId, deliveryId });
-  const eventsOf = (deliveryId: string) =>
-    test.query<{ event_name: string }>(
-      'select event_name from platform.outbox where payload::text like $1 order by event_name',
-      [`%${deliveryId}%`],
-    );
+  const jobsOf = (deliveryId: string) =>
+    test.query<{ name: string }>('select name from platform.jobs where payload::text like $1 order by name', [
+      `%${deliveryId}%`,
+    ]);
 
   it('count once of each kind, also when many come at once', async () => {
     const of = claims();
@@ -52,9 +51,9 @@ describe('reports', () => {
       Array.from({ length: 12 }, (_, n) => reports.take(of, n % 2 === 0 ? BOUNCE : COMPLAINT)),
     );
     expect(taken.filter(Boolean)).toHaveLength(2);
-    expect((await eventsOf(of.deliveryId)).map(({ event_name }) => event_name)).toEqual([
-      'deliverability.bounces_reported.v1',
-      'deliverability.complaint_reported.v1',
+    expect((await jobsOf(of.deliveryId)).map(({ name }) => name)).toEqual([
+      'bounces.complaint',
+      'bounces.record',
     ]);
   });
 
@@ -65,10 +64,10 @@ describe('reports', () => {
   ] as const)('of the class %s with the words "%s" tell %j', async (bounceClass, text, told) => {
     const of = claims();
     await reports.take(of, { ...BOUNCE, class: bounceClass, refusal: { ...BOUNCE.refusal, text } });
-    const events = await test.query('select payload from platform.outbox where payload::text like $1', [
+    const jobs = await test.query('select payload from platform.jobs where payload::text like $1', [
       `%${of.deliveryId}%`,
     ]);
-    expect(events).toEqual([{ payload: { bounces: [{ deliveryId: of.deliveryId, bounceClass, ...told }] } }]);
+    expect(jobs).toEqual([{ payload: { bounces: [{ deliveryId: of.deliveryId, bounceClass, ...told }] } }]);
   });
 
   it('of an environment that is not there, or that say nothing, are nothing', async () => {

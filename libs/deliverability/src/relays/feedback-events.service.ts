@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Counter, Registry } from 'prom-client';
-import { defineEvent, parseEmailAddress, type ProjectScope } from '#kernel';
-import { Database, publish } from '#platform';
+import { parseEmailAddress, type ProjectScope } from '#kernel';
+import { Database, enqueue, jobType } from '#platform';
 import { factsOf, type ReportFacts } from '../bounces/report.js';
 import { inSets, ReportsService } from '../bounces/reports.service.js';
 import { ReturnPaths } from '../bounces/return-path.js';
@@ -20,7 +20,7 @@ export interface FeedbackByMessageId {
 }
 
 /** A provider told of mails whose deliveries are still to be found. */
-export const MessagesReported = defineEvent<{
+export const findReportedMessages = jobType<{
   /** ISO 8601. */
   receivedAt: string;
   /** When they are looked for, ISO 8601; at once where it is left out. */
@@ -28,7 +28,7 @@ export const MessagesReported = defineEvent<{
   /** True if ids never repeat. */
   idIsUnique: boolean;
   reports: readonly FeedbackByMessageId[];
-}>('deliverability.messages_reported.v1');
+}>('bounces.find_messages', 'bounces');
 
 /**
  * Tells apart the few addresses whose mails a relay gave one id, and names nobody: millions have the same. For events, which
@@ -106,8 +106,8 @@ interface Sorted {
   readonly toFind: FeedbackByMessageId[];
 }
 
-/** So many are looked for by one job. */
-const MESSAGES_AN_EVENT = 500;
+/** Messages that one job looks for. */
+const MESSAGES_A_JOB = 500;
 
 /** Takes down what providers tell of mails: the same facts, with the same consequences, as reports to the return path. */
 @Injectable()
@@ -134,8 +134,10 @@ export class FeedbackEvents {
     await this.database.transaction(scope, async () => {
       if (onceToken !== undefined && !(await this.#isFirst(relay, onceToken))) return;
       await this.record(scope, known);
-      const sets = inSets(toFind, MESSAGES_AN_EVENT).map((reports) => MessagesReported({ ...told, reports }));
-      await publish(this.database, scope, ...sets);
+      const sets = inSets(toFind, MESSAGES_A_JOB).map((reports) =>
+        findReportedMessages({ ...told, reports }),
+      );
+      await enqueue(this.database, scope, ...sets);
     });
   }
 

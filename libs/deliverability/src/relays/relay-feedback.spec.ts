@@ -92,7 +92,7 @@ describe('the feedback of a relay', () => {
   });
   beforeEach(async () => {
     asked.length = 0;
-    await test.query('delete from platform.outbox');
+    await test.query('delete from platform.jobs');
   });
   afterAll(async () => {
     await http.close();
@@ -145,9 +145,9 @@ describe('the feedback of a relay', () => {
       mails.map((mail) => standIns.SENDGRID.eventOf(mail, event)),
       { signedAt: clock.now() },
     );
-  const eventsOf = () =>
-    test.query<{ event_name: string; payload: Record<string, unknown> }>(
-      'select event_name, payload from platform.outbox order by id',
+  const jobsOf = () =>
+    test.query<{ name: string; payload: Record<string, unknown> }>(
+      'select name, payload from platform.jobs order by id',
     );
   const counted = async (of: string) => {
     const lines = (await registry.metrics()).split('\n');
@@ -165,7 +165,7 @@ describe('the feedback of a relay', () => {
     const outcomes = await Promise.all(mails.map((mail) => post(snsPost(standIns.SES.eventOf(mail, DEAD)))));
     expect(outcomes).toEqual(['taken', 'taken', 'taken']);
     expect(asked).toEqual([expect.stringMatching(/^\/SimpleNotificationService-\w+\.pem$/)]);
-    const told = (await eventsOf()).flatMap(({ payload }) =>
+    const told = (await jobsOf()).flatMap(({ payload }) =>
       (payload['bounces'] as { deliveryId: string }[]).map(({ deliveryId }) => deliveryId),
     );
     expect(told.toSorted()).toEqual(mails.map(({ deliveryId }) => deliveryId).toSorted());
@@ -185,7 +185,7 @@ describe('the feedback of a relay', () => {
     const request = snsPost(standIns.SES.eventOf(mailOf('SES'), DEAD));
     isAway = true;
     await expect(post(request)).rejects.toThrow(UnavailableError);
-    expect(await eventsOf()).toEqual([]);
+    expect(await jobsOf()).toEqual([]);
     isAway = false;
     expect(await post(request)).toBe('taken');
     expect(asked).toHaveLength(2);
@@ -206,7 +206,7 @@ describe('the feedback of a relay', () => {
       expect(asked).toEqual([
         expect.stringMatching(type === 'Notification' ? /\.pem$/ : /ConfirmSubscription/),
       ]);
-      expect(await eventsOf()).toEqual([]);
+      expect(await jobsOf()).toEqual([]);
     },
   );
 
@@ -214,7 +214,7 @@ describe('the feedback of a relay', () => {
     const { post } = await relayOf('SENDGRID');
     const mail = mailOf('SENDGRID');
     await post(sendgridPost([mail], { kind: 'bounce', said: '550 5.7.1 Blocked for your reputation' }));
-    const [event] = await eventsOf();
+    const [event] = await jobsOf();
     expect(event?.payload).toEqual({ bounces: [{ deliveryId: mail.deliveryId, bounceClass: 'policy' }] });
   });
 
@@ -229,10 +229,10 @@ describe('the feedback of a relay', () => {
     );
     expect(kept).toHaveLength(1_000);
     expect(new Set(kept.map(({ xmin }) => xmin)).size).toBe(1);
-    expect(JSON.stringify(await eventsOf())).not.toContain('@');
-    await test.query('delete from platform.outbox');
+    expect(JSON.stringify(await jobsOf())).not.toContain('@');
+    await test.query('delete from platform.jobs');
     expect(await post(request)).toBe('taken');
-    expect(await eventsOf()).toEqual([]);
+    expect(await jobsOf()).toEqual([]);
   });
 
   it('whose signature covers no event changes nothing when another event is put under it', async () => {
@@ -246,7 +246,7 @@ describe('the feedback of a relay', () => {
       JSON.stringify({ signature, 'event-data': standIns.MAILGUN.eventOf(forged, DEAD) }),
     );
     for (const request of [seen, { ...seen, body }]) expect(await post(request)).toBe('taken');
-    expect(await eventsOf()).toEqual([]);
+    expect(await jobsOf()).toEqual([]);
     const rows = () => test.query('select 1 from deliverability.feedback_tokens');
     expect(await rows()).toHaveLength(1);
     clock.advance(10 * 60 * 60_000);
@@ -258,7 +258,7 @@ describe('the feedback of a relay', () => {
     const { post } = await relayOf('SENDGRID');
     const mail = { ...mailOf('SENDGRID'), raw: Buffer.from('Subject: x\r\n\r\nHello') };
     await post(sendgridPost([mail, mail], DEAD));
-    const [event, ...others] = await eventsOf();
+    const [event, ...others] = await jobsOf();
     expect(others).toEqual([]);
     expect(event?.payload['reports']).toMatchObject([{ messageId: expect.any(String) }, {}]);
     expect(JSON.stringify(event)).not.toContain('@');
@@ -287,7 +287,7 @@ describe('the feedback of a relay', () => {
     const { body } = sendgridPost([mail], { kind: 'complaint' });
     expect(await post({ headers, body })).toBe('no-proof');
     expect(await counted('mailwright_feedback_refused_total{kind="SENDGRID"}')).toBe(before + 1);
-    expect([await eventsOf(), await lastFeedbackAt()]).toEqual([[], null]);
+    expect([await jobsOf(), await lastFeedbackAt()]).toEqual([[], null]);
   });
 
   it('about another project’s mail, or about nobody’s, is counted and left alone', async () => {
@@ -304,6 +304,6 @@ describe('the feedback of a relay', () => {
     expect(await post(sendgridPost([foreign], DEAD))).toBe('taken');
     expect(await post(sendgridPost([mailOf('SENDGRID')], { kind: 'delivered' }))).toBe('taken');
     expect(await Promise.all(['foreign', 'delivered'].map(of))).toEqual(before.map((count) => count + 1));
-    expect(await eventsOf()).toEqual([]);
+    expect(await jobsOf()).toEqual([]);
   });
 });

@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, defineEvent, newId, NotFoundError, type ProjectScope, UnavailableError } from '#kernel';
-import { Database, Notifications, present, publish, waitForWorker } from '#platform';
+import { Clock, newId, NotFoundError, type ProjectScope, UnavailableError } from '#kernel';
+import { Database, enqueue, jobType, Notifications, present, waitForWorker } from '#platform';
 import type { DeliverabilityTables } from '../deliverability.schema.js';
 import { SendingDomainRepository } from './sending-domain.repository.js';
 import { SendingDomainsQuery, type SendingDomainView } from './sending-domains.query.js';
 
 /** A client or the schedule wants a domain's records looked at; the worker is to do it. */
-export const DomainVerificationRequested = defineEvent<{ checkId: string }>(
-  'deliverability.domain_verification_requested.v1',
-);
+export const checkDomain = jobType<{ checkId: string }>('sending_domains.check', 'dns');
 
 /** Channel on which waiting clients hear that a domain was looked at; the payload is the check's id. */
 export const DOMAIN_CHECKS_CHANNEL = 'mailwright_domain_checks';
@@ -52,7 +50,7 @@ export class DomainCheckRequests {
       .insertInto('deliverability.domain_checks')
       .values({ id, environmentId: scope.environmentId, domainId, askedBy, createdAt: present })
       .execute();
-    await publish(this.database, scope, DomainVerificationRequested({ checkId: id }));
+    await enqueue(this.database, scope, checkDomain({ checkId: id }));
     return id;
   }
 

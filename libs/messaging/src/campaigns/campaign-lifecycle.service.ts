@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { EmailQuotaService } from '#billing';
 import { type PreSendCheck, quotaMessage, summarise } from '#deliverability';
-import { Clock, defineEvent, InvalidStateError, type ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database, LOGGER, publish, Publisher } from '#platform';
+import { Clock, InvalidStateError, type ProjectScope } from '#kernel';
+import { CONFIG, type Config, Database, enqueue, jobType, LOGGER, Publisher } from '#platform';
 import { wakeSenders } from '../deliveries/delivery-queue.query.js';
 import { type Campaign, lastTimeOf, type UnboundEmails } from './campaign.js';
 import { describeFailures, PreSendRejectedError } from './campaign.errors.js';
@@ -13,13 +13,13 @@ import { type CampaignAnalysis, PreSendAnalysisService } from './pre-send-analys
 import { SendingStops } from './sending-stops.service.js';
 
 /** `send` was accepted, or its time has come; the worker is to queue the recipients and send to each. */
-export const CampaignQueued = defineEvent<{ campaignId: string }>('messaging.campaign_queued.v1');
+export const expandCampaign = jobType<{ campaignId: string }>('campaigns.expand', 'campaigns');
 
 /** It was cancelled, or failed, while the worker had it; the worker is to end its open deliveries. */
-export const CampaignStopped = defineEvent<{ campaignId: string }>('messaging.campaign_stopped.v1');
+export const closeCampaign = jobType<{ campaignId: string }>('campaigns.close', 'campaigns');
 
 /** `retry-failed` was accepted; the worker is to put the deliveries back that ended in a temporary failure. */
-export const CampaignRetried = defineEvent<{ campaignId: string }>('messaging.campaign_retried.v1');
+export const retryFailedDeliveries = jobType<{ campaignId: string }>('campaigns.retry_failed', 'campaigns');
 
 /** The fields of a campaign that its webhooks carry. */
 export type PublishedCampaign = Pick<
@@ -145,7 +145,7 @@ export class CampaignLifecycleService {
       const reserved = await this.#reserve(scope, recipients, now);
       if ('shortage' in reserved) throw new PreSendRejectedError([reserved.shortage]);
       campaign.retryFailed({ recipients, ...reserved }, now);
-      await publish(this.database, scope, CampaignRetried({ campaignId: campaign.id }));
+      await enqueue(this.database, scope, retryFailedDeliveries({ campaignId: campaign.id }));
     });
   }
 
@@ -219,7 +219,7 @@ export class CampaignLifecycleService {
     // Another campaign was faster between the check and the reservation.
     if ('shortage' in reserved) return { ...analysis, ...summarise(withCheck(checks, reserved.shortage)) };
     campaign.queue({ recipients, ...reserved }, now, this.config.AMBIGUOUS_POLICY);
-    await publish(this.database, scope, CampaignQueued({ campaignId: campaign.id }));
+    await enqueue(this.database, scope, expandCampaign({ campaignId: campaign.id }));
     await this.publish(scope, 'campaign.queued', campaign);
     return analysis;
   }
@@ -254,7 +254,7 @@ export class CampaignLifecycleService {
   ): Promise<void> {
     if (usagePeriod !== null) await this.quota.settle(scope, usagePeriod, { used: 0, released: emails });
     if (campaign.closingSince !== null)
-      await publish(this.database, scope, CampaignStopped({ campaignId: campaign.id }));
+      await enqueue(this.database, scope, closeCampaign({ campaignId: campaign.id }));
   }
 }
 

@@ -25,7 +25,7 @@ describe('scheduled campaigns', () => {
 
   beforeEach(async () => {
     await fixture.test.query(
-      'truncate messaging.campaigns, messaging.deliveries, audience.subscribers, audience.topics, platform.outbox cascade',
+      'truncate messaging.campaigns, messaging.deliveries, audience.subscribers, audience.topics, platform.jobs cascade',
     );
     scope = await fixture.scope();
   });
@@ -54,11 +54,7 @@ describe('scheduled campaigns', () => {
   };
 
   const queuedEvents = async () =>
-    (
-      await fixture.test.query(
-        `select 1 from platform.outbox where event_name = 'messaging.campaign_queued.v1'`,
-      )
-    ).length;
+    (await fixture.test.query(`select 1 from platform.jobs where name = 'campaigns.expand'`)).length;
 
   it('wait until their time and not a moment longer', async () => {
     const campaign = await scheduled();

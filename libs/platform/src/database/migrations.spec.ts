@@ -60,8 +60,8 @@ describe('Bringing a database to the schema', () => {
       await expect(migrate(url)).rejects.toThrow(
         'migrations/20261122200500_deliverability.sql failed, and nothing was applied: schema "deliverability" already exists',
       );
-      const { rows } = await before.query(`select to_regclass('platform.outbox') as outbox`);
-      expect(rows).toEqual([{ outbox: null }]);
+      const { rows } = await before.query(`select to_regclass('platform.inbox') as inbox`);
+      expect(rows).toEqual([{ inbox: null }]);
     } finally {
       await before.end();
       await test.query(`drop database ${empty}_taken with (force)`);

@@ -20,12 +20,12 @@ describe('A connection of the programs', () => {
   });
 
   it('is not used where row-level security would not hold for its role', async () => {
-    await test.query('alter table platform.outbox disable row level security');
+    await test.query('alter table platform.jobs disable row level security');
     const pool = sessionPool({ connectionString: test.url, max: 1 }, 'mailwright_app');
     await expect(pool.query('select 1')).rejects.toThrow(
       'Row-level security does not hold for mailwright_app',
     );
-    await test.query('alter table platform.outbox enable row level security');
+    await test.query('alter table platform.jobs enable row level security');
     await expect(pool.query('select 1')).resolves.toBeDefined();
     await pool.end();
   });
@@ -93,7 +93,7 @@ describe('A connection of the programs', () => {
     await refused('select 1 from audience.subscribers');
     await login.query('set role mailwright_system');
     await login.query('set role none');
-    await refused('select 1 from platform.outbox');
+    await refused('select 1 from platform.jobs');
     await refused('select 1 from public.schema_migrations');
     await refused('create table public.own ()');
     await refused('set role schema_owner');

@@ -24,7 +24,7 @@ const TOKEN = `current_setting('mailwright.session', true) as token`;
 
 /** Role, and state of row-level security; its tables are missing before the first migration. */
 const SESSION = `select current_user as "user", pg_backend_pid() as pid, ${TOKEN}, current_setting('row_security') = 'on'
-  and row_security_active(to_regclass('platform.outbox')) is not false as is_secured,
+  and row_security_active(to_regclass('platform.jobs')) is not false as is_secured,
   exists (select 1 from pg_extension where extname = 'citus') as is_distributed`;
 
 /** Citus finds the node of a statement when it plans it for its values. */

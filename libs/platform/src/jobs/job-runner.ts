@@ -11,15 +11,14 @@ import {
   leaseJob,
   LeaseLostError,
   renewLease,
-} from './inbox.query.js';
+} from './jobs.repository.js';
 import type { JobMetrics } from './job-metrics.js';
 import {
-  type Job,
   type JobCatalogue,
   type JobContext,
+  type JobHandler,
   type JobResult,
   type QueueName,
-  ResumableJob,
   retry,
 } from './job.js';
 import type { QueueBackend, QueueConsumer } from './queue-backend.js';
@@ -41,7 +40,7 @@ const CONCURRENCY: Record<QueueName, number> = {
   segments: 3,
 };
 
-/** Takes wake-ups from the queues, leases their inbox rows and runs the jobs. */
+/** Takes wake-ups from the queues, leases the rows of their jobs and runs the handlers. */
 export class JobRunner {
   readonly #consumers: QueueConsumer[] = [];
   readonly #active = new Map<string, { job: LeasedJob; abort: AbortController }>();
@@ -55,10 +54,10 @@ export class JobRunner {
   ) {}
 
   start(): void {
-    for (const { queue, name } of this.catalogue.jobs) this.metrics.knows(queue, name);
+    for (const { queue, jobName } of this.catalogue.kinds) this.metrics.knows(queue, jobName);
     for (const name of this.catalogue.queues) {
       this.#consumers.push(
-        this.backend.consumer(name, CONCURRENCY[name], ({ inboxId }) => this.process(inboxId)),
+        this.backend.consumer(name, CONCURRENCY[name], ({ jobId }) => this.process(jobId)),
       );
     }
   }
@@ -73,55 +72,60 @@ export class JobRunner {
     await Promise.all(this.#consumers.map((consumer) => consumer.close(true)));
   }
 
-  /** Runs one inbox row, if it is due and nobody has it. Never rejects for a job that failed. */
-  async process(inboxId: number): Promise<void> {
-    const leased = await leaseJob(this.database, inboxId, newId());
+  /** Runs one job, if it is due and nobody has it. Never rejects for a job that failed. */
+  async process(jobId: number): Promise<void> {
+    const leased = await leaseJob(this.database, jobId, newId());
     if (leased === null) return;
-    const job = this.catalogue.named(leased.handler);
-    if (job === undefined) {
+    const handler = this.catalogue.named(leased.jobName);
+    if (handler === undefined) {
       // A newer version's job that this worker does not know yet: left for one that does.
       await this.#finish(leased, retry('This worker does not know the job.'));
       return;
     }
     const started = performance.now();
-    const outcome = await this.#attempt(job, leased);
-    this.metrics.ended(job.queue, job.name, outcome, (performance.now() - started) / 1_000);
+    const outcome = await this.#attempt(handler, leased);
+    const { queue, jobName } = handler.note;
+    this.metrics.ended(queue, jobName, outcome, (performance.now() - started) / 1_000);
   }
 
-  async #attempt(job: Job, leased: LeasedJob): Promise<string> {
+  async #attempt(handler: JobHandler, leased: LeasedJob): Promise<string> {
     const abort = new AbortController();
-    const context: JobContext = { eventId: leased.eventId, failures: leased.failures, signal: abort.signal };
+    const context: JobContext = { failures: leased.failures, signal: abort.signal };
     this.#active.set(leased.token, { job: leased, abort });
     const renewal = setInterval(() => void this.#renew(leased, abort), RENEW_MS);
     try {
-      const result =
-        job instanceof ResumableJob
-          ? await this.#runResumable(job, leased, context)
-          : await this.database.transaction(leased.scope, async () => {
-              const ended = await job.handle(leased.scope, leased.payload, context);
-              await this.database.em.flush();
-              await finishJob(this.database, leased, ended);
-              return ended;
-            });
+      const run = () => handler.run(leased.scope, leased.payload, context);
+      const result = await (handler.note.isResumable
+        ? this.#runResumable(run, leased)
+        : this.#runInTransaction(run, leased));
       return result.kind;
     } catch (error) {
-      return await this.#failed(job, leased, error);
+      return await this.#failed(leased, error);
     } finally {
       clearInterval(renewal);
       this.#active.delete(leased.token);
     }
   }
 
-  async #runResumable(job: ResumableJob, leased: LeasedJob, context: JobContext): Promise<JobResult> {
-    const result = await job.run(leased.scope, leased.payload, context);
+  async #runResumable(run: () => Promise<JobResult>, leased: LeasedJob): Promise<JobResult> {
+    const result = await run();
     await this.#finish(leased, result);
     return result;
   }
 
-  async #failed(job: Job, leased: LeasedJob, error: unknown): Promise<string> {
+  #runInTransaction(run: () => Promise<JobResult>, leased: LeasedJob): Promise<JobResult> {
+    return this.database.transaction(leased.scope, async () => {
+      const result = await run();
+      await this.database.em.flush();
+      await finishJob(this.database, leased, result);
+      return result;
+    });
+  }
+
+  async #failed(leased: LeasedJob, error: unknown): Promise<string> {
     if (error instanceof LeaseLostError) return 'lost';
     const reason = describeError(error);
-    logFailure(this.logger, error, 'job failed', { job: job.name, failures: leased.failures + 1 });
+    logFailure(this.logger, error, 'job failed', { job: leased.jobName, failures: leased.failures + 1 });
     if (leased.failures + 1 >= GIVE_UP_AFTER) {
       await failJob(this.database, leased, reason);
       return 'failed';

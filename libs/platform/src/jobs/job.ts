@@ -1,4 +1,5 @@
-import type { DomainEvent, EventType, ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
+import { DecoratedMethods } from '../decorated-methods.js';
 
 /** Kinds of work that must not starve each other. */
 export const QUEUES = [
@@ -17,6 +18,37 @@ export const QUEUES = [
 ] as const;
 export type QueueName = (typeof QUEUES)[number];
 
+/** Name of a kind of jobs, `campaigns.expand`, and the queue that takes them to a worker. */
+interface JobKind {
+  readonly jobName: string;
+  readonly queue: QueueName;
+}
+
+/** Something for a worker to do, for `enqueue`. */
+export interface NewJob {
+  readonly kind: JobKind;
+  readonly payload: object;
+  /** Not before; at once without it. */
+  readonly runAt?: Date | undefined;
+}
+
+/** A kind of jobs and the one way to make them, so that those who enqueue and the handler agree on the payload. */
+export interface JobType<Payload extends object> extends JobKind {
+  (payload: Payload, runAt?: Date): NewJob;
+}
+
+const declared: JobKind[] = [];
+
+/**
+ * Declares a kind of jobs: `const expandCampaign = jobType<{ campaignId: string }>('campaigns.expand', 'campaigns')`. The payload
+ * holds ids, never an address, content or a secret.
+ */
+export function jobType<Payload extends object>(jobName: string, queue: QueueName): JobType<Payload> {
+  const kind: JobKind = { jobName, queue };
+  declared.push(kind);
+  return Object.assign((payload: Payload, runAt?: Date) => ({ kind, payload, runAt }), kind);
+}
+
 /** How a job ended. A thrown error is a retry with back-off. */
 export type JobResult =
   | { readonly kind: 'done' }
@@ -26,84 +58,85 @@ export type JobResult =
 
 export const done: JobResult = { kind: 'done' };
 export const retry = (reason: string): JobResult => ({ kind: 'retry', reason });
-/** Of work that ends early when `signal` is aborted. */
+/** Result of work that ends early when `signal` is aborted. */
 export const doneUnlessAborted = (signal: AbortSignal): JobResult =>
   signal.aborted ? retry('The worker stopped.') : done;
 export const snooze = (until: Date): JobResult => ({ kind: 'snooze', until });
 export const cancel = (reason: string): JobResult => ({ kind: 'cancel', reason });
 
-/** What a handler knows of the run that it is part of. */
+/** Facts about the run that a handler is part of. */
 export interface JobContext {
-  /** Stable across repeats of the same event: the key for effects that must happen once. */
-  readonly eventId: string;
   /** Tries that ended badly before this one; 0 for the first. */
   readonly failures: number;
   /** Aborted when the worker stops or its lease on this job is lost. */
   readonly signal: AbortSignal;
 }
 
-interface Handler<Payload extends object> {
-  /** Names the effect, and with the event's id makes it happen once: `expand-campaign`. */
-  readonly name: string;
-  readonly queue: QueueName;
-  /** The event that starts it. */
-  readonly on: Pick<EventType<Payload>, 'eventName'>;
+type JobMethod<Payload extends object> = (
+  scope: ProjectScope,
+  payload: Payload,
+  context: JobContext,
+) => Promise<JobResult>;
+
+/** The one handler of a kind of jobs. */
+export interface JobHandler {
+  readonly note: JobKind & { readonly isResumable: boolean };
+  /** Its payload has the type that the decorator enforced. */
+  run(scope: ProjectScope, payload: object, context: JobContext): Promise<JobResult>;
 }
+
+const handlers = new DecoratedMethods<JobHandler['note'], JobMethod<never>>();
 
 /**
- * A short job. Its effects and the mark that it is done commit in the one transaction that is open while it runs,
- * so however often the queue delivers it, it happens once.
+ * Makes a method the handler of a kind of short jobs. Its effects and the mark that the job is done commit in the one
+ * transaction that is open while it runs, so however often the queue delivers it, it happens once.
  */
-export abstract class TransactionalJob<Payload extends object = object> implements Handler<Payload> {
-  abstract readonly name: string;
-  abstract readonly queue: QueueName;
-  abstract readonly on: Pick<EventType<Payload>, 'eventName'>;
-  abstract handle(scope: ProjectScope, payload: Payload, context: JobContext): Promise<JobResult>;
-}
+export const Job = <Payload extends object>({ jobName, queue }: JobType<Payload>) =>
+  handlers.mark<JobMethod<Payload>>({ jobName, queue, isResumable: false });
 
 /**
- * A long job, which commits as it goes and must pick up where a killed one stopped. It holds a lease
- * that the runner renews; it is started again when the lease runs out.
+ * Makes a method the handler of a kind of long jobs, which commits as it goes and must pick up where a killed one stopped. It
+ * holds a lease that the runner renews; it is started again when the lease runs out.
  */
-export abstract class ResumableJob<Payload extends object = object> implements Handler<Payload> {
-  abstract readonly name: string;
-  abstract readonly queue: QueueName;
-  abstract readonly on: Pick<EventType<Payload>, 'eventName'>;
-  abstract run(scope: ProjectScope, payload: Payload, context: JobContext): Promise<JobResult>;
-}
+export const ResumableJob = <Payload extends object>({ jobName, queue }: JobType<Payload>) =>
+  handlers.mark<JobMethod<Payload>>({ jobName, queue, isResumable: true });
 
-export type Job = TransactionalJob | ResumableJob;
-
-/** Which jobs each event starts. Refuses two jobs of one name, and events that nobody handles. */
+/** The handlers of all jobs. Refuses two handlers or types of one name, and a type that none handles. */
 export class JobCatalogue {
-  readonly #byName = new Map<string, Job>();
-  readonly #byEvent = new Map<string, Job[]>();
+  #byName: ReadonlyMap<string, JobHandler> | undefined;
 
-  constructor(jobs: readonly Job[], emitted: readonly { readonly eventName: string }[]) {
-    for (const job of jobs) {
-      if (this.#byName.has(job.name)) throw new Error(`Two jobs are called ${job.name}.`);
-      this.#byName.set(job.name, job);
-      this.#byEvent.set(job.on.eventName, [...(this.#byEvent.get(job.on.eventName) ?? []), job]);
-    }
-    const unhandled = emitted.filter(({ eventName }) => !this.#byEvent.has(eventName));
-    if (unhandled.length > 0) {
-      throw new Error(`No job handles ${unhandled.map(({ eventName }) => eventName).join(', ')}.`);
-    }
+  /** The `instances` are asked for their methods when a handler is first needed: then the program has made them all. */
+  constructor(
+    private readonly instances: () => Iterable<unknown>,
+    private readonly types: readonly JobKind[] = declared,
+  ) {}
+
+  named(name: string): JobHandler | undefined {
+    return this.#handlers.get(name);
   }
 
-  named(name: string): Job | undefined {
-    return this.#byName.get(name);
-  }
-
-  startedBy(eventName: DomainEvent['name']): readonly Job[] {
-    return this.#byEvent.get(eventName) ?? [];
-  }
-
-  get jobs(): readonly Job[] {
-    return [...this.#byName.values()];
+  get kinds(): JobKind[] {
+    return [...this.#handlers.values()].map(({ note }) => note);
   }
 
   get queues(): QueueName[] {
-    return QUEUES.filter((queue) => this.jobs.some((job) => job.queue === queue));
+    return QUEUES.filter((name) => this.kinds.some(({ queue }) => queue === name));
+  }
+
+  get #handlers(): ReadonlyMap<string, JobHandler> {
+    this.#byName ??= this.#check(handlers.find(this.instances()));
+    return this.#byName;
+  }
+
+  #check(found: readonly JobHandler[]): ReadonlyMap<string, JobHandler> {
+    const twice = (names: readonly string[]) => names.find((name, place) => names.indexOf(name) < place);
+    const handled = found.map(({ note }) => note.jobName);
+    const types = this.types.map(({ jobName }) => jobName);
+    const [handledTwice, declaredTwice] = [twice(handled), twice(types)];
+    if (handledTwice !== undefined) throw new Error(`Two methods handle the job ${handledTwice}.`);
+    if (declaredTwice !== undefined) throw new Error(`Two kinds of jobs are called ${declaredTwice}.`);
+    const left = types.filter((name) => !handled.includes(name));
+    if (left.length > 0) throw new Error(`No method handles ${left.join(', ')}.`);
+    return new Map(found.map((handler) => [handler.note.jobName, handler]));
   }
 }

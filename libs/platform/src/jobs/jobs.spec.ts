@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { defineEvent, type ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
 import { ManualClock } from '#testing/clocks';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
@@ -12,42 +12,40 @@ import { Database } from '../database/database.js';
 import type { Notifications } from '../notifications.js';
 import { PostgresNotifications } from '../postgres-notifications.js';
 import { RedisNotifications, redisTransport } from '../redis-notifications.js';
-import { JobMetrics } from './job-metrics.js';
-import { publish } from '../outbox/outbox.js';
 import {
   cancel,
   done,
+  Job,
   JobCatalogue,
   type JobContext,
   type JobResult,
+  jobType,
+  type NewJob,
   ResumableJob,
   snooze,
-  TransactionalJob,
 } from './job.js';
+import { JobDispatcher } from './job-dispatcher.js';
+import { JobMetrics } from './job-metrics.js';
 import { JobRunner } from './job-runner.js';
+import { enqueue } from './jobs.repository.js';
 import { createQueueBackend, type QueueBackend } from './queue-backend.js';
-import { Relay } from './relay.js';
 
-const ParcelSent = defineEvent<{ parcel: string }>('test.parcel_sent.v1');
-const RouteOpened = defineEvent<{ route: string }>('test.route_opened.v1');
+const noteParcel = jobType<{ parcel: string }>('parcels.note', 'mail');
+const walkRoute = jobType<{ route: string }>('routes.walk', 'campaigns');
 
 const SILENT = { begins: () => undefined, ends: () => undefined };
 
 type Behaviour = (context: JobContext) => Promise<JobResult> | JobResult;
 
 /** Writes one row each time it runs to its end, so that the test can count. */
-class NoteParcel extends TransactionalJob<{ parcel: string }> {
-  override readonly name = 'note-parcel';
-  override readonly queue = 'mail';
-  override readonly on = ParcelSent;
+class Parcels {
   behaviour: Behaviour = () => done;
   runs = 0;
 
-  constructor(private readonly database: Database) {
-    super();
-  }
+  constructor(private readonly database: Database) {}
 
-  override async handle(scope: ProjectScope, { parcel }: { parcel: string }, context: JobContext) {
+  @Job(noteParcel)
+  async note(scope: ProjectScope, { parcel }: { parcel: string }, context: JobContext) {
     this.runs += 1;
     await sql`insert into audience.suppressions (environment_id, email_key, email, reason, suppressed_at)
       values (${scope.environmentId}, ${`${parcel}-${this.runs}`}, ${parcel}, 'HARD_BOUNCE', now())`.execute(
@@ -57,14 +55,12 @@ class NoteParcel extends TransactionalJob<{ parcel: string }> {
   }
 }
 
-class WalkRoute extends ResumableJob<{ route: string }> {
-  override readonly name = 'walk-route';
-  override readonly queue = 'campaigns';
-  override readonly on = RouteOpened;
+class Routes {
   started: JobContext[] = [];
   end: (context: JobContext) => Promise<JobResult> = () => Promise.resolve(done);
 
-  override run(_scope: ProjectScope, _payload: { route: string }, context: JobContext): Promise<JobResult> {
+  @ResumableJob(walkRoute)
+  walk(_scope: ProjectScope, _payload: { route: string }, context: JobContext): Promise<JobResult> {
     this.started.push(context);
     return this.end(context);
   }
@@ -78,9 +74,9 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
   let backend: QueueBackend;
   let scope: ProjectScope;
   let clock: ManualClock;
-  let note: NoteParcel;
-  let walk: WalkRoute;
-  let relay: Relay;
+  let parcels: Parcels;
+  let routes: Routes;
+  let dispatcher: JobDispatcher;
   let runner: JobRunner;
 
   beforeAll(async () => {
@@ -103,8 +99,8 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
     notifications = redis ? new RedisNotifications(redis.url) : new PostgresNotifications(test.url);
     await notifications.start();
     scope = (await createProject(test)).test;
-    note = new NoteParcel(database);
-    walk = new WalkRoute();
+    parcels = new Parcels(database);
+    routes = new Routes();
     backend = createQueueBackend({
       databaseUrl: test.url,
       redisUrl: redis?.url,
@@ -112,16 +108,16 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
       redisOutage: SILENT,
       onError: () => undefined,
     });
-    const catalogue = new JobCatalogue([note, walk], [ParcelSent, RouteOpened]);
+    const catalogue = new JobCatalogue(() => [parcels, routes]);
     const logger = pino({ level: 'silent' });
-    relay = new Relay(database, notifications, backend, catalogue, logger);
+    dispatcher = new JobDispatcher(database, notifications, backend, catalogue, logger);
     runner = new JobRunner(database, backend, catalogue, logger, new JobMetrics(new Registry()));
-    relay.start();
+    dispatcher.start();
     runner.start();
   });
 
   afterEach(async () => {
-    await relay.stop();
+    await dispatcher.stop();
     await runner.stop(2_000);
     await backend.close();
     await notifications.stop();
@@ -129,104 +125,103 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
     await test.drop();
   });
 
-  const emit = (...events: ReturnType<typeof ParcelSent>[]) =>
-    database.transaction(scope, () => publish(database, scope, ...events));
-  const inbox = async () => {
-    const [row] = await test.query<{
+  const add = (...jobs: NewJob[]) => database.transaction(scope, () => enqueue(database, scope, ...jobs));
+  const row = async () => {
+    const [first] = await test.query<{
       id: number;
       state: string;
       failures: number;
       last_error: string | null;
       lease_until: Date | null;
-    }>('select id::int, state, failures, last_error, lease_until from platform.inbox');
-    return row;
+    }>('select id::int, state, failures, last_error, lease_until from platform.jobs');
+    return first;
   };
   const ends = (state: string) =>
-    eventually(`the job is ${state}`, async () => (await inbox())?.state === state);
+    eventually(`the job is ${state}`, async () => (await row())?.state === state);
   const effects = async () => (await test.query('select 1 from audience.suppressions')).length;
-  /** Moves the time and waits, as the relay looks by itself every second. */
+  /** Moves the time and waits, as the dispatcher looks by itself every second. */
   const later = (milliseconds: number) => clock.advance(milliseconds);
 
-  it('runs a job once for its event, however often it is woken', async () => {
-    await emit(ParcelSent({ parcel: 'a' }));
+  it('runs a job once, however often it is woken', async () => {
+    await add(noteParcel({ parcel: 'a' }));
     await ends('DONE');
-    const id = (await inbox())?.id ?? 0;
+    const id = (await row())?.id ?? 0;
     await Promise.all([runner.process(id), runner.process(id), runner.process(id)]);
-    expect([note.runs, await effects()]).toEqual([1, 1]);
+    expect([parcels.runs, await effects()]).toEqual([1, 1]);
   });
 
   it('runs a job whose wake-up was lost', async () => {
     const lost = { send: () => Promise.reject(new Error('killed after its commit')), close: () => undefined };
     const options = { url: test.url, poolSize: 2, applicationName: 'spec', entities: [], clock };
     const killed = await Database.connect({ ...options, notificationTransport: lost });
-    await killed.transaction(scope, () => publish(killed, scope, ParcelSent({ parcel: 'silent' })));
+    await killed.transaction(scope, () => enqueue(killed, scope, noteParcel({ parcel: 'silent' })));
     await ends('DONE');
-    expect(note.runs).toBe(1);
+    expect(parcels.runs).toBe(1);
     await killed.close();
   });
 
-  it('starts no job for an event whose transaction was rolled back', async () => {
+  it('runs no job whose transaction was rolled back', async () => {
     await expect(
       database.transaction(scope, async () => {
-        await publish(database, scope, ParcelSent({ parcel: 'never' }));
+        await enqueue(database, scope, noteParcel({ parcel: 'never' }));
         throw new Error('changed my mind');
       }),
     ).rejects.toThrow('changed my mind');
-    await emit(ParcelSent({ parcel: 'b' }));
+    await add(noteParcel({ parcel: 'b' }));
     await ends('DONE');
-    expect(note.runs).toBe(1);
+    expect(parcels.runs).toBe(1);
   });
 
   it('takes back what a failed try had written, and tries again later', async () => {
-    note.behaviour = ({ failures }) => {
+    parcels.behaviour = ({ failures }) => {
       if (failures === 0) throw new Error('ada@example.com was not at home');
       return done;
     };
-    await emit(ParcelSent({ parcel: 'c' }));
-    await eventually('it failed once', async () => (await inbox())?.failures === 1);
+    await add(noteParcel({ parcel: 'c' }));
+    await eventually('it failed once', async () => (await row())?.failures === 1);
     expect(await effects()).toBe(0);
-    expect((await inbox())?.last_error).toBe('Error: [address] was not at home');
+    expect((await row())?.last_error).toBe('Error: [address] was not at home');
     later(2_000);
     await ends('DONE');
-    expect([note.runs, await effects()]).toEqual([2, 1]);
+    expect([parcels.runs, await effects()]).toEqual([2, 1]);
   });
 
   it('lets a job wait until its time, and gives up one that says so', async () => {
     const until = new Date(clock.now().getTime() + 3_600_000);
-    note.behaviour = () => (clock.now() < until ? snooze(until) : cancel('too late'));
-    await emit(ParcelSent({ parcel: 'd' }));
-    await eventually('it waits', async () => note.runs === 1 && (await inbox())?.lease_until === null);
+    parcels.behaviour = () => (clock.now() < until ? snooze(until) : cancel('too late'));
+    await add(noteParcel({ parcel: 'd' }));
+    await eventually('it waits', async () => parcels.runs === 1 && (await row())?.lease_until === null);
     later(3_600_000);
     await ends('CANCELLED');
-    expect([note.runs, (await inbox())?.last_error]).toEqual([2, 'too late']);
+    expect([parcels.runs, (await row())?.last_error]).toEqual([2, 'too late']);
   });
 
   it('gives a job whose worker died to another one when the lease is over', async () => {
     const { promise: hangs, resolve: release } = Promise.withResolvers<JobResult>();
-    walk.end = () => (walk.started.length === 1 ? hangs : Promise.resolve(done));
-    await database.transaction(scope, () => publish(database, scope, RouteOpened({ route: 'x' })));
-    await eventually('it started', () => walk.started.length === 1);
+    routes.end = () => (routes.started.length === 1 ? hangs : Promise.resolve(done));
+    await database.transaction(scope, () => enqueue(database, scope, walkRoute({ route: 'x' })));
+    await eventually('it started', () => routes.started.length === 1);
     // As if the first one had been stopped for longer than its lease holds.
     later(60_000);
     await ends('DONE');
-    expect(walk.started).toHaveLength(2);
+    expect(routes.started).toHaveLength(2);
     release(cancel('woke up too late'));
-    await eventually('the late one has ended', async () => (await inbox())?.lease_until === null);
-    expect((await inbox())?.state).toBe('DONE');
+    await eventually('the late one has ended', async () => (await row())?.lease_until === null);
+    expect((await row())?.state).toBe('DONE');
   });
 
   it('fills a queue that has lost everything again from the tables', async () => {
     await runner.stop(2_000);
-    await emit(ParcelSent({ parcel: 'e' }), ParcelSent({ parcel: 'f' }));
+    await add(noteParcel({ parcel: 'e' }), noteParcel({ parcel: 'f' }));
     await eventually('both are queued', async () => {
-      const rows = await test.query('select 1 from platform.inbox where enqueued_at is not null');
+      const rows = await test.query('select 1 from platform.jobs where enqueued_at is not null');
       return rows.length === 2;
     });
     await forgetQueue();
     runner.start();
     later(10_000);
     await eventually('both are done', async () => {
-      const rows = await test.query(`select 1 from platform.inbox where state = 'DONE'`);
+      const rows = await test.query(`select 1 from platform.jobs where state = 'DONE'`);
       return rows.length === 2;
     });
     expect(await effects()).toBe(2);
@@ -249,12 +244,21 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
 });
 
 describe('JobCatalogue', () => {
-  it('refuses two jobs of one name, and an event that nobody handles', () => {
-    expect(() => new JobCatalogue([new WalkRoute(), new WalkRoute()], [])).toThrow(
-      'Two jobs are called walk-route.',
-    );
-    expect(() => new JobCatalogue([new WalkRoute()], [ParcelSent, RouteOpened])).toThrow(
-      'No job handles test.parcel_sent.v1.',
+  const queuesOf = (
+    instances: readonly object[],
+    ...types: ConstructorParameters<typeof JobCatalogue>[1][]
+  ) => new JobCatalogue(() => instances, ...types).queues;
+
+  it('refuses two handlers of a job, and a job without one', () => {
+    const routes = new Routes();
+    expect(() => queuesOf([routes, new Routes()])).toThrow('Two methods handle the job routes.walk.');
+    expect(() => queuesOf([routes])).toThrow('No method handles parcels.note.');
+    expect(queuesOf([routes, routes], [walkRoute])).toEqual(['campaigns']);
+  });
+
+  it('refuses two jobs of one name', () => {
+    expect(() => queuesOf([new Routes()], [walkRoute, walkRoute])).toThrow(
+      'Two kinds of jobs are called routes.walk.',
     );
   });
 });

@@ -56,7 +56,7 @@ describe('a queue on PostgreSQL', () => {
   it('works on whatever connection is cut, and tells of each at most once', async () => {
     const backend = backendOf(test.url);
     const taken: number[] = [];
-    const consumer = backend.consumer('mail', 1, async ({ inboxId }) => void taken.push(inboxId));
+    const consumer = backend.consumer('mail', 1, async ({ jobId }) => void taken.push(jobId));
     const queue = backend.queue('mail');
     const terminate = async () =>
       (
@@ -66,15 +66,15 @@ describe('a queue on PostgreSQL', () => {
         )
       ).length;
     let cut = 0;
-    for (let inboxId = 1; inboxId <= 3; inboxId += 1) {
+    for (let jobId = 1; jobId <= 3; jobId += 1) {
       cut += await eventually('it is connected and cut', async () => (await terminate()) || null);
-      const add = () => queue.add([{ id: `${inboxId}-0`, name: 'n', data: { v: 1, inboxId } }]);
+      const add = () => queue.add([{ id: `${jobId}-0`, name: 'n', data: { v: 2, jobId } }]);
       await eventually('it is added', () =>
         add()
           .then(() => true)
           .catch(() => false),
       );
-      await eventually('the job is taken', () => taken.includes(inboxId));
+      await eventually('the job is taken', () => taken.includes(jobId));
     }
     await eventually('its end is told', () => told.at(-1) === 'back');
     await consumer.close(true);
@@ -91,11 +91,11 @@ describe('a queue on PostgreSQL', () => {
     url.port = String(port);
     const backend = backendOf(url.href);
     const taken: number[] = [];
-    const consumer = backend.consumer('mail', 1, async ({ inboxId }) => void taken.push(inboxId));
+    const consumer = backend.consumer('mail', 1, async ({ jobId }) => void taken.push(jobId));
     const queue = backend.queue('mail');
     await eventually('it is told that PostgreSQL is away', () => told.length > 0);
     const server = await forward(port, direct);
-    await queue.add([{ id: '1-0', name: 'n', data: { v: 1, inboxId: 1 } }]);
+    await queue.add([{ id: '1-0', name: 'n', data: { v: 2, jobId: 1 } }]);
     await eventually('the job is taken', () => taken.includes(1));
     await eventually('its end is told', () => told.length === 2);
     expect(told).toEqual(['away', 'back']);

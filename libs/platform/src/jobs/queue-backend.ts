@@ -4,10 +4,10 @@ import { isUnavailability, Outage, type OutageListener } from '../lifecycle/outa
 import { FOLLOWS_FAILOVER, isReply, probeRedis, redisFailure } from '../lifecycle/redis-failure.js';
 import { postgresBackends } from './postgres-queue-connection.js';
 
-/** All that a queued job holds: which inbox row to look at. */
+/** All that a queued job holds: the id of its row. Under `v: 1`, which older versions wrote, there is none: it is offered again. */
 export interface QueuedJob {
-  readonly v: 1;
-  readonly inboxId: number;
+  readonly v: 2;
+  readonly jobId: number;
 }
 
 export interface WorkQueue {
@@ -45,7 +45,7 @@ export interface QueueBackendOptions {
   readonly onError: (error: Error) => void;
 }
 
-// The truth is in the inbox, so nothing is kept of a job that ran, well or not.
+// The truth is in the table, so nothing is kept of a job that ran, well or not.
 const KEEP_NOTHING = { removeOnComplete: true, removeOnFail: true } as const;
 const STALLED_CHECK_MS = 15_000;
 /** A job is told of by NOTIFY; how often each queue is looked at besides, should a message be lost. */
@@ -123,7 +123,7 @@ function redisBackend(told: QueueBackendOptions, redisUrl: string): QueueBackend
   };
 }
 
-/** A job that was taken and is not in the queue any more, since the queue was emptied: the inbox knows of it. */
+/** A job that was taken and is not in the queue any more, since the queue was emptied: the table has it. */
 const FORGOTTEN = /^Missing (key|lock) for job/;
 
 /** BullMQ tells of a lost connection as well, which the outage has been told of; what Redis answers it alone hears. */

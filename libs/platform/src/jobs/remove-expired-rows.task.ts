@@ -4,7 +4,7 @@ import { present } from '../database/clock.js';
 import { before, type OldRows, RemoveOldRows } from './remove-old-rows.js';
 
 const DAY_MS = 24 * 60 * 60_000;
-/** Long past any repeat of an event: until then the row is what makes a job run once. */
+/** Long past any repeat by the queue: until then the row is what makes a job run once. */
 const JOBS_KEPT_MS = 7 * DAY_MS;
 const FAILED_JOBS_KEPT_MS = 90 * DAY_MS;
 
@@ -18,7 +18,7 @@ export class RemoveExpiredRows extends RemoveOldRows {
     const isFinished = sql`finished_at < ${before(now, JOBS_KEPT_MS)}
       and (state <> 'FAILED' or finished_at < ${before(now, FAILED_JOBS_KEPT_MS)})`;
     return [
-      { table: 'platform.inbox', where: isFinished, isOfInstallation: true },
+      { table: 'platform.jobs', where: isFinished, isOfInstallation: true },
       { table: 'platform.idempotency_keys', where: sql`expires_at <= ${present}` },
       {
         table: 'platform.rate_limit_windows',

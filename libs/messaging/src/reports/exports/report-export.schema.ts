@@ -1,5 +1,5 @@
+import { jobType } from '#platform';
 import { defineEntity, p } from '@mikro-orm/postgresql';
-import { defineEvent } from '#kernel';
 
 export type ReportExportKind = 'STATISTICS' | 'DELIVERIES';
 /** FAILED when a person in its file was erased while it was made. */
@@ -57,11 +57,7 @@ export const ReportExportSchema = defineEntity({
 });
 
 /** A client waits for a file; the worker is to make it. */
-export const ReportExportRequested = defineEvent<{ exportId: string }>(
-  'messaging.report_export_requested.v1',
-);
+export const exportReport = jobType<{ exportId: string }>('exports.report', 'exports');
 
 /** A client waits for a file with a row for each recipient, which comes in parts. */
-export const DeliveriesExportRequested = defineEvent<{ exportId: string }>(
-  'messaging.deliveries_export_requested.v1',
-);
+export const exportDeliveries = jobType<{ exportId: string }>('exports.deliveries', 'exports');

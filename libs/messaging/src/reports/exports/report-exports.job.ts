@@ -9,13 +9,13 @@ import {
   type JobContext,
   type JobResult,
   ResumableJob,
-  TransactionalJob,
+  Job,
 } from '#platform';
 import { sentCampaign } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { CampaignStatisticsQuery } from '../statistics/campaign-statistics.query.js';
 import { DELIVERIES_CSV_HEADER, deliveriesCsv, type DeliveryReportRow, statisticsCsv } from './report-csv.js';
-import { DeliveriesExportRequested, ReportExport, ReportExportRequested } from './report-export.schema.js';
+import { exportDeliveries, ReportExport, exportReport } from './report-export.schema.js';
 import { EXPORTS_CHANNEL } from './report-exports.service.js';
 
 /** Rows of one part, some 1.5 MB: the worker, and then the api, holds no more of a file. */
@@ -27,21 +27,16 @@ interface Requested {
 
 /** Writes the file of a campaign's statistics, for which a client waits. */
 @Injectable()
-export class ExportReport extends TransactionalJob<Requested> {
-  override readonly name = 'export-report';
-  override readonly queue = 'exports';
-  override readonly on = ReportExportRequested;
-
+export class ExportReport {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly statistics: CampaignStatisticsQuery,
-  ) {
-    super();
-  }
+  ) {}
 
   /** Does nothing when the request, or its campaign, is gone or the file is made. */
-  override async handle(scope: ProjectScope, { exportId }: Requested): Promise<JobResult> {
+  @Job(exportReport)
+  async handle(scope: ProjectScope, { exportId }: Requested): Promise<JobResult> {
     const file = await lockPending(this.database, scope, exportId);
     if (file === null) return done;
     const campaign = await this.database
@@ -69,19 +64,14 @@ interface RecipientRow extends DeliveryReportRow {
  * client reads while it is made, and a killed worker's file goes on where it stopped.
  */
 @Injectable()
-export class ExportDeliveries extends ResumableJob<Requested> {
-  override readonly name = 'export-deliveries';
-  override readonly queue = 'exports';
-  override readonly on = DeliveriesExportRequested;
-
+export class ExportDeliveries {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
-  ) {
-    super();
-  }
+  ) {}
 
-  override async run(
+  @ResumableJob(exportDeliveries)
+  async run(
     scope: ProjectScope,
     { exportId }: Requested,
     { signal }: Pick<JobContext, 'signal'>,

@@ -4,19 +4,19 @@ import { Clock, newId, NotFoundError, type ProjectScope, UnavailableError } from
 import {
   before,
   Database,
+  enqueue,
   Notifications,
   type OldRows,
-  publish,
   RemoveOldRows,
   waitForWorker,
 } from '#platform';
 import { campaignNamed } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import {
-  DeliveriesExportRequested,
+  exportDeliveries,
   ReportExport,
   type ReportExportKind,
-  ReportExportRequested,
+  exportReport,
   type ReportExportState,
 } from './report-export.schema.js';
 
@@ -100,8 +100,8 @@ export class ReportExportsService {
     const { environmentId } = scope;
     const file = new ReportExport({ id, environmentId, campaignId, kind }, this.clock.now());
     this.database.em.persist(file);
-    const Requested = kind === 'STATISTICS' ? ReportExportRequested : DeliveriesExportRequested;
-    await publish(this.database, scope, Requested({ exportId: id }));
+    const Requested = kind === 'STATISTICS' ? exportReport : exportDeliveries;
+    await enqueue(this.database, scope, Requested({ exportId: id }));
     return id;
   }
 

@@ -1,15 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { EnvironmentsQuery } from '#access';
-import { defineEvent, type ProjectScope } from '#kernel';
+import { type ProjectScope } from '#kernel';
 import {
   cancel,
   Database,
   done,
   drainEnvironments,
+  enqueue,
   type JobContext,
   type JobResult,
+  jobType,
   PeriodicTask,
-  publish,
   ResumableJob,
 } from '#platform';
 import {
@@ -20,9 +21,7 @@ import {
 } from './campaign-breakdowns.service.js';
 
 /** The breakdown of a campaign is to be counted now. */
-export const CampaignBreakdownDue = defineEvent<{ campaignId: string }>(
-  'messaging.campaign_breakdown_due.v1',
-);
+export const countBreakdown = jobType<{ campaignId: string }>('campaigns.count_breakdown', 'reports');
 
 /** Requests the counts of large campaigns' breakdowns that are due. */
 @Injectable()
@@ -47,7 +46,7 @@ export class RequestDueBreakdowns extends PeriodicTask {
 
   async #request(scope: ProjectScope, most: number): Promise<number> {
     const due = await takeDueBreakdowns(this.database, scope, most);
-    for (const campaignId of due) await publish(this.database, scope, CampaignBreakdownDue({ campaignId }));
+    for (const campaignId of due) await enqueue(this.database, scope, countBreakdown({ campaignId }));
     return due.length;
   }
 }
@@ -57,16 +56,11 @@ const TRIES = 3;
 
 /** Counts the breakdown of a campaign in advance, so that readers do not wait for it. */
 @Injectable()
-export class CountBreakdown extends ResumableJob<{ campaignId: string }> {
-  override readonly name = 'count-breakdown';
-  override readonly queue = 'reports';
-  override readonly on = CampaignBreakdownDue;
+export class CountBreakdown {
+  constructor(private readonly breakdowns: CampaignBreakdowns) {}
 
-  constructor(private readonly breakdowns: CampaignBreakdowns) {
-    super();
-  }
-
-  override async run(
+  @ResumableJob(countBreakdown)
+  async run(
     scope: ProjectScope,
     { campaignId }: { campaignId: string },
     { failures }: JobContext,

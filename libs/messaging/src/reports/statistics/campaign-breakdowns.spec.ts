@@ -193,10 +193,10 @@ describe('a campaign’s figures by link and provider', () => {
     const count = () => fixture.get(CampaignBreakdowns).count(scope, campaign.id);
     /** Which campaigns are to be counted, of those that a worker is told of now. */
     const toBeCounted = async () => {
-      await fixture.test.query('truncate platform.outbox');
+      await fixture.test.query('truncate platform.jobs');
       await fixture.get(RequestDueBreakdowns).run();
       const told = await fixture.test.query<{ payload: { campaignId: string } }>(
-        `select payload from platform.outbox where event_name = 'messaging.campaign_breakdown_due.v1'`,
+        `select payload from platform.jobs where name = 'campaigns.count_breakdown'`,
       );
       return told.map(({ payload }) => payload.campaignId);
     };

@@ -1,5 +1,5 @@
+import { jobType } from '#platform';
 import { defineEntity, p } from '@mikro-orm/postgresql';
-import { defineEvent } from '#kernel';
 
 /** PENDING until its time has come and a worker has taken it. */
 export type CampaignReportStatus = 'PENDING' | 'GENERATING' | 'GENERATED' | 'FAILED';
@@ -91,6 +91,4 @@ export const CampaignReportSchema = defineEntity({
 });
 
 /** A version of a campaign's report is to be written now. */
-export const CampaignReportRequested = defineEvent<{ reportId: string }>(
-  'messaging.campaign_report_requested.v1',
-);
+export const writeCampaignReport = jobType<{ reportId: string }>('reports.write', 'reports');

@@ -3,18 +3,18 @@ import { type RawBuilder, sql } from 'kysely';
 import { Clock, InvalidStateError, newId, NotFoundError, type ProjectScope } from '#kernel';
 import {
   before,
-  type Config,
   CONFIG,
+  type Config,
   Database,
   drainEnvironments,
+  enqueue,
   LinkTokens,
   PeriodicTask,
-  publish,
 } from '#platform';
 import { EnvironmentsQuery } from '#access';
 import { campaignNamed } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
-import { CampaignReport, CampaignReportRequested } from './campaign-report.schema.js';
+import { CampaignReport, writeCampaignReport } from './campaign-report.schema.js';
 
 const DAY_MS = 86_400_000;
 
@@ -73,7 +73,7 @@ export class CampaignReportsService {
         .where('status', '=', 'PENDING')
         .execute();
       this.database.em.persist(report);
-      await publish(this.database, scope, CampaignReportRequested({ reportId: report.id }));
+      await enqueue(this.database, scope, writeCampaignReport({ reportId: report.id }));
       return report;
     });
   }
@@ -161,7 +161,7 @@ export class RequestDueReports extends PeriodicTask {
       returning id
     `.execute(this.database.tables());
     for (const { id: reportId } of rows)
-      await publish(this.database, scope, CampaignReportRequested({ reportId }));
+      await enqueue(this.database, scope, writeCampaignReport({ reportId }));
     return rows.length;
   }
 }

@@ -52,7 +52,7 @@ describe('Reports on campaigns', () => {
   });
 
   beforeEach(async () => {
-    await fixture.test.query('truncate messaging.campaign_reports, platform.outbox');
+    await fixture.test.query('truncate messaging.campaign_reports, platform.jobs');
     server.behave({ answer: '## Summary\n\nGood.' });
   });
 
@@ -119,7 +119,7 @@ describe('Reports on campaigns', () => {
   async function requested(of = campaign): Promise<string> {
     await service().request(scope, of.campaignKey);
     const rows = await fixture.test.query<{ id: string }>(
-      `select payload->>'reportId' as id from platform.outbox where event_name = 'messaging.campaign_report_requested.v1'
+      `select payload->>'reportId' as id from platform.jobs where name = 'reports.write'
        order by id desc limit 1`,
     );
     return rows[0]?.id ?? '';
@@ -214,9 +214,7 @@ describe('Reports on campaigns', () => {
     await Promise.all([task.run(), task.run()]);
     await task.run();
     expect(await rows()).toEqual([{ version: 1 }, { version: 1 }]);
-    const events = await fixture.test.query(
-      `select 1 from platform.outbox where event_name = 'messaging.campaign_report_requested.v1'`,
-    );
+    const events = await fixture.test.query(`select 1 from platform.jobs where name = 'reports.write'`);
     expect(events).toHaveLength(2);
   });
 

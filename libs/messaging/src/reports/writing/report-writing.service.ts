@@ -18,7 +18,7 @@ import {
 import {
   BUILT_IN_ANALYST,
   CampaignReport,
-  CampaignReportRequested,
+  writeCampaignReport,
   type CampaignReportStatus,
   type ReportEnding,
 } from './campaign-report.schema.js';
@@ -233,16 +233,11 @@ const TRIES = 12;
 
 /** Writes a version of a campaign's report. */
 @Injectable()
-export class WriteCampaignReport extends ResumableJob<{ reportId: string }> {
-  override readonly name = 'write-campaign-report';
-  override readonly queue = 'reports';
-  override readonly on = CampaignReportRequested;
+export class WriteCampaignReport {
+  constructor(private readonly reports: ReportWritingService) {}
 
-  constructor(private readonly reports: ReportWritingService) {
-    super();
-  }
-
-  override async run(
+  @ResumableJob(writeCampaignReport)
+  async run(
     scope: ProjectScope,
     { reportId }: { reportId: string },
     { signal, failures }: JobContext,

@@ -2,7 +2,7 @@ import { Injectable, Module } from '@nestjs/common';
 import { sql } from 'kysely';
 import { confirmationRecipients, ConfirmationsService, OptInMails, topicNamesIn } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, prepared } from '#platform';
+import { Database, done, Job, type JobResult, jobType, prepared } from '#platform';
 import { Senders, SendersModule } from '../../campaigns/senders.service.js';
 import { MailLinksService } from '../../content/mail/mail-links.service.js';
 import { optInMail } from '../../content/mail/opt-in-mail.js';
@@ -11,6 +11,11 @@ import { wakeSenders } from '../../deliveries/delivery-queue.query.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import type { ComposedMail, DeliveryWork } from '../delivery-work.js';
 import { wireAddress } from './campaign-mail.js';
+
+/** Queues mails that programs of version 0.2.0 asked for: goes with `platform.outbox`. */
+export const queueOptInMails = jobType<
+  { readonly confirmationId: string } | { readonly confirmationIds: readonly string[] }
+>('confirmations.queue_mails', 'mail');
 
 /** Queues confirmation mails: only rows, as whoever signs up waits for them. */
 @Injectable()
@@ -41,6 +46,16 @@ export class OptInMailQueue extends OptInMails {
       `.execute(this.database.tables());
       wakeSenders(this.database);
     });
+  }
+
+  @Job(queueOptInMails)
+  async queueRequested(
+    scope: ProjectScope,
+    asked: Parameters<typeof queueOptInMails>[0],
+  ): Promise<JobResult> {
+    const ids = 'confirmationId' in asked ? [asked.confirmationId] : asked.confirmationIds;
+    await this.queue(scope, ids, this.clock.now());
+    return done;
   }
 }
 

@@ -2,14 +2,16 @@ import { type RawBuilder, sql } from 'kysely';
 import { doublingBackoff, type ProjectScope } from '#kernel';
 import { present, presentAnd } from '../database/clock.js';
 import type { Database } from '../database/database.js';
-import type { JobResult } from './job.js';
+import type { JobResult, JobType, NewJob, QueueName } from './job.js';
 import { isUnleased, leasedTo, unleased } from './lease.js';
 
-/** One event for one handler, leased to this worker. */
+/** Tells dispatchers that there are new jobs. */
+export const JOBS_CHANNEL = 'mailwright_jobs';
+
+/** A job leased to this worker. */
 export interface LeasedJob {
   readonly id: number;
-  readonly eventId: string;
-  readonly handler: string;
+  readonly jobName: string;
   readonly payload: object;
   /** Tries that ended badly since the last good one. */
   readonly failures: number;
@@ -29,22 +31,87 @@ const LEASE_MS = 30_000;
 /** 1 s, 2 s, 4 s … up to 15 min between the tries of a job. */
 const [FIRST_RETRY_MS, LONGEST_RETRY_MS] = [1_000, 900_000];
 
+/**
+ * Writes jobs beside the rows that they are about, in the open transaction of a database: both are kept, or neither. A worker
+ * runs each.
+ */
+export async function enqueue(
+  database: Database,
+  scope: ProjectScope,
+  ...jobs: readonly NewJob[]
+): Promise<void> {
+  if (jobs.length === 0) return;
+  const rows = jobs.map(({ kind: { jobName: name, queue }, payload, runAt: run_at }) => ({
+    name,
+    queue,
+    payload,
+    run_at,
+  }));
+  await sql`
+    insert into platform.jobs (environment_id, name, queue, payload, run_at)
+    select ${scope.environmentId}, j.name, j.queue, j.payload, coalesce(j.run_at, ${present})
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as j(name text, queue text, payload jsonb, run_at timestamptz)
+  `.execute(database.tables());
+  database.notify(JOBS_CHANNEL);
+}
+
+/** Values of `field` in the payloads of jobs of a type that have not ended, for `in (…)`. */
+export const openJobs = <Payload extends object>(
+  { jobName }: JobType<Payload>,
+  field: keyof Payload & string,
+): RawBuilder<unknown> => sql`
+  select payload ->> ${field} from platform.jobs where name = ${jobName} and finished_at is null
+`;
+
+/** A job that is due. */
+export interface DueJob {
+  readonly id: number;
+  readonly name: string;
+  readonly queue: QueueName;
+  readonly attempts: number;
+}
+
+/** After so long in the queue a job is offered again under its old id: a no-op, unless the queue lost it. */
+const OFFER_AGAIN_MS = 5_000;
+
+/** True while a job is due, offered or not. */
+export function areJobsDue(database: Database): Promise<boolean> {
+  return database.holds(
+    sql`(select run_at from platform.jobs where finished_at is null order by run_at limit 1) <= ${present}`,
+  );
+}
+
+/** Marks due jobs as offered to the queue now, at most `most`: the new ones, and those that waited there for too long. */
+export function offerDueJobs(database: Database, most: number): Promise<readonly DueJob[]> {
+  return database.system(async () => {
+    const { rows } = await sql<DueJob>`
+      update platform.jobs set enqueued_at = ${present} where id in (
+        select id from platform.jobs
+        where finished_at is null and run_at <= ${present} and ${isUnleased}
+          and (enqueued_at is null or enqueued_at < run_at or enqueued_at <= ${presentAnd(-OFFER_AGAIN_MS)})
+        order by run_at limit ${most} for update skip locked
+      ) returning id, name, queue, attempts
+    `.execute(database.tables());
+    return rows;
+  });
+}
+
 /** Takes the job, or resolves to null when it is finished, not due or somebody else's. */
 export function leaseJob(database: Database, id: number, token: string): Promise<LeasedJob | null> {
   return database.system(async () => {
     const { rows } = await sql<Omit<LeasedJob, 'id' | 'token' | 'scope'> & ProjectScope>`
       with leased as (
-        update platform.inbox set ${leasedTo(token, LEASE_MS)}, attempts = attempts + 1
+        update platform.jobs set ${leasedTo(token, LEASE_MS)}, attempts = attempts + 1
         where id = ${id} and finished_at is null and run_at <= ${present} and ${isUnleased}
-        returning event_id, handler, payload, failures, environment_id
+        returning name, payload, failures, environment_id
       )
-      select l.event_id, l.handler, l.payload, l.failures, e.*
+      select l.name as job_name, l.payload, l.failures, e.*
       from leased l cross join lateral access.find_environment(l.environment_id) e
     `.execute(database.tables());
     const [row] = rows;
     if (row === undefined) return null;
-    const { eventId, handler, payload, failures, ...scope } = row;
-    return { id, token, eventId, handler, payload, failures, scope };
+    const { jobName, payload, failures, ...scope } = row;
+    return { id, token, jobName, payload, failures, scope };
   });
 }
 
@@ -97,7 +164,7 @@ async function changeInside(
   columns: RawBuilder<unknown>,
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`
-    update platform.inbox set ${columns} where id = ${id} and lease_token = ${token}
+    update platform.jobs set ${columns} where id = ${id} and lease_token = ${token}
   `.execute(database.tables());
   return numAffectedRows === 1n;
 }
