@@ -151,7 +151,7 @@ describeWith(['postgresql'], 'A replica that follows by PostgreSQL’s own repli
       writer.transaction(scopeOf(environmentId), () => newTopic(environmentId).execute(writer.tables()));
     const read = async (environmentId: number) => {
       const topics = () => TOPICS.execute(reader.tables());
-      return (await reader.replicaRead(scopeOf(environmentId), topics)).rows[0]?.count;
+      return (await reader.read(scopeOf(environmentId), { onReplica: true }, topics)).rows[0]?.count;
     };
 
     it('shows the one, within its scope, all that the other has committed', async () => {
@@ -167,8 +167,12 @@ describeWith(['postgresql'], 'A replica that follows by PostgreSQL’s own repli
 
     it('refuses to be written to', async () => {
       const write = () => newTopic(103).execute(reader.tables());
-      await expect(reader.replicaRead(scopeOf(103), write)).rejects.toThrow('read-only transaction');
-      const within = reader.transaction(scopeOf(103), () => reader.replicaRead(scopeOf(103), write));
+      await expect(reader.read(scopeOf(103), { onReplica: true }, write)).rejects.toThrow(
+        'read-only transaction',
+      );
+      const within = reader.transaction(scopeOf(103), () =>
+        reader.read(scopeOf(103), { onReplica: true }, write),
+      );
       await expect(within).rejects.toThrow('read-only transaction');
     });
 
@@ -177,7 +181,7 @@ describeWith(['postgresql'], 'A replica that follows by PostgreSQL’s own repli
       const isStandby = sql<{ there: boolean }>`select pg_is_in_recovery() as there`;
       await eventually('a read is cancelled', async () => {
         const servers: boolean[] = [];
-        await reader.replicaRead(scopeOf(104), async () => {
+        await reader.read(scopeOf(104), { onReplica: true }, async () => {
           const there = (await isStandby.execute(reader.tables())).rows[0]!.there;
           servers.push(there);
           if (!there) return;

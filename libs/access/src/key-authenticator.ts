@@ -3,7 +3,7 @@ import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/com
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { API_SCOPES, type ApiScope, Clock, type Environment } from '#kernel';
-import { Database, Notifications } from '#platform';
+import { Database, named, Notifications } from '#platform';
 import type { ApiKeyAuthenticator, AuthenticatedCaller } from '#platform/http';
 import { hashApiKey, isWellFormedApiKey } from './api-key.js';
 
@@ -161,8 +161,13 @@ function knownKey(stored: StoredApiKey): KnownKey {
 
 /** The key with this hash, in any state, or null; read by a function of the database, as there is no scope yet. */
 async function findApiKey(database: Database, hash: Buffer): Promise<StoredApiKey | null> {
-  const { rows } = await sql<StoredApiKey>`select * from access.find_api_key(${hash})`.execute(
-    database.unscopedTables(),
+  const [key] = await database.statement(
+    'unscoped',
+    sql<StoredApiKey>`${named('find_api_key')}
+      select key_id as "keyId", key_hash as "keyHash", tenant_id as "tenantId", project_id as "projectId",
+        environment_id as "environmentId", environment, scopes, rate_limit_per_minute as "rateLimitPerMinute",
+        expires_at as "expiresAt", revoked_at as "revokedAt"
+      from access.find_api_key(${hash})`,
   );
-  return rows[0] ?? null;
+  return key ?? null;
 }

@@ -118,14 +118,16 @@ export interface ProjectWording {
 }
 
 /** Prepared, as each page and each opt-in mail reads it. */
-const LAST_TEXTS = new PreparedQuery((tables: Kysely<AccessTables>, projectId: number, locale: string) =>
-  tables
-    .selectFrom('access.project_texts')
-    .select(['version', 'texts'])
-    .where('projectId', '=', projectId)
-    .where('locale', '=', locale)
-    .orderBy('version', 'desc')
-    .limit(1),
+const LAST_TEXTS = new PreparedQuery(
+  'last_project_texts',
+  (tables: Kysely<AccessTables>, projectId: number, locale: string) =>
+    tables
+      .selectFrom('access.project_texts')
+      .select(['version', 'texts'])
+      .where('projectId', '=', projectId)
+      .where('locale', '=', locale)
+      .orderBy('version', 'desc')
+      .limit(1),
 );
 
 /** Finds the words for a reader: a project's own over ours. */

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { DomainValidationError, type Environment, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, PreparedQuery, unlessTaken } from '#platform';
+import { Database, named, PreparedQuery, unlessTaken } from '#platform';
 import type { AccessTables } from './access-tables.js';
 import {
   Project,
@@ -52,7 +52,7 @@ export class ProjectRepository {
 }
 
 /** Prepared, as each page and each webhook of an automation reads it. */
-const OF_SCOPE = new PreparedQuery((tables: Kysely<AccessTables>, projectId: number) =>
+const OF_SCOPE = new PreparedQuery('project_of_scope', (tables: Kysely<AccessTables>, projectId: number) =>
   tables
     .selectFrom('access.projects')
     .select(['id', 'projectKey', 'name', 'description', 'senderName', 'postalAddress', 'defaultFromEmail'])
@@ -143,10 +143,13 @@ export class EnvironmentsQuery {
     if (known !== undefined) return known;
     if (!Number.isSafeInteger(environmentId)) return null;
     // A function of its own, since an id is looked up before there is a scope.
-    const { rows } = await sql<ProjectScope>`select * from access.find_environment(${environmentId})`.execute(
-      this.database.unscopedTables(),
+    const [row] = await this.database.statement(
+      'unscoped',
+      sql<ProjectScope>`${named('find_environment')}
+        select tenant_id as "tenantId", project_id as "projectId", environment_id as "environmentId", environment
+        from access.find_environment(${environmentId})`,
     );
-    const scope = rows[0] ?? null;
+    const scope = row ?? null;
     if (scope !== null) this.#known.set(environmentId, Object.freeze(scope));
     return scope;
   }

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { sql } from 'kysely';
 import { DomainValidationError, type ProjectScope } from '#kernel';
-import { Database, prepared } from '#platform';
+import { Database, named } from '#platform';
 
 /** The limit of subscribers in a tenant's plan: a port of whoever knows plans. Without plans there is no limit. */
 export abstract class SubscriberLimit {
@@ -51,7 +51,7 @@ export class SubscriberLimitService {
     const max = await this.limit.maxSubscribers(scope);
     if (max === UNLIMITED) return { granted: wanted, max };
     return this.database.transaction(scope, async () => {
-      const { rows } = await sql<{ granted: number }>`${prepared}
+      const { rows } = await sql<{ granted: number }>`${named('reserve_subscribers')}
         select audience.reserve_subscribers(${wanted}::int, ${max}::bigint,
           ${wanted === 1 ? ROOM_FOR_ALL : ROOM_FOR_IMPORTS}::bigint) as granted
       `.execute(this.database.tables());

@@ -45,7 +45,7 @@ export class CreditsQuery {
 
   /** Newest first. The rows are numbered without a gap, so a page is a range of numbers and the last one is the total. */
   transactions(scope: ProjectScope, request: PageRequest): Promise<Page<CreditTransaction>> {
-    return this.database.list(scope, async () => {
+    return this.database.read(scope, { isList: true }, async () => {
       const totalElements = (await this.#account(scope))?.transactions ?? 0;
       const { size, after } = request;
       const newest = after ? Number(after.place[0]) - 1 : totalElements - offsetOf(request);

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Project } from '#access';
 import type { ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database } from '#platform';
+import { type Config, CONFIG, Database, named } from '#platform';
 import type { DeliverabilityTables } from './deliverability.schema.js';
 import type { DnsRecordStatus } from './dns/dns-record.js';
 import { publicHostOf } from './tracking-host.js';
@@ -59,10 +59,12 @@ export class TrackingHostsQuery {
 
   /** Null where no project has been verified for the host. Needs no scope. */
   async ownerOf(host: string): Promise<HostOwner | null> {
-    const { rows } = await sql<{ environmentIds: (number | string)[]; isVerified: boolean }>`
-      select * from deliverability.find_tracking_host(${host})
-    `.execute(this.database.unscopedTables());
-    const [found] = rows;
+    const [found] = await this.database.statement(
+      'unscoped',
+      sql<{ environmentIds: (number | string)[]; isVerified: boolean }>`${named('find_tracking_host')}
+        select environment_ids as "environmentIds", is_verified as "isVerified"
+        from deliverability.find_tracking_host(${host})`,
+    );
     return found === undefined ? null : { ...found, environmentIds: found.environmentIds.map(Number) };
   }
 

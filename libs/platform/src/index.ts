@@ -2,7 +2,7 @@ export { type PublishedEvent, Publisher, SilentPublisher } from './publishing/pu
 export { DatabaseClock, present, presentAnd } from './database/clock.js';
 export { type Config, ConfigurationError, environmentVariables, loadConfig } from './config.js';
 export { ArrayColumn } from './database/array-column.js';
-export { prepared, PreparedQuery } from './database/prepared.js';
+export { named, PreparedQuery } from './database/statement.js';
 export { CreatePartitions } from './jobs/create-partitions.task.js';
 export { Database, type Tables } from './database/database.js';
 export {
@@ -14,7 +14,7 @@ export {
 } from './database/database-failure.js';
 export { drainEnvironments } from './database/environments-due.js';
 export { countOf, limitOf, ListOrder, NEWEST_FIRST, totalOf } from './database/list-order.js';
-export { environmentOf, isOf, neverJoined } from './database/planner.js';
+export { environmentOf, hidden, isOf, neverJoined } from './database/planner.js';
 export { excessiveRights, PendingMigrationsError, refuseUnfitDatabase } from './database/fit-database.js';
 export { distribute, type Distribution, isolate, type Isolation } from './database/distribution.js';
 export { migrate } from './database/migrations.js';

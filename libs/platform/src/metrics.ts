@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from './database/database.js';
 
@@ -8,7 +9,7 @@ const LAG_LOOKED_AT_EVERY_MS = 100;
 /** The process itself (event-loop lag, memory, garbage collection) and its database connections. */
 export function collectProcessMetrics(
   registry: Registry,
-  { pool, replica }: Pick<Database, 'pool' | 'replica'>,
+  { pool, replica }: Pick<Database, 'replica'> & { readonly pool: Pool },
 ): void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_LOOKED_AT_EVERY_MS });
   new Gauge({

@@ -1,14 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
-import pg from 'pg';
-import { keepSession } from './database/session.js';
+import { Connection } from './database/connection.js';
 import { Notifications, type NotificationTransport } from './notifications.js';
 
 const RECONNECT_MS = 500;
 
 /** LISTEN on one connection of its own, which is opened anew when it breaks. */
 export class PostgresNotifications extends Notifications {
-  #client: pg.Client | undefined;
+  #client: Connection | undefined;
   #running = false;
   /** A connection takes one statement after the other. */
   #listening: Promise<unknown> = Promise.resolve();
@@ -38,7 +37,7 @@ export class PostgresNotifications extends Notifications {
   }
 
   async #connect(): Promise<void> {
-    const client = new pg.Client({
+    const client = new Connection({
       connectionString: this.databaseUrl,
       application_name: 'mailwright-listen',
       keepAlive: true,
@@ -46,14 +45,13 @@ export class PostgresNotifications extends Notifications {
     client.on('error', () => void this.#reconnect(client));
     client.on('end', () => void this.#reconnect(client));
     client.on('notification', ({ channel, payload }) => this.deliver(channel, payload ?? ''));
-    keepSession(client);
     await client.connect();
     for (const channel of this.channels) await client.query(`listen ${channel}`);
     if (this.#running) this.#client = client;
     else await client.end();
   }
 
-  async #reconnect(lost: pg.Client): Promise<void> {
+  async #reconnect(lost: Connection): Promise<void> {
     if (!this.#running || this.#client !== lost) return;
     this.#client = undefined;
     while (this.#running && this.#client === undefined) {

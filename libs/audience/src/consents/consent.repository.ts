@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope, type PublishedEventType } from '#kernel';
-import { Database, environmentOf, prepared, Publisher } from '#platform';
+import { Database, environmentOf, named, Publisher } from '#platform';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';
 import {
   act,
@@ -252,7 +252,7 @@ export class ConsentRepository {
     subscriberIds: readonly string[],
   ): Promise<readonly StoredConsent[]> {
     if (subscriberIds.length === 0) return [];
-    const { rows } = await sql<StoredConsent>`${prepared}
+    const { rows } = await sql<StoredConsent>`${named('stored_consents')}
       select subscriber_id, subscriber_status, subscriber_created_at, topic_id, status, granted_at,
         confirmed_at, revoked_at, token_expires_at, subscribed_at
       from audience.consents
@@ -271,7 +271,7 @@ export class ConsentRepository {
   ): Promise<readonly string[]> {
     const consents = decisions.flatMap(writtenConsent);
     if (consents.length === 0) return [];
-    const { rows } = await sql<{ id: string }>`${prepared}
+    const { rows } = await sql<{ id: string }>`${named('write_consents')}
       with ${written(environment, selected(consents), into, context, asks)} select id from asked
     `.execute(this.database.tables());
     this.#notify(consents);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, isUuid, newId, type ProjectScope } from '#kernel';
-import { before, Database, type OldRows, prepared, RemoveOldRows } from '#platform';
+import { before, Database, type OldRows, named, RemoveOldRows } from '#platform';
 import type { Consent } from './consent.js';
 
 /** The time in which a reader may undo an unsubscription. */
@@ -36,7 +36,7 @@ export class UnsubscriptionRepository {
     const happenedAt = revokedAt ?? suppressedAt;
     if (happenedAt === null) return null;
     const [id, taken] = [newId(), JSON.stringify(consents.map(plain))];
-    await sql`${prepared}
+    await sql`${named('note_unsubscription')}
       insert into audience.unsubscriptions (environment_id, id, subscriber_id, link_id, consents, revoked_at, suppressed_at,
         happened_at)
       values (${environmentId}, ${id}, ${subscriberId}, ${linkId}, ${taken}::jsonb, ${revokedAt}, ${suppressedAt}, ${happenedAt})

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
-import { Database, prepared, PreparedQuery } from '#platform';
+import { Database, PreparedQuery } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import {
   type CustomFieldDefinition,
@@ -19,12 +19,10 @@ const fieldsOf = (tables: Kysely<AudienceTables>, environmentId: number) =>
     .where('environmentId', '=', environmentId);
 
 /** Prepared: every write of values reads it. */
-const ACTIVE = new PreparedQuery((tables: Kysely<AudienceTables>, environmentId: number) =>
-  fieldsOf(tables, environmentId)
-    .modifyFront(prepared)
-    .where('status', '=', 'ACTIVE')
-    .orderBy('createdAt')
-    .orderBy('id'),
+const ACTIVE = new PreparedQuery(
+  'active_custom_fields',
+  (tables: Kysely<AudienceTables>, environmentId: number) =>
+    fieldsOf(tables, environmentId).where('status', '=', 'ACTIVE').orderBy('createdAt').orderBy('id'),
 );
 
 /** Reads the custom fields of a project. */

@@ -33,7 +33,7 @@ export class ImportsQuery {
 
   /** The errors and notes about its rows, in order. Throws NotFoundError. */
   errors(scope: ProjectScope, importId: string, request: PageRequest): Promise<Page<ImportError>> {
-    return this.database.list(scope, async () => {
+    return this.database.read(scope, { isList: true }, async () => {
       await this.byId(scope, importId);
       const matching = sql`from audience.import_errors
         where import_id = ${importId} and environment_id = ${scope.environmentId}`;

@@ -61,7 +61,7 @@ describe('a rule for one of several options', () => {
       [id, scope.environmentId, rulesFor(['free', 'pro'])],
     );
     const predicate = await audience.get(SubscriberRulesService).anyOf(scope, [id], audience.clock.now());
-    expect(wayIn(predicate.compile(audience.database.unscoped).sql)).toBe('rows');
+    expect(wayIn(audience.database.compile(predicate).sql)).toBe('rows');
   });
 
   async function projectOf(people: number): Promise<ProjectScope> {
@@ -88,7 +88,7 @@ describe('a rule for one of several options', () => {
 
   async function wayOf(asked: ProjectScope, options: readonly string[]): Promise<string> {
     const predicate = await predicateOf(asked, options);
-    return wayIn(predicate.compile(audience.database.unscoped).sql);
+    return wayIn(audience.database.compile(predicate).sql);
   }
 });
 

@@ -69,7 +69,7 @@ export class SegmentMembersService {
     const { id, type } = await this.query.get(scope, idOrKey);
     if (type === 'DYNAMIC' && !request.after && !request.page)
       await this.evaluations.evaluateQuickly(scope, id);
-    return this.database.list(scope, async () => {
+    return this.database.read(scope, { isList: true }, async () => {
       const { rows } = await sql<Counted<SegmentMember>>`
         select ${totalOf(request, sql`coalesce(s.member_count, 0)`)} as total, p.* from audience.segments s
         left join (

@@ -31,7 +31,7 @@ export class SegmentsQuery {
   /** Newest first. */
   page(scope: ProjectScope, request: PageRequest): Promise<Page<SegmentView>> {
     const segments = sql`from audience.segments where environment_id = ${scope.environmentId}`;
-    return this.database.list(scope, async () => {
+    return this.database.read(scope, { isList: true }, async () => {
       const { rows } = await sql<Counted<SegmentView>>`
         select n.total, p.*
         from (select ${totalOf(request, sql`(select count(*) ${segments})`)} as total) n

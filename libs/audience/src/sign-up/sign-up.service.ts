@@ -8,7 +8,7 @@ import {
   newId,
   type ProjectScope,
 } from '#kernel';
-import { Database, environmentOf, prepared, Publisher } from '#platform';
+import { Database, environmentOf, named, Publisher } from '#platform';
 import { addressLock, newSubscriberColumns } from '../subscribers/subscriber.repository.js';
 import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
 import {
@@ -100,7 +100,7 @@ export class SignUpService {
 
   /** Locks the address, about which this transaction alone decides, and the definitions of custom fields if there are values. */
   async #lock(scope: ProjectScope, { address, customFields = {} }: NewSubscriberInput): Promise<void> {
-    const ofAddress = sql`${prepared}select pg_advisory_xact_lock(${addressLock(scope, address.key)})`;
+    const ofAddress = sql`${named('lock_address')} select pg_advisory_xact_lock(${addressLock(scope, address.key)})`;
     const ofBoth = sql`${ofAddress}, pg_advisory_xact_lock_shared(${definitionsLock(scope)})`;
     await (Object.keys(customFields).length > 0 ? ofBoth : ofAddress).execute(this.database.tables());
   }
@@ -108,7 +108,7 @@ export class SignUpService {
   /** Reads all facts in a statement after the locks, so that it sees the changes of those who held them before. */
   async #terms(scope: ProjectScope, { address, topicKeys }: NewSubscriberInput): Promise<SignUpTerms> {
     const keys = [...new Set(topicKeys)].filter(isTopicKey);
-    const { rows } = await sql<SignUpTerms>`${prepared}
+    const { rows } = await sql<SignUpTerms>`${named('sign_up_terms')}
       with named as (
         select t.id, t.topic_key as "topicKey", t.status, t.double_opt_in_enabled as "doubleOptInEnabled"
         from audience.topics t
@@ -148,7 +148,7 @@ export class SignUpService {
       locale = null,
       timeZone = null,
     } = input;
-    const making = sql`${prepared}
+    const making = sql`${named('make_subscriber')}
       with made as (
         insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name,
           last_name, phone, locale, time_zone, custom_fields, source, status, created_at, updated_at)

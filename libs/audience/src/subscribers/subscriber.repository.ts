@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, environmentOf, prepared } from '#platform';
+import { Database, environmentOf, named } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { Subscriber, type SubscriberView } from './subscriber.js';
 
@@ -89,7 +89,7 @@ export class SubscriberRepository {
     work: (subscriberId: string | null) => Promise<T>,
   ): Promise<T> {
     return this.database.transaction(scope, async () => {
-      const lock = sql`${prepared}select pg_advisory_xact_lock(${addressLock(scope, emailKey)})`;
+      const lock = sql`${named('lock_address')} select pg_advisory_xact_lock(${addressLock(scope, emailKey)})`;
       await lock.execute(this.database.tables());
       return work(await this.#lockByKey(scope, emailKey));
     });
@@ -139,7 +139,7 @@ export class SubscriberRepository {
 
   /** The id of the subscriber with this address, locked until the transaction ends; null when there is none. */
   async #lockByKey(scope: ProjectScope, emailKey: string): Promise<string | null> {
-    const { rows } = await sql<{ id: string }>`${prepared}
+    const { rows } = await sql<{ id: string }>`${named('lock_subscriber_by_key')}
       select b.id from audience.subscribers b
       where b.environment_id = ${environmentOf(scope)} and b.email_key = ${emailKey} for update
     `.execute(this.database.tables());

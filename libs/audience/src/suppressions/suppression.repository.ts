@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
-import { Database, environmentOf, prepared } from '#platform';
+import { Database, environmentOf, named } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { AddressDigests } from './address-digests.service.js';
 import type { SuppressionReason } from '../consents/consent.js';
@@ -23,7 +23,7 @@ export class SuppressionRepository {
   find(scope: ProjectScope, emailKey: string): Promise<StoredSuppression | null> {
     const digest = this.digests.of(scope, emailKey);
     return this.database.transaction(scope, async () => {
-      const { rows } = await sql<StoredSuppression>`${prepared}
+      const { rows } = await sql<StoredSuppression>`${named('suppression_of_address')}
         select email, reason, suppressed_at from audience.suppressions
         where environment_id = ${environmentOf(scope)} and email_key = ${emailKey}
         union all

@@ -113,7 +113,7 @@ export class SuppressionsService {
   ): Promise<Page<SuppressionView>> {
     const matching = sql`from audience.suppressions where environment_id = ${scope.environmentId}
       ${reason === undefined ? sql`` : sql`and reason = ${reason}`}`;
-    return this.database.list(scope, async () => {
+    return this.database.read(scope, { isList: true }, async () => {
       const { rows } = await sql<Counted<SuppressionDetails>>`
         select n.total, s.email, s.reason, s.suppressed_at, s.place
         from (select ${totalOf(request, suppressionCount(scope, reason))} as total) n

@@ -8,6 +8,7 @@ import { type GrantableTopic, isTopicKey, type NewTopic, Topic } from './topic.j
 
 /** Locks in one order, which prevents deadlocks. */
 const NAMED = new PreparedQuery(
+  'lock_topics',
   (tables: Kysely<AudienceTables>, environmentId: number, topicKeys: readonly string[]) =>
     tables
       .selectFrom('audience.topics')

@@ -30,7 +30,7 @@ export class TopicsQuery {
     const matching = sql`from audience.topics t where t.environment_id = ${scope.environmentId} and t.deleted_at is null
       and (${status ?? null}::text is null or t.status = ${status ?? null})`;
     const wanted = sql`select t.* ${matching} and ${NEWEST_FIRST.isBehind(request)} order by ${NEWEST_FIRST.by} ${limitOf(request)}`;
-    return this.database.list(scope, async () => {
+    return this.database.read(scope, { isList: true }, async () => {
       const { rows } = await sql<Counted<TopicView>>`
         select n.total, v.* from (select ${totalOf(request, sql`(select count(*) ${matching})`)} as total) n
         left join (${viewsOf(scope, wanted)}) v on true

@@ -42,7 +42,7 @@ export class InvoicesQuery {
 
   /** The invoices of the scope's tenant, newest first. */
   page(scope: ProjectScope, request: PageRequest): Promise<Page<InvoiceSummary>> {
-    return this.database.list(scope, async () => {
+    return this.database.read(scope, { isList: true }, async () => {
       const invoices = this.database
         .tables<BillingTables>()
         .selectFrom('billing.invoices')

@@ -13,6 +13,7 @@ import {
   LOGGER,
   PeriodicTask,
   present,
+  named,
 } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import { STRIPE } from './stripe-client.provider.js';
@@ -58,9 +59,11 @@ export class StripeEventsService {
     const objectId = event.type.startsWith('credit_note.') ? object.invoice : object.id;
     if (!FOLLOWED.test(event.type) || typeof objectId !== 'string') return 'taken';
     // A function with definer's rights: Stripe's request belongs to no tenant.
-    await sql`
-      select billing.receive_stripe_event(${event.id}, ${event.type}, ${objectId}, ${moment(event.created)})
-    `.execute(this.database.unscopedTables());
+    await this.database.statement(
+      'unscoped',
+      sql`${named('receive_stripe_event')}
+        select billing.receive_stripe_event(${event.id}, ${event.type}, ${objectId}, ${moment(event.created)})`,
+    );
     return 'taken';
   }
 

@@ -53,13 +53,15 @@ function subscribed(tables: Kysely<AccessTables & BillingTables>) {
 }
 
 /** Prepared: every check of a plan's limit reads it. */
-const OF_TENANT = new PreparedQuery((tables: Kysely<AccessTables & BillingTables>, tenantId: number) =>
-  subscribed(tables)
-    .select(['s.id', 's.planTier', 's.status', 's.billingInterval', 's.currency', 's.pendingPlanTier'])
-    .select(['s.pendingAiCredits', 's.cancelledAt', 's.cancellationReason', 's.cancelAtPeriodEnd'])
-    .select(['v.limits', 's.anchoredAt', 's.createdAt', 's.updatedAt'])
-    .select(['s.currentPeriodStart as periodStart', 's.currentPeriodEnd as periodEnd'])
-    .where('s.tenantId', '=', tenantId),
+const OF_TENANT = new PreparedQuery(
+  'subscription_of_tenant',
+  (tables: Kysely<AccessTables & BillingTables>, tenantId: number) =>
+    subscribed(tables)
+      .select(['s.id', 's.planTier', 's.status', 's.billingInterval', 's.currency', 's.pendingPlanTier'])
+      .select(['s.pendingAiCredits', 's.cancelledAt', 's.cancellationReason', 's.cancelAtPeriodEnd'])
+      .select(['v.limits', 's.anchoredAt', 's.createdAt', 's.updatedAt'])
+      .select(['s.currentPeriodStart as periodStart', 's.currentPeriodEnd as periodEnd'])
+      .where('s.tenantId', '=', tenantId),
 );
 
 /** Reads tenants' subscriptions. */

@@ -68,20 +68,22 @@ export interface SendingIdentity {
 }
 
 /** Runs for each batch of mails. */
-const IDENTITY = new PreparedQuery((tables: Kysely<DeliverabilityTables>, environmentId: number) =>
-  tables
-    .selectFrom('deliverability.sending_domains as d')
-    .leftJoin('deliverability.dkim_keys as k', (join) =>
-      join
-        .onRef('k.domainId', '=', 'd.id')
-        .onRef('k.environmentId', '=', 'd.environmentId')
-        .on('k.state', '=', 'ACTIVE'),
-    )
-    .where('d.environmentId', '=', environmentId)
-    .select(['d.id as domainId', 'd.domainName', 'd.status', 'd.sendingAllowed', 'd.verifiedAt'])
-    .select(['d.returnPathHost', 'k.selector', 'k.algorithm', 'k.privateKeyBox'])
-    .orderBy('k.algorithm', 'desc')
-    .orderBy('k.id'),
+const IDENTITY = new PreparedQuery(
+  'sending_identity',
+  (tables: Kysely<DeliverabilityTables>, environmentId: number) =>
+    tables
+      .selectFrom('deliverability.sending_domains as d')
+      .leftJoin('deliverability.dkim_keys as k', (join) =>
+        join
+          .onRef('k.domainId', '=', 'd.id')
+          .onRef('k.environmentId', '=', 'd.environmentId')
+          .on('k.state', '=', 'ACTIVE'),
+      )
+      .where('d.environmentId', '=', environmentId)
+      .select(['d.id as domainId', 'd.domainName', 'd.status', 'd.sendingAllowed', 'd.verifiedAt'])
+      .select(['d.returnPathHost', 'k.selector', 'k.algorithm', 'k.privateKeyBox'])
+      .orderBy('k.algorithm', 'desc')
+      .orderBy('k.id'),
 );
 
 /** Reads sending domains. */

@@ -55,7 +55,7 @@ export class AutomationsQuery {
     { status }: AutomationFilter,
     request: PageRequest,
   ): Promise<Page<AutomationView>> {
-    return this.database.list(scope, async () => {
+    return this.database.read(scope, { isList: true }, async () => {
       const matching = automationsOf(this.database.tables(), scope).$if(status !== undefined, (all) =>
         all.where('status', '=', status!),
       );

@@ -90,7 +90,7 @@ export class CampaignRepository {
       topicId,
     }: { readonly status?: CampaignStatus | undefined; readonly topicId?: string | undefined },
   ): Promise<Page<CampaignRow>> {
-    return this.database.list(scope, async () => {
+    return this.database.read(scope, { isList: true }, async () => {
       const campaigns = campaignsOf(this.database.tables(), scope)
         .$if(status !== undefined, (query) => query.where('status', '=', status!))
         .$if(topicId !== undefined, (query) => query.where(sql<boolean>`${topicId}::uuid = any(topic_ids)`));

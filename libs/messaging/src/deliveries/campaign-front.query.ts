@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { type Database, environmentOf, prepared } from '#platform';
+import { type Database, environmentOf, named } from '#platform';
 
 /** The day, `YYYY-MM-DD`, by which the deliveries of a campaign `c` are partitioned. */
 export const PARTITION = sql<string>`(c.queued_at at time zone 'UTC')::date`;
@@ -53,13 +53,13 @@ export async function moveFront(
   campaignId: string,
 ): Promise<void> {
   const tables = database.tables();
-  const { rows } = await sql`${prepared}
+  const { rows } = await sql`${named('lock_campaign_front')}
     select 1 from messaging.campaigns c where c.id = ${campaignId} and c.environment_id = ${environmentId}
     for no key update skip locked
   `.execute(tables);
   if (rows.length === 0) return;
   // A statement of its own: it sees what those did who had the lock before.
-  await sql`${prepared}
+  await sql`${named('move_campaign_front')}
     update messaging.campaigns c set front_at = first.next_attempt_at, front_id = first.id
     from (
       select d.next_attempt_at, d.id from messaging.campaigns c cross join lateral (

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { consentProof, SuppressionsService } from '#audience';
 import { bounceClassesOf, CONSEQUENCES, type MailFailure } from '#deliverability';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
-import { Database, prepared } from '#platform';
+import { Database, named } from '#platform';
 import type { DeliveryKind } from '../deliveries/delivery.js';
 import { LinkedMails } from '../deliveries/linked-mails.service.js';
 
@@ -73,7 +73,7 @@ export class AddressConsequencesService {
    */
   async #isGivenUp(scope: ProjectScope, { kind, subscriberId, finishedAt }: FailedMail): Promise<boolean> {
     if (kind !== 'CAMPAIGN' || subscriberId === null || finishedAt === null) return false;
-    const { rows } = await sql<{ campaigns: number; seconds: number }>`${prepared}
+    const { rows } = await sql<{ campaigns: number; seconds: number }>`${named('mails_of_address')}
       with mails as materialized (
         select d.source_id, d.finished_at, d.state = 'SENT' and d.bounced_at is null as stayed,
           d.bounce_class in (${TURNED_AWAY}) or (d.state = 'FAILED' and d.reason in (${TURNED_AWAY})) as returned

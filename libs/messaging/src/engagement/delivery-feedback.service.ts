@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { type BounceClass, CONSEQUENCES } from '#deliverability';
 import { Clock, newId, type ProjectScope } from '#kernel';
-import { Database, environmentOf, isOf, prepared } from '#platform';
+import { Database, environmentOf, isOf, named } from '#platform';
 import type { DeliveriesTable, MessagingTables } from '../messaging-tables.js';
 import { AddressConsequencesService, type FailedMail } from './address-consequences.service.js';
 import { addToCounters, addToMinutes } from './campaign-counters.repository.js';
@@ -76,8 +76,8 @@ export class DeliveryFeedbackService {
         .select('messageId')
         .where((eb) => eb('id', '=', eb.fn.any(eb.val(ownIds))))
         .execute();
-      const named = ours.map((mail) => ({ ...mail, messageId: mail.messageId.slice(1, -1) }));
-      return [...theirs, ...named.filter(({ messageId }) => isNamed.has(messageId))];
+      const claimed = ours.map((mail) => ({ ...mail, messageId: mail.messageId.slice(1, -1) }));
+      return [...theirs, ...claimed.filter(({ messageId }) => isNamed.has(messageId))];
     });
   }
 
@@ -151,7 +151,7 @@ export class DeliveryFeedbackService {
   async #countBounces(scope: ProjectScope, mails: readonly BouncedMail[]): Promise<void> {
     if (mails.length === 0) return;
     const now = this.clock.now();
-    await sql`${prepared}
+    await sql`${named('note_bounces')}
       update messaging.deliveries d set bounced_at = ${now}, bounce_type = b."bounceType", bounce_class = b."bounceClass"
       from jsonb_to_recordset(${JSON.stringify(mails.map((mail) => ({ ...keyOf(mail), ...typeOf(mail) })))}::jsonb)
         as b("deliveryId" uuid, "queuedOn" date, "bounceType" text, "bounceClass" text)
@@ -228,7 +228,7 @@ function mailsOf(database: Database, { environmentId }: ProjectScope, deliveryId
   return database
     .tables<MessagingTables>()
     .selectFrom('messaging.deliveries')
-    .modifyFront(prepared)
+    .modifyFront(named('mails_of_feedback'))
     .select(['id as deliveryId', 'queuedOn', 'kind', 'sourceId', 'subscriberId', 'address', 'addressKey'])
     .select(['sentAt', 'finishedAt', 'bouncedAt'])
     .where((eb) => eb('id', '=', eb.fn.any(eb.val([...deliveryIds]))))
@@ -267,7 +267,7 @@ async function addFeedbackEvents(
         return { id: newId(), deliveryId, queuedOn, subscriberId, campaignId, bounceType };
       });
     if (events.length === 0) return [];
-    const { rows } = await sql<{ deliveryId: string }>`${prepared}
+    const { rows } = await sql<{ deliveryId: string }>`${named('note_delivery_events')}
       insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type,
         bounce_type)
       select m.id, ${at}, ${scope.environmentId}, ${kind === 'CAMPAIGN' ? sql`m."campaignId"` : null}, m."deliveryId",

@@ -88,7 +88,7 @@ export class DeliveriesQuery {
       const total = request.after?.totalElements ?? (await this.#total(scope, campaign, status));
       return pageOfRows(rows, request, total);
     };
-    return this.database.replicaRead(scope, read, { isList: true });
+    return this.database.read(scope, { isList: true, onReplica: true }, read);
   }
 
   async #campaign(scope: ProjectScope, campaignKey: string) {

@@ -68,7 +68,7 @@ export class TestInboxService {
     { toKey, kind }: TestInboxFilter,
   ): Promise<Page<TestInboxMessage>> {
     refuseLive(scope);
-    return this.database.list(scope, async () => {
+    return this.database.read(scope, { isList: true }, async () => {
       const messages = this.database
         .tables<MessagingTables>()
         .selectFrom('messaging.test_inbox_messages')

@@ -1,8 +1,72 @@
 import pg from 'pg';
 import type { Outage } from '../lifecycle/outage.js';
-import { nameEnvironments } from './planner.js';
-import { keepPrepared } from './prepared.js';
-import { type DatabaseRole, isDistributed, sessionPool } from './session.js';
+import { Connection, type DatabaseRole, type SessionOptions } from './connection.js';
+import { StatementNames } from './statement.js';
+
+/** A connection that is taken from its pool. */
+export type PooledConnection = Connection & Pick<pg.PoolClient, 'release'>;
+
+type ConnectCallback = Parameters<typeof pg.Pool.prototype.connect>[0];
+
+export interface ConnectionPoolOptions extends pg.PoolConfig, Omit<SessionOptions, 'names' | 'settings'> {
+  readonly settings?: readonly string[];
+}
+
+/** A pool whose connections have their role and settings before they are used. */
+export class ConnectionPool extends pg.Pool {
+  readonly #role: DatabaseRole;
+  readonly #outage: Outage | undefined;
+
+  constructor({ role, settings = [], outage, ...options }: ConnectionPoolOptions) {
+    const session: SessionOptions = { role, settings, outage, names: new StatementNames() };
+    class Client extends Connection {
+      constructor(config?: pg.ClientConfig) {
+        super(config, session);
+      }
+    }
+    // pg waits for what it returns, which its types leave out.
+    const onConnect = (client: pg.ClientBase): Promise<void> => (client as Connection).begin(session);
+    const beginning = { onConnect };
+    super({ ...options, ...beginning, Client });
+    this.#role = role;
+    this.#outage = outage;
+    // An idle client whose server went away emits 'error'; the pool has dropped it already.
+    this.on('error', () => undefined);
+    this.on('connect', (client) => client.on('error', () => undefined));
+  }
+
+  override connect(): Promise<PooledConnection>;
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
+    if (callback === undefined)
+      return super.connect().catch((error: unknown) => {
+        this.#failed(error);
+        throw error;
+      });
+    super.connect((error, client, release) => {
+      if (error !== undefined) this.#failed(error);
+      callback(error, client, release);
+    });
+  }
+
+  /** Looks again, on one connection: see `Connection.check`. */
+  async check(): Promise<void> {
+    const client = await this.connect();
+    try {
+      await client.check(this.#role);
+      client.release();
+    } catch (error) {
+      // Lost, or not to be trusted.
+      client.release(true);
+      throw error;
+    }
+  }
+
+  /** Without a connection nothing can be asked, whatever the reason. */
+  #failed(error: unknown): void {
+    if (!this.ending) this.#outage?.noticed(error);
+  }
+}
 
 export interface PoolOptions {
   readonly url: string;
@@ -39,36 +103,24 @@ export function poolOf(
   size: number,
   settings: readonly string[] = [],
   role: DatabaseRole = 'mailwright_app',
-): pg.Pool {
-  const all = [
-    "timezone = 'UTC'",
-    "datestyle = 'ISO'",
-    'idle_in_transaction_session_timeout = 60000',
-    `statement_timeout = ${options.statementTimeoutMs ?? 0}`,
-    RANDOM_PAGES,
-    ...settings,
-  ];
-  const pool = sessionPool(
-    {
-      connectionString: options.url,
-      outage: options.outage,
-      max: size,
-      application_name: options.applicationName,
-      connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
-      types: { getTypeParser: typeParser },
-    },
+): ConnectionPool {
+  return new ConnectionPool({
+    connectionString: options.url,
+    outage: options.outage,
     role,
-    all,
-  );
-  // An idle client whose server went away emits 'error'; the pool has dropped it already.
-  pool.on('error', () => undefined);
-  const names = new Map<string, string>();
-  pool.on('connect', (client) => {
-    client.on('error', () => undefined);
-    keepPrepared(client, names);
-    if (isDistributed(client)) nameEnvironments(client);
+    settings: [
+      "timezone = 'UTC'",
+      "datestyle = 'ISO'",
+      'idle_in_transaction_session_timeout = 60000',
+      `statement_timeout = ${options.statementTimeoutMs ?? 0}`,
+      RANDOM_PAGES,
+      ...settings,
+    ],
+    max: size,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
+    types: { getTypeParser: typeParser },
   });
-  return pool;
 }
 
 /** int8 as number (our ids and counts stay below 2^53), date as its ISO text, the rest as pg does. */

@@ -8,7 +8,9 @@ import { eventually } from '#testing/eventually';
 import { databaseFailure } from './database-failure.js';
 import { Database, type Tables } from './database.js';
 import { schemaDifference } from './fit-database.js';
-import { prepared, PreparedQuery } from './prepared.js';
+import { environmentOf, isOf } from './planner.js';
+import { textFor } from './scoped-dialect.js';
+import { named, PreparedQuery } from './statement.js';
 
 class Topic {
   name = '';
@@ -91,22 +93,22 @@ describe('Database', () => {
       entities: [],
     });
     const at = new Date('2026-11-21T23:30:00.123Z');
-    const { rows } = await sql<{ at: Date; day: string }>`
-      select ${at}::timestamptz as at, (${at}::timestamptz)::date::text as day`.execute(here.unscoped);
-    expect(rows).toEqual([{ at, day: '2026-11-21' }]);
+    const both = sql<{ at: Date; day: string }>`
+      select ${at}::timestamptz as at, (${at}::timestamptz)::date::text as day`;
+    expect(await here.statement('unscoped', both)).toEqual([{ at, day: '2026-11-21' }]);
     await here.close();
     await elsewhere.drop();
   });
 
   it('shows no rows without a scope and all of them to the system', async () => {
     await topicIn(21);
-    expect((await countTopics.execute(database.unscoped)).rows).toEqual([{ count: 0 }]);
+    expect(await database.statement('unscoped', countTopics)).toEqual([{ count: 0 }]);
     const { rows } = await database.system(() => countTopics.execute(database.tables()));
     expect(rows[0]?.count).toBeGreaterThan(0);
-    expect((await countTopics.execute(database.unscoped)).rows).toEqual([{ count: 0 }]);
+    expect(await database.statement('unscoped', countTopics)).toEqual([{ count: 0 }]);
   });
 
-  it('plans a statement that is marked as prepared once for a connection, and shows each scope its own rows', async () => {
+  it('plans a statement that has a name once for a connection, and shows each scope its own rows', async () => {
     const single = await Database.connect({
       url: test.url,
       poolSize: 1,
@@ -115,7 +117,9 @@ describe('Database', () => {
     });
     const topics = (environmentId: number) =>
       single.transaction(scopeOf(environmentId), async () => {
-        const keys = await sql<{ id: number }>`${prepared} select environment_id as id from audience.topics
+        const keys = await sql<{
+          id: number;
+        }>`${named('keys_of_topics')} select environment_id as id from audience.topics
           where topic_key = ${'T-1'}`.execute(single.tables());
         const kept = await sql<{ count: number }>`select count(*) from pg_prepared_statements`.execute(
           single.tables(),
@@ -206,9 +210,6 @@ describe('Database', () => {
     expect(await database.transaction(scopeOf(92), names)).toEqual([]);
     expect(() => database.em).toThrow('No transaction is open.');
     expect(() => database.tables()).toThrow('No transaction is open.');
-    expect(
-      await database.unscopedTables<TopicTables>().selectFrom('audience.topics').selectAll().execute(),
-    ).toEqual([]);
   });
 
   it('keeps a statement of a builder prepared, too', async () => {
@@ -216,7 +217,7 @@ describe('Database', () => {
       const tables = database.tables<TopicTables>();
       await tables
         .selectFrom('audience.topics')
-        .modifyFront(prepared)
+        .modifyFront(named('names_of_topics'))
         .select('name')
         .where('name', '=', 'x')
         .execute();
@@ -226,17 +227,20 @@ describe('Database', () => {
       return rows.map(({ statement }) => statement);
     });
     expect(kept).toContainEqual(
-      expect.stringMatching(/^select \/\* prepared \*\/ "name" from "audience"."topics"/),
+      expect.stringMatching(/^select \/\* names_of_topics \*\/ "name" from "audience"."topics"/),
     );
   });
 
   it('compiles a query once, and runs it with the values of each time', async () => {
     let compiled = 0;
-    const named = new PreparedQuery((tables: Kysely<TopicTables>, environmentId: number, name: string) => {
-      compiled += 1;
-      const topics = tables.selectFrom('audience.topics').select('topicKey').where('status', '=', 'ACTIVE');
-      return topics.where('name', '=', name).where('environmentId', '=', environmentId);
-    });
+    const ofName = new PreparedQuery(
+      'topics_of_name',
+      (tables: Kysely<TopicTables>, environmentId: number, name: string) => {
+        compiled += 1;
+        const topics = tables.selectFrom('audience.topics').select('topicKey').where('status', '=', 'ACTIVE');
+        return topics.where('name', '=', name).where('environmentId', '=', environmentId);
+      },
+    );
     const keys = await database.transaction(scopeOf(95), async () => {
       for (const [key, name] of Object.entries({ 'T-1': 'News', 'T-2': 'Offers' })) {
         const topic = new Topic(newId(), 95, key);
@@ -244,7 +248,7 @@ describe('Database', () => {
         await database.em.persist(topic).flush();
       }
       const tables = database.tables<TopicTables>();
-      return [await named.run(tables, 95, 'Offers'), await named.run(tables, 95, 'News')];
+      return [await ofName.run(tables, 95, 'Offers'), await ofName.run(tables, 95, 'News')];
     });
     expect(keys).toEqual([[{ topicKey: 'T-2' }], [{ topicKey: 'T-1' }]]);
     expect(compiled).toBe(1);
@@ -280,8 +284,12 @@ describe('Database', () => {
       test.query(`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and application_name = 'lost'`);
     const count = (of: Database) => () => countTopics.execute(of.tables());
-    const works = (way: 'transaction' | 'replicaRead' = 'transaction') =>
-      Promise.allSettled(Array.from({ length: SIZE }, () => small[way](scopeOf(61), count(small))));
+    const ways = {
+      transaction: () => small.transaction(scopeOf(61), count(small)),
+      read: () => small.read(scopeOf(61), { onReplica: true }, count(small)),
+    };
+    const works = (way: keyof typeof ways = 'transaction') =>
+      Promise.allSettled(Array.from({ length: SIZE }, ways[way]));
     const failures = (results: readonly PromiseSettledResult<unknown>[]): unknown[] =>
       results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
 
@@ -296,7 +304,7 @@ describe('Database', () => {
       expect(failures(await works())).toEqual([]);
     });
 
-    it.each(['transaction', 'replicaRead'] as const)(
+    it.each(['transaction', 'read'] as const)(
       'as a %s begins makes room for another one, and is told as what it is',
       async (way) => {
         const failed: unknown[] = [];
@@ -323,32 +331,51 @@ describe('Database', () => {
     });
   });
 
-  it('writes limits, and offsets of nothing, into the text of a statement, which is planned for them', () => {
-    const tables = database.unscopedTables<TopicTables>();
+  it('writes limits, and offsets of nothing, into the text of a statement, which is planned for them', async () => {
     const page = (size: number, offset: number) =>
-      tables.selectFrom('audience.topics').select('name').limit(size).offset(offset).compile();
-    expect(page(21, 0).sql).toMatch(/ limit 21 offset 0$/);
-    expect(page(21, 40)).toMatchObject({
+      database.transaction(scopeOf(1), async () => {
+        const names = database.tables<TopicTables>().selectFrom('audience.topics').select('name');
+        return names.limit(size).offset(offset).compile();
+      });
+    expect((await page(21, 0)).sql).toMatch(/ limit 21 offset 0$/);
+    expect(await page(21, 40)).toMatchObject({
       sql: expect.stringMatching(/ limit 21 offset \$1$/),
       parameters: [40],
     });
     const nested = sql`select 1 from (select ${'a'} as a limit ${3}) t where a = ${'b'} limit least(${5}::int, 7) offset ${0}`;
-    expect(nested.compile(tables)).toMatchObject({
+    expect(database.compile(nested)).toMatchObject({
       sql: 'select 1 from (select $1 as a limit 3) t where a = $2 limit least($3::int, 7) offset 0',
       parameters: ['a', 'b', 5],
     });
+  });
+
+  it('hides an environment from the planner of PostgreSQL, and names it to that of Citus', () => {
+    const ofOne = sql`${named('topics_of_key')}
+      select ${'a'} from audience.topics t where t.id = ${environmentOf(scopeOf(7))} and ${isOf(scopeOf(8), sql`t.environment_id`)}`;
+    const statement = database.compile(ofOne);
+    const [hiding, naming] = [false, true].map((isDistributed) => textFor(statement, { isDistributed }));
+    expect(hiding).toBe(statement.sql);
+    expect(hiding).toMatch(
+      /t\.id = \(select \$2::bigint\) and \(t\.environment_id = \(select \$3::bigint\)\) is true$/,
+    );
+    expect(naming).toMatch(/t\.id = \$2::bigint and \(t\.environment_id = \$3::bigint\)$/);
+    expect(statement).toMatchObject({ name: 'topics_of_key', parameters: ['a', 7, 8] });
+    const open = database.compile(sql`select ${1}`);
+    expect(textFor(open, { isDistributed: true })).toBe('select $1');
   });
 
   it('reads a list on connections that plan for any values, and writes nothing there', async () => {
     const setting = sql<{ mode: string; id: string }>`
       select current_setting('plan_cache_mode') as mode, current_setting('mailwright.environment_id') as id`;
     const read = async () => (await setting.execute(database.tables())).rows;
-    expect(await database.list(scopeOf(71), read)).toEqual([{ mode: 'force_generic_plan', id: '71' }]);
-    expect(await database.transaction(scopeOf(71), () => database.list(scopeOf(71), read))).toEqual([
-      { mode: 'auto', id: '71' },
+    expect(await database.read(scopeOf(71), { isList: true }, read)).toEqual([
+      { mode: 'force_generic_plan', id: '71' },
     ]);
+    expect(
+      await database.transaction(scopeOf(71), () => database.read(scopeOf(71), { isList: true }, read)),
+    ).toEqual([{ mode: 'auto', id: '71' }]);
     const write = () => sql`delete from audience.topics`.execute(database.tables());
-    await expect(database.list(scopeOf(71), write)).rejects.toThrow(/read-only/);
+    await expect(database.read(scopeOf(71), { isList: true }, write)).rejects.toThrow(/read-only/);
   });
 
   it('knows that no migration is pending', async () => {

@@ -6,19 +6,34 @@ import {
   type InferKyselyTable,
   MikroORM,
 } from '@mikro-orm/postgresql';
-import { CamelCasePlugin, type CompiledQuery, Kysely, type RawBuilder } from 'kysely';
+import { CamelCasePlugin, Kysely, type RawBuilder } from 'kysely';
 import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
 import { Outage } from '../lifecycle/outage.js';
 import { type Notification, type NotificationTransport, Notifier } from '../notifications.js';
 import { postgresTransport } from '../postgres-notifications.js';
-import { GENERIC_PLANS, onOwnConnection, poolOf, type PoolOptions } from './connection-pool.js';
+import { AskedTogether } from './asked-together.js';
+import {
+  type ConnectionPool,
+  GENERIC_PLANS,
+  onOwnConnection,
+  poolOf,
+  type PoolOptions,
+} from './connection-pool.js';
+import { Connection, UnsafeSessionError } from './connection.js';
 import { copyIn } from './copy.js';
 import { refuseReadOnly, refuseTransactionPooling } from './fit-database.js';
-import { AskedTogether, SingleStatements } from './prepared.js';
 import { letIdle, READ_ONLY, readOnlyWithin, ReadReplica } from './read-replica.js';
-import { clockPreamble, preambleOf, ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
-import { checkPool, cutSessions, UnsafeSessionError } from './session.js';
+import {
+  ask,
+  ScopedPostgresDialect,
+  setForGood,
+  setLocal,
+  settingsOf,
+  type Sight,
+  transactionSettings,
+} from './scoped-dialect.js';
+import type { Statement } from './statement.js';
 
 /**
  * The tables of entities for typed SQL, with columns by the names of their properties: `Tables<'billing', typeof PlanSchema>` has
@@ -43,13 +58,13 @@ export interface DatabaseOptions extends PoolOptions {
   readonly clock?: Clock | undefined;
   /** Default: NOTIFY. */
   readonly notificationTransport?: NotificationTransport | undefined;
-  /** URL of a standby, for `replicaRead`. */
+  /** URL of a standby, for reads `onReplica`. */
   readonly readUrl?: string | undefined;
 }
 
 interface OpenTransaction {
   readonly scope: ProjectScope | 'system';
-  /** A replica read has none. */
+  /** A read has none. */
   readonly em?: EntityManager;
   readonly sql: Sql;
   /** To be sent once it is committed. */
@@ -59,12 +74,16 @@ interface OpenTransaction {
 }
 
 export interface ReadOptions {
-  /** Uses connections apart: a page far down a list may take as long as hundreds of look-ups. */
+  /** Uses connections apart, planned for any values: a page far down a list may take as long as hundreds of look-ups. */
   readonly isList?: boolean;
+  /** Asks the read replica when that has all that was committed before, else the primary. */
+  readonly onReplica?: boolean;
 }
 
 /** Options of `Database.statement`. */
-export interface StatementOptions extends ReadOptions {
+export interface StatementOptions {
+  /** See `ReadOptions`. */
+  readonly isList?: boolean;
   /** False: resolves before the write outlasts a crash of the server, which is certain with the next flushed transaction. */
   readonly flushed?: boolean;
 }
@@ -73,32 +92,36 @@ const LOOK_UP_CONNECTIONS = 2;
 const LIST_CONNECTIONS = 4;
 
 /**
- * The way to PostgreSQL. Every statement of a request or job runs in a transaction of one project environment (`transaction`),
- * where row-level security shows only its rows, or, for work across projects, of the system (`system`).
+ * The ways to PostgreSQL: the unit of work (`em`) of a transaction for aggregates; typed SQL (`tables`) in a transaction or a
+ * `read`; and whole statements, each a transaction of its own (`statement`, `copy`). All see the rows of one project environment,
+ * by row-level security, or, for work across projects, those of the `system`.
  *
- * A call inside an open transaction of the same scope joins it; of another scope it throws. Inside, `em` is its unit of work and
- * `tables` its SQL. SQL does not see what the unit of work has not written yet: flush before it reads.
+ * A call inside an open transaction of the same scope joins it; of another scope it throws. SQL does not see what the unit of
+ * work has not written yet: flush before it reads.
  */
 export class Database {
   readonly #orm: MikroORM;
   readonly #clock: Clock | undefined;
   readonly #notifier: Notifier;
   readonly #current = new AsyncLocalStorage<OpenTransaction>();
-  #compiler: Sql | undefined;
+  readonly #primary: Sql;
+  readonly #lists: Sql;
   readonly #replica: ReadReplica | undefined;
   readonly #asked = new AskedTogether((statement) => this.statement('system', statement));
 
   private constructor(
     orm: MikroORM,
-    readonly pool: pg.Pool,
-    private readonly lookUps: SingleStatements,
-    private readonly lists: { readonly single: SingleStatements; readonly sql: Sql },
+    readonly pool: ConnectionPool,
+    private readonly lookUps: ConnectionPool,
+    private readonly lists: ConnectionPool,
     private readonly options: DatabaseOptions,
     readonly outage: Outage,
   ) {
     const { clock, notificationTransport, readUrl } = options;
     this.#orm = orm;
     this.#clock = clock;
+    this.#primary = new Kysely({ dialect: new ScopedPostgresDialect(pool) });
+    this.#lists = new Kysely({ dialect: new ScopedPostgresDialect(lists) });
     const notify = postgresTransport((statement) => this.statement('system', statement, { flushed: false }));
     this.#notifier = new Notifier(notificationTransport ?? notify);
     if (readUrl === undefined) return;
@@ -112,7 +135,7 @@ export class Database {
       await database.ping();
       await refuseTransactionPooling(database.pool);
       if (!(outage.error instanceof UnsafeSessionError)) return;
-      await cutSessions();
+      await Connection.cutAll();
       await database.ping();
     });
     const options = { ...given, outage };
@@ -127,12 +150,8 @@ export class Database {
       ensureDatabase: false,
       allowGlobalContext: false,
     });
-    const lookUps = new SingleStatements(poolOf(options, LOOK_UP_CONNECTIONS, GENERIC_PLANS));
-    const ofLists = poolOf(options, LIST_CONNECTIONS, GENERIC_PLANS);
-    const lists = {
-      single: new SingleStatements(ofLists),
-      sql: new Kysely<unknown>({ dialect: new ScopedPostgresDialect(ofLists) }),
-    };
+    const lookUps = poolOf(options, LOOK_UP_CONNECTIONS, GENERIC_PLANS);
+    const lists = poolOf(options, LIST_CONNECTIONS, GENERIC_PLANS);
     const database = new Database(orm, pool, lookUps, lists, options, outage);
     return database;
   }
@@ -143,42 +162,31 @@ export class Database {
   }
 
   /**
-   * Runs `work`, which only reads, by `tables`, and may be run twice: on the read replica when that has all that was committed
-   * before, else on the primary. Within an open transaction it may see what that one has written, or not.
+   * Runs `work`, which only reads, by `tables`. One on the replica may be run twice; within an open transaction it may see what
+   * that one has written, or not.
    */
-  async replicaRead<T>(
+  async read<T>(
     scope: ProjectScope,
+    { isList = false, onReplica = false }: ReadOptions,
     work: () => Promise<T>,
-    { isList = false }: ReadOptions = {},
   ): Promise<T> {
     const open = this.#openOf(scope);
-    if (open !== undefined && open.em === undefined) return work();
-    const settings = `${READ_ONLY}; ${this.#settingsOf(scope)}`;
+    if (open !== undefined && (open.em === undefined || !onReplica)) return work();
+    this.#refuseForeignSessions();
+    const settings = [READ_ONLY, ...this.#settingsOf(scope)];
     const read = (transaction: Sql): Promise<T> =>
       this.#current.run({ sql: transaction, scope, notifications: [] }, work);
-    if (this.#replica !== undefined) {
+    if (onReplica && this.#replica !== undefined) {
       if (open !== undefined) await letIdle(open.sql);
       const answer = await this.#replica.read(settings, read);
       if (answer !== null) return answer.value;
     }
-    const primary = isList ? this.lists.sql : this.unscoped;
-    if (open === undefined)
-      return transactionPreamble.run(settings, () => primary.transaction().execute(read));
-    return readOnlyWithin(open.sql, read);
+    if (open !== undefined) return readOnlyWithin(open.sql, read);
+    const primary = isList ? this.#lists : this.#primary;
+    return transactionSettings.run(settings, () => primary.transaction().execute(read));
   }
 
-  /** Runs `work`, which reads a page of a list by `tables`, on the connections of lists, planned for any values. */
-  async list<T>(scope: ProjectScope, work: () => Promise<T>): Promise<T> {
-    if (this.#openOf(scope) !== undefined) return work();
-    this.#refuseForeignSessions();
-    return transactionPreamble.run(`${READ_ONLY}; ${this.#settingsOf(scope)}`, () =>
-      this.lists.sql
-        .transaction()
-        .execute((transaction) => this.#current.run({ sql: transaction, scope, notifications: [] }, work)),
-    );
-  }
-
-  /** The replica that answers `replicaRead`, where there is one. */
+  /** The replica that answers reads `onReplica`, where there is one. */
   get replica(): Pick<ReadReplica, 'answered' | 'check'> | undefined {
     return this.#replica;
   }
@@ -191,7 +199,7 @@ export class Database {
   /** The unit of work of the open transaction. Throws outside of one. */
   get em(): EntityManager {
     const { em } = this.#open();
-    if (em === undefined) throw new Error('A replica read has no unit of work.');
+    if (em === undefined) throw new Error('A read has no unit of work.');
     return em;
   }
 
@@ -200,12 +208,6 @@ export class Database {
     const open = this.#open();
     open.tables ??= open.sql.withPlugin(camelCaseColumns);
     return open.tables as Kysely<DB>;
-  }
-
-  /** The same outside of a transaction and without a scope: row-level security shows it no rows. */
-  unscopedTables<DB>(): Kysely<DB> {
-    this.#refuseForeignSessions();
-    return this.unscoped.withPlugin(camelCaseColumns) as Kysely<DB>;
   }
 
   /**
@@ -219,9 +221,8 @@ export class Database {
     { isDurable = true }: { readonly isDurable?: boolean } = {},
   ): Promise<void> {
     const client = await this.pool.connect();
-    const commits = isDurable ? '' : '; set local synchronous_commit = off';
     try {
-      await client.query(`begin; ${this.#settingsOf(scope)}${commits}`);
+      await client.query(`begin; ${setLocal([...this.#settingsOf(scope), flushing(isDurable)])}`);
       await copyIn(client, statement, data);
       await client.query('commit');
       client.release();
@@ -233,18 +234,36 @@ export class Database {
   }
 
   /**
-   * Runs one statement as a transaction of its own, in one round trip and prepared: for statements that are asked again and again
-   * with other parameters. It never joins an open transaction.
+   * Runs one statement as a transaction of its own, prepared: for statements that are asked again and again with other parameters.
+   * It takes one round trip where the connection has asked of the same scope before. It never joins an open transaction.
    */
   async statement<Row>(
-    scope: ProjectScope | 'system',
+    sight: Sight,
     statement: RawBuilder<Row>,
     { flushed = true, isList = false }: StatementOptions = {},
   ): Promise<Row[]> {
     this.#refuseForeignSessions();
-    const settings = `${this.#settingsOf(scope)}; set local synchronous_commit = ${flushed ? 'on' : 'off'}`;
-    const { sql, parameters } = this.#compiled(statement);
-    return (isList ? this.lists.single : this.lookUps).run<Row>(settings, sql, parameters);
+    const settings = [...this.#settingsOf(sight), flushing(flushed)];
+    const compiled = this.compile(statement);
+    const client = await (isList ? this.lists : this.lookUps).connect();
+    try {
+      // Nodes of Citus are told the settings of a transaction only.
+      if (client.isDistributed) await client.query(`begin; ${setLocal(settings)}`);
+      else await client.keepSettings(setForGood(settings));
+      const { rows } = await ask<Row>(client, { ...compiled, name: compiled.name ?? 'statement' });
+      if (client.isDistributed) await client.query('commit');
+      client.release();
+      return rows;
+    } catch (error) {
+      // Lost, or half set.
+      client.release(true);
+      throw error;
+    }
+  }
+
+  /** The text and parameters of a template, as they are sent. */
+  compile<Row>(statement: RawBuilder<Row>): Statement<Row> {
+    return statement.compile(this.#primary);
   }
 
   /** See `onOwnConnection`. */
@@ -254,12 +273,7 @@ export class Database {
 
   /** True if a condition holds in all projects' rows: conditions of the same moment are one statement. */
   holds(condition: RawBuilder<unknown>): Promise<boolean> {
-    return this.#asked.holds({ text: this.#compiled(condition).sql, condition });
-  }
-
-  #compiled(statement: RawBuilder<unknown>): CompiledQuery {
-    this.#compiler ??= this.unscoped;
-    return statement.compile(this.#compiler);
+    return this.#asked.holds({ text: this.compile(condition).sql, condition });
   }
 
   /** Notifies the listeners on `channel`, in any process, once the open transaction is committed; at once where none is open. */
@@ -272,7 +286,7 @@ export class Database {
 
   /** Resolves when the server answers, can write to its disk, and row-level security holds; rejects otherwise. */
   async ping(): Promise<void> {
-    await checkPool(this.pool, 'mailwright_app');
+    await this.pool.check();
     await refuseReadOnly(this.pool);
   }
 
@@ -280,11 +294,6 @@ export class Database {
   async check(): Promise<void> {
     this.#refuseForeignSessions();
     await this.ping();
-  }
-
-  /** SQL outside a transaction and without a scope: row-level security shows it no rows. */
-  get unscoped(): Sql {
-    return this.#orm.em.fork().getKysely<unknown>();
   }
 
   /** Throws while a pooler gives sessions away. */
@@ -299,7 +308,7 @@ export class Database {
     await this.#orm.close(true);
     // The ORM ends the pool only when it has used it.
     if (!this.pool.ended) await this.pool.end();
-    await Promise.all([this.lookUps.close(), this.lists.single.close(), this.#replica?.close()]);
+    await Promise.all([this.lookUps.end(), this.lists.end(), this.#replica?.close()]);
   }
 
   #open(): OpenTransaction {
@@ -316,8 +325,8 @@ export class Database {
     return open;
   }
 
-  #settingsOf(scope: ProjectScope | 'system'): string {
-    return `${preambleOf(scope)}${clockPreamble(this.#clock)}`;
+  #settingsOf(sight: Sight): readonly string[] {
+    return settingsOf(sight, this.#clock);
   }
 
   async #run<T>(scope: ProjectScope | 'system', work: () => Promise<T>): Promise<T> {
@@ -325,7 +334,7 @@ export class Database {
     this.#refuseForeignSessions();
     const em = this.#orm.em.fork({ clear: true, useContext: false });
     const notifications: Notification[] = [];
-    const result = await transactionPreamble.run(this.#settingsOf(scope), () =>
+    const result = await transactionSettings.run(this.#settingsOf(scope), () =>
       em.transactional((inner) => {
         const sql = inner.getTransactionContext<Sql>();
         if (sql === undefined) throw new Error('The transaction did not start.');
@@ -336,6 +345,8 @@ export class Database {
     return result;
   }
 }
+
+const flushing = (isFlushed: boolean): string => `synchronous_commit = ${isFlushed ? 'on' : 'off'}`;
 
 function sameScope(open: ProjectScope | 'system', wanted: ProjectScope | 'system'): boolean {
   if (open === 'system' || wanted === 'system') return open === wanted;

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { projectRoot } from '../project-root.js';
 import { UnfitDatabaseError } from './database-failure.js';
-import { isPooled, UnsafeSessionError } from './session.js';
+import type { ConnectionPool } from './connection-pool.js';
+import { UnsafeSessionError } from './connection.js';
 
 export interface MigrationFile {
   /** Without its ending; names order the history. */
@@ -176,10 +177,10 @@ const ATTEMPTS = 20;
  * Throws a `TransactionPoolingError` when a connection is given away while its client is still there: to a second client, which
  * holds it in a transaction, or in exchange for another.
  */
-export async function refuseTransactionPooling(pool: pg.Pool): Promise<void> {
+export async function refuseTransactionPooling(pool: ConnectionPool): Promise<void> {
   const first = await pool.connect();
   try {
-    if (!isPooled(first)) return;
+    if (!first.isPooled) return;
     const second = await pool.connect();
     try {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -214,7 +215,7 @@ async function processOf(client: pg.ClientBase): Promise<number | undefined> {
 }
 
 /** Throws an `UnfitDatabaseError` unless this version can work with the database of `pool`. Called before any work begins. */
-export async function refuseUnfitDatabase(pool: pg.Pool): Promise<void> {
+export async function refuseUnfitDatabase(pool: ConnectionPool): Promise<void> {
   await refuseTransactionPooling(pool);
   await refuseOldServer(pool);
   await refuseOtherSchema(pool);

@@ -1,6 +1,18 @@
 import { type RawBuilder, sql } from 'kysely';
-import type pg from 'pg';
 import type { ProjectScope } from '#kernel';
+
+/** Value in a template that the compiler hides from the planner; not from that of Citus, which chooses the node by it. */
+export class HiddenValue {
+  constructor(readonly value: number) {}
+}
+
+/** Part of a template that keeps a comparison from being answered by an index; Citus must recognise it, and gets it without. */
+export class WithoutIndex {}
+
+/** An id whose statistics the planner must not go by. */
+export function hidden(id: number): RawBuilder<number> {
+  return sql<number>`${new HiddenValue(id)}`;
+}
 
 /**
  * The environment, for a statement that looks up people by an address. The planner must not know which one it is: of an
@@ -9,7 +21,7 @@ import type { ProjectScope } from '#kernel';
  * average size.
  */
 export function environmentOf({ environmentId }: Pick<ProjectScope, 'environmentId'>): RawBuilder<number> {
-  return sql<number>`(select ${environmentId}::bigint)`;
+  return hidden(environmentId);
 }
 
 /** Condition: the row is of the environment; no index answers it, so that another one must find the row. */
@@ -17,23 +29,7 @@ export function isOf(
   scope: Pick<ProjectScope, 'environmentId'>,
   column: RawBuilder<unknown>,
 ): RawBuilder<boolean> {
-  return sql<boolean>`(${column} = ${environmentOf(scope)}) is true`;
-}
-
-const HIDDEN_ENVIRONMENT = /\(select (\$?\d+)::bigint\)/g;
-const HIDDEN_COMPARISON = /\((\w+\.environment_id = \$\d+::bigint)\) is true/g;
-
-/** Lets a connection to Citus name each environment outright: its planner must know it, since it chooses the node by it. */
-export function nameEnvironments(client: pg.ClientBase): void {
-  const query = client.query.bind(client) as (...parameters: unknown[]) => unknown;
-  Object.assign(client, {
-    query: (text: unknown, ...rest: unknown[]) =>
-      query(typeof text === 'string' ? withEnvironments(text) : text, ...rest),
-  });
-}
-
-function withEnvironments(text: string): string {
-  return text.replace(HIDDEN_ENVIRONMENT, '$1::bigint').replace(HIDDEN_COMPARISON, '$1');
+  return sql<boolean>`(${column} = ${environmentOf(scope)})${new WithoutIndex()}`;
 }
 
 /**

@@ -49,7 +49,7 @@ describe('a read that may be late', () => {
     database.transaction(scopeOf(environmentId), () => NEW_TOPIC(environmentId).execute(database.tables()));
   const count = async (database: Database, environmentId: number) => {
     const read = () => TOPICS.execute(database.tables());
-    return (await database.replicaRead(scopeOf(environmentId), read)).rows[0]?.count;
+    return (await database.read(scopeOf(environmentId), { onReplica: true }, read)).rows[0]?.count;
   };
   /** A busy machine may be too slow for the replica now and then. */
   const answeredByReplica = (database: Database) =>
@@ -92,12 +92,13 @@ describe('a read that may be late', () => {
     ['with a replica', connectTwice],
   ])('cannot write, %s', async (_, connecting) => {
     const database = await connecting();
-    const write = () => database.replicaRead(scopeOf(5), () => NEW_TOPIC(5).execute(database.tables()));
+    const write = () =>
+      database.read(scopeOf(5), { onReplica: true }, () => NEW_TOPIC(5).execute(database.tables()));
     await expect(write()).rejects.toThrow('read-only transaction');
     await expect(database.transaction(scopeOf(5), write)).rejects.toThrow('read-only transaction');
-    const joined = database.replicaRead(scopeOf(5), () => add(database, 5));
+    const joined = database.read(scopeOf(5), { onReplica: true }, () => add(database, 5));
     await expect(joined).rejects.toThrow('read-only transaction');
-    await expect(database.replicaRead(scopeOf(5), async () => database.em)).rejects.toThrow(
+    await expect(database.read(scopeOf(5), { onReplica: true }, async () => database.em)).rejects.toThrow(
       'no unit of work',
     );
     expect(await count(database, 5)).toBe(0);
@@ -134,12 +135,12 @@ describe('a read that may be late', () => {
         await cut.execute(database.tables());
         return TOPICS.execute(database.tables());
       };
-      expect((await database.replicaRead(scopeOf(7), read)).rows).toEqual([{ count: 0 }]);
+      expect((await database.read(scopeOf(7), { onReplica: true }, read)).rows).toEqual([{ count: 0 }]);
       return times === 2;
     });
     expect(database.replica!.answered).toMatchObject({ replica: 0 });
     let failures = 0;
-    const failing = database.replicaRead(scopeOf(7), async () => {
+    const failing = database.read(scopeOf(7), { onReplica: true }, async () => {
       failures += 1;
       throw new Error('not found');
     });

@@ -1,20 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery, type ControlledTransaction, Kysely, type RawBuilder, sql } from 'kysely';
-import type pg from 'pg';
 import { withTimeout } from '#kernel';
-import { poolOf, type PoolOptions } from './connection-pool.js';
+import { type ConnectionPool, poolOf, type PoolOptions } from './connection-pool.js';
 import { databaseFailure, sqlStateOf } from './database-failure.js';
-import { preambleOf, ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
+import { ScopedPostgresDialect, setLocal, settingsOf, transactionSettings } from './scoped-dialect.js';
 
-/** First in a transaction that may not write. */
-export const READ_ONLY = 'set transaction read only';
+/** Setting of a transaction that may not write. */
+export const READ_ONLY = 'transaction_read_only = on';
 
 /** Runs `read` in a transaction that is open, which may not write meanwhile. */
 export async function readOnlyWithin<T>(
   open: Kysely<unknown>,
   read: (open: Kysely<unknown>) => Promise<T>,
 ): Promise<T> {
-  await execute(open, `savepoint replica_read; ${READ_ONLY}`);
+  await execute(open, `savepoint replica_read; ${setLocal([READ_ONLY])}`);
   const value = await read(open);
   await execute(open, 'release savepoint replica_read');
   return value;
@@ -22,7 +21,7 @@ export async function readOnlyWithin<T>(
 
 /** Lets a transaction wait for as long as something is read elsewhere. */
 export async function letIdle(open: Kysely<unknown>): Promise<void> {
-  await execute(open, 'set local idle_in_transaction_session_timeout = 0');
+  await execute(open, setLocal(['idle_in_transaction_session_timeout = 0']));
 }
 
 async function execute(open: Kysely<unknown>, statements: string): Promise<void> {
@@ -64,7 +63,7 @@ const CONFLICTS: readonly (string | null)[] = ['40001', '40P01', '57P04'];
 export class ReadReplica {
   /** Reads by the server that answered them. */
   readonly answered = { replica: 0, primary: 0 };
-  readonly #pool: pg.Pool;
+  readonly #pool: ConnectionPool;
   readonly #sql: Kysely<unknown>;
   #restsUntil = 0;
 
@@ -81,7 +80,7 @@ export class ReadReplica {
    * behind.
    */
   async read<T>(
-    settings: string,
+    settings: readonly string[],
     work: (transaction: Transaction) => Promise<T>,
   ): Promise<{ readonly value: T } | null> {
     const transaction = await this.#begun(settings);
@@ -92,7 +91,7 @@ export class ReadReplica {
 
   /** Rejects when reads go to the primary now. */
   async check(): Promise<void> {
-    const transaction = await this.#begun(`${READ_ONLY}; ${preambleOf('system')}`);
+    const transaction = await this.#begun([READ_ONLY, ...settingsOf('system')]);
     if (transaction === null) throw new Error('The read replica is away or behind.');
     await transaction.rollback().execute();
   }
@@ -101,7 +100,7 @@ export class ReadReplica {
     return this.#pool.end();
   }
 
-  async #begun(settings: string): Promise<Transaction | null> {
+  async #begun(settings: readonly string[]): Promise<Transaction | null> {
     if (performance.now() < this.#restsUntil) return null;
     const patience = new AbortController();
     const begun = this.#caughtUp(settings, patience.signal).catch(() => null);
@@ -114,10 +113,10 @@ export class ReadReplica {
   }
 
   /** Asks in the transaction of the read, since the URL may lead to several replicas. */
-  async #caughtUp(settings: string, signal: AbortSignal): Promise<Transaction | null> {
+  async #caughtUp(settings: readonly string[], signal: AbortSignal): Promise<Transaction | null> {
     const [position] = await this.askPrimary(LOG_POSITION);
     if (position === undefined) return null;
-    const transaction = await transactionPreamble.run(settings, () => this.#sql.startTransaction().execute());
+    const transaction = await transactionSettings.run(settings, () => this.#sql.startTransaction().execute());
     try {
       while (!signal.aborted) {
         const { rows } = await hasReached(position).execute(transaction);

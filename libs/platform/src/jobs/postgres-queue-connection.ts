@@ -7,7 +7,7 @@ import {
 } from 'bullmq';
 import type pg from 'pg';
 import { QUEUE_SCHEMA } from '../database/migrations.js';
-import { sessionPool } from '../database/session.js';
+import { ConnectionPool } from '../database/connection-pool.js';
 import type { Outage } from '../lifecycle/outage.js';
 
 /** One of them listens for as long as there is a consumer. */
@@ -68,18 +68,15 @@ export function postgresBackends(
   outage: Outage,
 ): BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> {
   return (name, options, { withBlockingConnection } = {}) => {
-    const pool = sessionPool(
-      {
-        connectionString: databaseUrl,
-        outage,
-        max: CONNECTIONS,
-        keepAlive: true,
-        application_name: 'mailwright-queue',
-      },
-      'mailwright_system',
-      [`search_path = ${QUEUE_SCHEMA}`, 'synchronous_commit = off'],
-    );
-    pool.on('connect', (client) => client.on('error', () => undefined));
+    const pool = new ConnectionPool({
+      connectionString: databaseUrl,
+      outage,
+      role: 'mailwright_system',
+      settings: [`search_path = ${QUEUE_SCHEMA}`, 'synchronous_commit = off'],
+      max: CONNECTIONS,
+      keepAlive: true,
+      application_name: 'mailwright-queue',
+    });
     const connection = new LastingConnection(pool, outage);
     return new PostgresQueueBackend(
       connection,

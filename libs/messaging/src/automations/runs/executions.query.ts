@@ -54,7 +54,7 @@ export class ExecutionsQuery {
 
   /** Newest first. Throws NotFoundError. */
   page(scope: ProjectScope, idOrKey: string, request: PageRequest): Promise<Page<Execution>> {
-    return this.database.list(scope, async () => {
+    return this.database.read(scope, { isList: true }, async () => {
       const { id, totalEntered } = await this.automations.get(scope, idOrKey);
       const runs: readonly (RunRow & { readonly place: Place })[] = await this.#runs(scope, id, request);
       const steps = Map.groupBy(await this.#steps(scope, runs), ({ runId }) => runId);

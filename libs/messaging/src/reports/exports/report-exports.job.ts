@@ -82,7 +82,7 @@ export class ExportDeliveries {
 
   /** Makes the next part; true while there is more. Writes nothing if another part was written, or somebody erased, meanwhile. */
   async makePart(scope: ProjectScope, exportId: string): Promise<boolean> {
-    const next = await this.database.replicaRead(scope, () => this.#next(scope, exportId));
+    const next = await this.database.read(scope, { onReplica: true }, () => this.#next(scope, exportId));
     return this.database.transaction(scope, async () => {
       const file = await lockPending(this.database, scope, exportId);
       if (next === null || file === null) return false;

@@ -153,13 +153,17 @@ export class CampaignBreakdowns {
 
   async #count(scope: ProjectScope, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
     const [countedAt, began] = [this.clock.now(), performance.now()];
-    const { version, links, providers, languages } = await this.database.replicaRead(scope, async () => ({
-      // Looked up first: a change during the count makes it out of date, at worst without need.
-      version: await this.#versionOf(scope, campaign.id),
-      links: (await linkClicks(this.database, scope, campaign)).slice(0, MOST_LINKS),
-      providers: await providerFigures(this.database, scope, campaign, FEWEST_MAILS_OF_DOMAIN),
-      languages: await languageFigures(this.database, scope, campaign),
-    }));
+    const { version, links, providers, languages } = await this.database.read(
+      scope,
+      { onReplica: true },
+      async () => ({
+        // Looked up first: a change during the count makes it out of date, at worst without need.
+        version: await this.#versionOf(scope, campaign.id),
+        links: (await linkClicks(this.database, scope, campaign)).slice(0, MOST_LINKS),
+        providers: await providerFigures(this.database, scope, campaign, FEWEST_MAILS_OF_DOMAIN),
+        languages: await languageFigures(this.database, scope, campaign),
+      }),
+    );
     const milliseconds = Math.round(performance.now() - began);
     await sql`
       insert into messaging.campaign_breakdowns as b (campaign_id, environment_id, version, links, providers, languages,

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
-import { Database, environmentOf, leasedTo, prepared, present } from '#platform';
+import { Database, environmentOf, leasedTo, named, present } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { Injectable } from '@nestjs/common';
 import { environmentScopes, scopeColumns } from '#access';
@@ -207,7 +207,7 @@ export class DeliveryClaimsQuery {
       // A mark that a crash of the server undoes would take with it which relay a mail may have arrived by.
       const inEpoch = ambiguousPolicy === 'RESEND' && !byOwnRelays;
       const claimed = claim(scope, candidates, leaseToken, { inEpoch });
-      const statement = sql<ClaimedDelivery>`${prepared} with ${claimed} select * from claimed`;
+      const statement = sql<ClaimedDelivery>`${named('claim_streams')} with ${claimed} select * from claimed`;
       const { rows } = await statement.execute(this.database.tables());
       if (inEpoch && rows[0]?.leaseEpoch === null) await beginEpoch(this.database, scope);
       return rows;
@@ -246,7 +246,7 @@ export class DeliveryClaimsQuery {
       order by d.next_attempt_at, d.id limit ${varied(limit)} for update skip locked
     `;
     const { rows } = await sql<ClaimedDelivery>`
-      ${prepared} with ${claim(scope, candidates, leaseToken, { inEpoch: false })} select * from claimed
+      ${named('claim_deliveries')} with ${claim(scope, candidates, leaseToken, { inEpoch: false })} select * from claimed
     `.execute(this.database.tables());
     return rows;
   }

@@ -2,7 +2,7 @@ import { Injectable, Module } from '@nestjs/common';
 import { sql } from 'kysely';
 import { confirmationRecipients, ConfirmationsService, OptInMails, topicNamesIn } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, done, Job, type JobResult, jobType, prepared } from '#platform';
+import { Database, done, Job, type JobResult, jobType, named } from '#platform';
 import { Senders, SendersModule } from '../../campaigns/senders.service.js';
 import { MailLinksService } from '../../content/mail/mail-links.service.js';
 import { optInMail } from '../../content/mail/opt-in-mail.js';
@@ -32,7 +32,7 @@ export class OptInMailQueue extends OptInMails {
     return this.database.transaction(scope, async () => {
       const domain = await this.senders.messageIdDomain(scope);
       const now = this.clock.now();
-      await sql`${prepared}
+      await sql`${named('queue_opt_in_mails')}
         with mail as materialized (
           select r.*, platform.new_id() as id from (${confirmationRecipients(scope, confirmationIds)}) r
         )

@@ -2,7 +2,7 @@ import type { ThrottlerStorage } from '@nestjs/throttler';
 import type pg from 'pg';
 import { UnavailableError, withTimeout } from '#kernel';
 import { databaseFailure } from '../../database/database-failure.js';
-import { sessionPool } from '../../database/session.js';
+import { ConnectionPool } from '../../database/connection-pool.js';
 import type { Outage } from '../../lifecycle/outage.js';
 
 /** The last of the hits that were counted. */
@@ -128,14 +128,13 @@ export class PostgresRateLimitStorage extends RateLimitStorage {
     const options = {
       connectionString: databaseUrl,
       outage,
+      role: 'mailwright_app' as const,
       max: CONNECTIONS,
       // Kept while idle: on a busy server, opening one may take longer than a count has time.
       idleTimeoutMillis: 0,
       application_name: 'mailwright-rate-limit',
     };
-    this.pool = sessionPool(options, 'mailwright_app');
-    // An idle client whose server went away emits 'error'; the pool has dropped it already.
-    this.pool.on('error', () => undefined);
+    this.pool = new ConnectionPool(options);
   }
 
   protected override async count(key: string, windowMs: number, times: number): Promise<WindowHit> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { AskedTogether } from './prepared.js';
+import { AskedTogether } from './asked-together.js';
 
 describe('questions that are asked together', () => {
   it('are one statement for each set of them, and never more sets than are prepared', async () => {

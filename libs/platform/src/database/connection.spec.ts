@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { Database } from './database.js';
-import { checkPool, sessionPool, UnsafeSessionError } from './session.js';
+import { ConnectionPool } from './connection-pool.js';
+import { UnsafeSessionError } from './connection.js';
+
+const one = (connectionString: string) => ({ connectionString, max: 1, role: 'mailwright_app' as const });
 
 describe('A connection of the programs', () => {
   let test: TestDatabase;
@@ -13,7 +16,7 @@ describe('A connection of the programs', () => {
   afterAll(() => test.drop());
 
   it('has its role from the first statement on, though the options of its start were dropped', async () => {
-    const pool = sessionPool({ connectionString: test.adminUrl, max: 1 }, 'mailwright_app', ['jit = off']);
+    const pool = new ConnectionPool({ ...one(test.adminUrl), settings: ['jit = off'] });
     const { rows } = await pool.query(`select current_user as "user", current_setting('jit') as jit`);
     expect(rows).toEqual([{ user: 'mailwright_app', jit: 'off' }]);
     await pool.end();
@@ -21,7 +24,7 @@ describe('A connection of the programs', () => {
 
   it('is not used where row-level security would not hold for its role', async () => {
     await test.query('alter table platform.jobs disable row level security');
-    const pool = sessionPool({ connectionString: test.url, max: 1 }, 'mailwright_app');
+    const pool = new ConnectionPool(one(test.url));
     await expect(pool.query('select 1')).rejects.toThrow(
       'Row-level security does not hold for mailwright_app',
     );
@@ -31,18 +34,16 @@ describe('A connection of the programs', () => {
   });
 
   it('is found out when it has lost its role', async () => {
-    const pool = sessionPool({ connectionString: test.adminUrl, max: 1 }, 'mailwright_app');
-    await checkPool(pool, 'mailwright_app');
+    const pool = new ConnectionPool(one(test.adminUrl));
+    await pool.check();
     await pool.query('reset role');
-    await expect(checkPool(pool, 'mailwright_app')).rejects.toThrow(
-      'Statements would run as postgres instead of mailwright_app',
-    );
-    await checkPool(pool, 'mailwright_app');
+    await expect(pool.check()).rejects.toThrow('Statements would run as postgres instead of mailwright_app');
+    await pool.check();
     await pool.end();
   });
 
   it('is given up behind a pooler where another session prepared a statement by the same name', async () => {
-    const pool = sessionPool({ connectionString: test.url, max: 1 }, 'mailwright_app');
+    const pool = new ConnectionPool(one(test.url));
     const client = await pool.connect();
     await client.query('prepare counted as select 1');
     const asked = { name: 'counted', text: 'select 2' };
@@ -52,7 +53,7 @@ describe('A connection of the programs', () => {
     await client.query('begin');
     await expect(client.query(asked)).rejects.toThrow(UnsafeSessionError);
     await client.query('rollback');
-    const told = new Promise<Error>((resolve) => client.query(asked, (error) => resolve(error)));
+    const told = new Promise<unknown>((resolve) => client.query(asked, (error) => resolve(error)));
     expect(await told).toBeInstanceOf(UnsafeSessionError);
     client.release();
     await expect(pool.query('select 1')).resolves.toBeDefined();
@@ -60,10 +61,7 @@ describe('A connection of the programs', () => {
   });
 
   it('tells of a server that cannot be reached by the error of PostgreSQL', async () => {
-    const pool = sessionPool(
-      { connectionString: test.url.replace(/:\d+\//, ':1/'), max: 1 },
-      'mailwright_app',
-    );
+    const pool = new ConnectionPool(one(test.url.replace(/:\d+\//, ':1/')));
     await expect(pool.query('select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     await pool.end();
   });
