@@ -6,6 +6,7 @@ import { DomainValidationError, type Environment, NotFoundError, type ProjectSco
 import { Database, named, PreparedQuery, unlessTaken } from '#platform';
 import type { AccessTables } from './access-tables.js';
 import {
+  PROFILE_FIELDS,
   Project,
   ProjectAlreadyExistsError,
   type ProjectProfile,
@@ -53,21 +54,7 @@ export class ProjectRepository {
 
 /** Prepared, as each page and each webhook of an automation reads it. */
 const OF_SCOPE = new PreparedQuery('project_of_scope', (tables: Kysely<AccessTables>, projectId: number) =>
-  tables
-    .selectFrom('access.projects')
-    .select(['id', 'projectKey', 'name', 'description', 'senderName', 'postalAddress', 'defaultFromEmail'])
-    .select([
-      'replyTo',
-      'defaultLocale',
-      'timeZone',
-      'logoUrl',
-      'color',
-      'trackingHost',
-      'privacyUrl',
-      'contactEmail',
-    ])
-    .select(['aiSegmentSuggestionsEnabled', 'createdAt', 'updatedAt'])
-    .where('id', '=', projectId),
+  tables.selectFrom('access.projects').select(PROFILE_FIELDS).where('id', '=', projectId),
 );
 
 /** Reads projects. */

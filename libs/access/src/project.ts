@@ -16,38 +16,29 @@ import {
 } from '#kernel';
 import { nameFault } from './tenant.js';
 
+const SETTINGS = [
+  'name',
+  'description',
+  'senderName',
+  'postalAddress',
+  'defaultFromEmail',
+  'replyTo',
+  'defaultLocale',
+  'timeZone',
+  'logoUrl',
+  'color',
+  'trackingHost',
+  'privacyUrl',
+  'contactEmail',
+  'aiSegmentSuggestionsEnabled',
+] as const;
+type Setting = (typeof SETTINGS)[number];
+export const PROFILE_FIELDS = ['id', 'projectKey', ...SETTINGS, 'createdAt', 'updatedAt'] as const;
+
 /** A project, seen from one of its two environments. */
-export interface ProjectProfile {
-  readonly id: number;
-  readonly projectKey: string;
-  readonly name: string;
-  readonly description: string | null;
-  /** The name in From, when a campaign has none. */
-  readonly senderName: string;
-  /** Stands in the footer of every mail. */
-  readonly postalAddress: string;
-  readonly defaultFromEmail: string | null;
-  /** Address for answers, when a campaign has none; null: the sender. */
-  readonly replyTo: string | null;
-  /** BCP 47: of readers whose own language is not known, or not shipped. */
-  readonly defaultLocale: string;
-  /** IANA: of subscribers whose own is not known. */
-  readonly timeZone: string;
-  /** https address of the picture above opt-in mails and pages. */
-  readonly logoUrl: string | null;
-  /** #rrggbb, of buttons and links; null: ours. */
-  readonly color: string | null;
-  /** The customer's host for links, pixels and pages; null: PUBLIC_URL's. It may not be checked yet. */
-  readonly trackingHost: string | null;
-  /** https address of the sender's privacy policy. */
-  readonly privacyUrl: string | null;
-  /** Address for questions of readers about their data. */
-  readonly contactEmail: string | null;
-  readonly aiSegmentSuggestionsEnabled: boolean;
+export type ProjectProfile = Readonly<Pick<Project, (typeof PROFILE_FIELDS)[number]>> & {
   readonly environment: Environment;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
+};
 
 /** A project as the operator sees it: with both of its environments. */
 export interface ProjectWithEnvironments {
@@ -60,33 +51,11 @@ export interface ProjectWithEnvironments {
   readonly test: ProjectScope;
 }
 
-export interface NewProject {
-  readonly projectKey: string;
-  readonly name: string;
-  readonly description?: string | null;
-  readonly senderName: string;
-  readonly postalAddress: string;
-  readonly defaultFromEmail?: string | null;
-}
+export type NewProject = Pick<Project, 'projectKey' | 'name' | 'senderName' | 'postalAddress'> &
+  Partial<Pick<Project, 'description' | 'defaultFromEmail'>>;
 
-/** Changes of a project by its own keys or the operator; fields left out stay. */
-export interface ProjectChanges {
-  readonly name?: string | undefined;
-  readonly description?: string | null | undefined;
-  readonly senderName?: string | undefined;
-  readonly postalAddress?: string | undefined;
-  readonly defaultFromEmail?: string | null | undefined;
-  readonly replyTo?: string | null | undefined;
-  readonly defaultLocale?: string | undefined;
-  readonly timeZone?: string | undefined;
-  readonly logoUrl?: string | null | undefined;
-  readonly color?: string | null | undefined;
-  readonly trackingHost?: string | null | undefined;
-  readonly privacyUrl?: string | null | undefined;
-  readonly contactEmail?: string | null | undefined;
-  /** The operator's alone. */
-  readonly aiSegmentSuggestionsEnabled?: boolean | undefined;
-}
+/** Changes of a project by its own keys or the operator, who alone turns AI on; fields left out stay. */
+export type ProjectChanges = { readonly [Name in Setting]?: Project[Name] | undefined };
 
 /** The tenant has a project with this key. */
 export class ProjectAlreadyExistsError extends DomainError {
@@ -112,16 +81,26 @@ export class Project {
   readonly projectKey: string;
   name: string;
   description: string | null;
+  /** The name in From, when a campaign has none. */
   senderName: string;
+  /** Stands in the footer of every mail. */
   postalAddress: string;
   defaultFromEmail: string | null;
+  /** Address for answers, when a campaign has none; null: the sender. */
   replyTo: string | null = null;
+  /** BCP 47: of readers whose own language is not known, or not shipped. */
   defaultLocale = 'en';
+  /** IANA: of subscribers whose own is not known. */
   timeZone = 'UTC';
+  /** https address of the picture above opt-in mails and pages. */
   logoUrl: string | null = null;
+  /** #rrggbb, of buttons and links; null: ours. */
   color: string | null = null;
+  /** The customer's host for links, pixels and pages; null: PUBLIC_URL's. It may not be checked yet. */
   trackingHost: string | null = null;
+  /** https address of the sender's privacy policy. */
   privacyUrl: string | null = null;
+  /** Address for questions of readers about their data. */
   contactEmail: string | null = null;
   aiSegmentSuggestionsEnabled = false;
   readonly createdAt: Date;

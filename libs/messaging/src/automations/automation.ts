@@ -27,12 +27,9 @@ const ACTIONS = {
 type AutomationAction = keyof typeof ACTIONS;
 
 /** The fields that the author sets beside the steps. */
-export interface AutomationFields {
-  readonly name: string;
-  readonly description: string | null;
-  readonly triggerType: TriggerType | null;
-  readonly triggerTopicId: string | null;
-}
+export type AutomationFields = Readonly<
+  Pick<Automation, 'name' | 'description' | 'triggerType' | 'triggerTopicId'>
+>;
 
 /** A new automation; what is left out is empty. */
 export type NewAutomation = Pick<AutomationFields, 'name'> & Partial<AutomationFields>;
@@ -53,7 +50,7 @@ export function refuseUnlessAllowed(action: AutomationAction, status: Automation
 }
 
 /** Steps that subscribers take after a trigger. */
-export class Automation implements AutomationFields {
+export class Automation {
   readonly id: string;
   readonly number!: number;
   readonly environmentId: number;

@@ -5,6 +5,7 @@ import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
 import { ContentProcesses } from '../content/processes/content-processes.service.js';
 import type { MessagingTables } from '../messaging-tables.js';
+import { contentIn } from './campaign-content.js';
 import { type CampaignStatus, UNDER_WAY } from './campaign.js';
 
 const COLUMNS = { topic: 'topic_ids', segment: 'segment_ids' } as const;
@@ -69,18 +70,10 @@ export class CampaignUsageQuery implements UserSource, OnModuleInit {
     for (const { id } of await this.#using(scope).select('id').execute()) {
       const campaign = await this.#using(scope).where('id', '=', id).selectAll().executeTakeFirst();
       if (campaign === undefined) continue;
-      const { subject, previewText, contentText, fromName, contentJson, translations } = campaign;
-      const others = Object.values(translations);
-      const documents = [contentJson, ...others.map((other) => other.contentJson)];
+      const contents = [contentIn(campaign, null), ...Object.values(campaign.translations)];
       const named = await this.processes.customKeys(scope, {
-        texts: [
-          subject,
-          previewText,
-          contentText,
-          fromName,
-          others.map(({ contentJson: _json, ...rest }) => rest),
-        ],
-        documents: documents.filter((document) => document !== null),
+        texts: [campaign.fromName, contents.map(({ contentJson: _json, ...texts }) => texts)],
+        documents: contents.flatMap(({ contentJson }) => contentJson ?? []),
       });
       if (named.includes(key))
         uses.push({ kind: 'campaign', key: campaign.campaignKey, name: campaign.name, of: key });
