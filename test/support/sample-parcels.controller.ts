@@ -111,20 +111,16 @@ export class ParcelsController {
     summary: 'Create',
     scope: 'topics:write',
     body: parcelBody,
-    response: { status: 201, schema: parcelView },
+    response: { status: 201, schema: parcelView, location: ({ id }) => `parcels/${id}` },
     problems: [409],
   })
-  async create(
-    @Body({ schema: parcelBody }) body: z.output<typeof parcelBody>,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
+  async create(@Body({ schema: parcelBody }) body: z.output<typeof parcelBody>) {
     this.work.calls += 1;
     await this.work.gate;
     if (body.name === 'unknown')
       throw new DomainValidationError({ 'topicKeys[0]': 'is not a topic of this project' });
     if (body.name === 'orphan') await CONFLICTS['refers-to-nothing'](this.database.pool);
     if (body.name === 'crash') throw new Error('select secret from passwords');
-    void reply.header('location', '/api/v1/parcels/7');
     return view(7, this.work.calls);
   }
 
