@@ -120,7 +120,8 @@ export class AudienceWorkload {
     const like = `import-${person % 5}-${this.#imports}-`;
     await this.audience.database.transaction(scope, async () => {
       await sql`
-        insert into audience.subscribers (id, environment_id, subscriber_key, email, email_key, source, status, created_at, updated_at)
+        insert into audience.subscribers
+          (id, environment_id, subscriber_key, email, email_key, source, status, created_at, updated_at)
         select platform.new_id(), ${scope.environmentId}, ${like} || n, ${like} || n || '@example.com',
           ${like} || n || '@example.com', 'IMPORT', 'ACTIVE', ${at}::timestamptz + n * interval '1 hour', ${at}
         from generate_series(1, 30) n

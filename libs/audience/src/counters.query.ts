@@ -24,7 +24,8 @@ export function createdCount(
   const first = createdAfter === undefined ? undefined : dayOf(createdAfter);
   const last = createdBefore === undefined ? undefined : dayOf(createdBefore);
   const created = (condition: RawBuilder<unknown>) => sql`audience.subscribers b
-    where b.environment_id = ${scope.environmentId} ${status === undefined ? sql`` : sql`and b.status = ${status}`} and ${condition}`;
+    where b.environment_id = ${scope.environmentId} ${status === undefined ? sql`` : sql`and b.status = ${status}`}
+      and ${condition}`;
   if (first !== undefined && first === last) {
     return sql<number>`(select count(*) from ${created(
       sql`b.created_at > ${createdAfter} and b.created_at < ${createdBefore}`,

@@ -81,9 +81,12 @@ function candidates(
   const [only, ...others] = topicIds;
   if (only !== undefined && others.length === 0) {
     return sql`select c.subscriber_id from audience.consents c
-      where c.environment_id = ${environment} and c.topic_id = ${only} and ${isSubscribedAt(asOf)} and c.subscriber_id > ${after}::uuid`;
+      where c.environment_id = ${environment} and c.topic_id = ${only} and ${isSubscribedAt(asOf)}
+        and c.subscriber_id > ${after}::uuid`;
   }
-  return sql`select b.id as subscriber_id from audience.subscribers b where b.environment_id = ${environment} and b.id > ${after}::uuid`;
+  return sql`
+    select b.id as subscriber_id from audience.subscribers b
+    where b.environment_id = ${environment} and b.id > ${after}::uuid`;
 }
 
 function isSubscribedAt(asOf: Date): RawBuilder<unknown> {

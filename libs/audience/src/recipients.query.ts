@@ -70,7 +70,7 @@ export class RecipientsQuery {
 
   /**
    * The rest of a WITH: `candidates (subscriber_id)`, the next `size` people after `after`, fewer at the end, all or of a
-   * `frozen` audience; and `audience (subscriber_id uuid, address, address_key, locale, time_zone text)`, the candidates who would
+   * `frozen` audience; and `audience (subscriber_id uuid, address, address_key, locale, time_zone text)`, those who would
    * get a mail to these topics by their consents at `asOf`, as far as these still hold.
    */
   audience(
@@ -201,7 +201,8 @@ export class RecipientsQuery {
       where b.id = ${subscriberId} and b.environment_id = ${environment} and (b.paused_until is null or b.paused_until <= ${now})
         and exists (
           select 1 from audience.consents k
-          where k.subscriber_id = b.id and k.environment_id = ${environment} and k.topic_id = any(${topicIds}) and k.status = 'SUBSCRIBED'
+          where k.subscriber_id = b.id and k.environment_id = ${environment}
+            and k.topic_id = any(${topicIds}) and k.status = 'SUBSCRIBED'
         )
         and not exists (
           select 1 from audience.suppressions s where s.environment_id = ${environment} and s.email_key = b.email_key
@@ -231,7 +232,8 @@ export class RecipientsQuery {
         left join lateral (
           select array_agg(t.name order by t.name, t.id) as names
           from audience.consents c join audience.topics t on t.environment_id = c.environment_id and t.id = c.topic_id
-          where c.environment_id = ${environmentOf(scope)} and c.subscriber_id = b.id and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
+          where c.environment_id = ${environmentOf(scope)} and c.subscriber_id = b.id
+            and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
         ) c on true
       `.execute(this.#db);
       const defaults = templateDefaults(await this.fields.definitions(scope));

@@ -88,7 +88,8 @@ export class CreditsQuery {
             row_number() over of_tenant as place, monthly
           from billing.credit_transactions window of_tenant as (partition by tenant_id order by sequence)
         ), totals as (
-          select tenant_id, count(*) as transactions, sum(monthly) as monthly, (array_agg(balance order by sequence desc))[1] as balance
+          select tenant_id, count(*) as transactions, sum(monthly) as monthly,
+            (array_agg(balance order by sequence desc))[1] as balance
           from summed group by tenant_id
         )
         select tenant_id as "tenantId", 'balanceAfter' as what, sequence, balance_after as kept, balance::bigint as actual

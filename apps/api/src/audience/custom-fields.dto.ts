@@ -108,7 +108,7 @@ function isWithout(given: unknown): boolean {
   return given === undefined || given === null || (Array.isArray(given) && given.length === 0);
 }
 
-/** True where the body has a type that does, or does not, take options. The body may be any JSON, since other checks may have failed. */
+/** True where the body has a type that does, or does not, take options. The body may be any JSON. */
 function typeIs(value: unknown, withOptions: boolean): boolean {
   if (typeof value !== 'object' || value === null || !('type' in value)) return false;
   const { type } = value;

@@ -51,7 +51,7 @@ export function wantedLocales(request: FastifyRequest, known: readonly (string |
   return [chosenLocale(request), ...known, ...acceptedLocales(request.headers['accept-language'])];
 }
 
-/** View of a page that has no sender: under a link that is nobody's, or a failure; or of a mail to a reader of a `known` locale. */
+/** View of a page without a sender: under a link that is nobody's, or a failure; or of a mail to a reader of a `known` locale. */
 export function viewOf(request: FastifyRequest, known: readonly (string | null)[] = []): PageView {
   const wanted = wantedLocales(request, known);
   const wording = new Wording(shippedLocale(wanted) ?? 'en');

@@ -29,8 +29,8 @@ export abstract class OptInMails {
 }
 
 /**
- * Selects `confirmation_id`, `subscriber_id`, `email` and `email_key` of confirmation requests, for a statement of the context that
- * sends mail. Never a join: of many requests each must be one look-up in an index, whatever the statistics.
+ * Selects `confirmation_id`, `subscriber_id`, `email` and `email_key` of confirmation requests, for a statement of the
+ * context that sends mail. Never a join: of many requests each must be one look-up in an index, whatever the statistics.
  */
 export function confirmationRecipients(
   scope: ProjectScope,
@@ -373,7 +373,8 @@ function written(
     // Citus copies what is selected, past row-level security, unless the insert returns something (docs/internals/sharding.md).
     new: sql`${inserted} returning topic_id`,
     changed: sql`${inserted}
-      on conflict (subscriber_id, topic_id, environment_id) do update set status = excluded.status, granted_at = excluded.granted_at,
+      on conflict (subscriber_id, topic_id, environment_id) do update
+        set status = excluded.status, granted_at = excluded.granted_at,
         confirmed_at = excluded.confirmed_at, revoked_at = excluded.revoked_at,
         token_expires_at = excluded.token_expires_at, subscribed_at = excluded.subscribed_at`,
     removed: sql`delete from audience.consents c using changed d
@@ -381,7 +382,8 @@ function written(
   };
   // An expiry before the action is not the actor's doing.
   const expiries = sql`
-    select ${environment}, ${entry(sql`'PENDING_CONFIRMATION'`, sql`'EXPIRED'`, at, consentProof('EXPIRY', null))} where has_expired union all`;
+    select ${environment}, ${entry(sql`'PENDING_CONFIRMATION'`, sql`'EXPIRED'`, at, consentProof('EXPIRY', null))}
+    where has_expired union all`;
   return sql`
     changed as materialized (${changed}),
     written as (${writing[into]}),
@@ -395,7 +397,8 @@ function written(
     ),
     asked as (
       insert into audience.confirmations (id, environment_id, subscriber_id, topic_ids, is_repeat, created_at, expires_at)
-      select platform.new_id(), ${environment}, subscriber_id, array_agg(topic_id), ${asks === 'again'}::boolean, ${at}::timestamptz,
+      select platform.new_id(), ${environment}, subscriber_id, array_agg(topic_id), ${asks === 'again'}::boolean,
+        ${at}::timestamptz,
         max(token_expires_at)
       from changed where status = 'PENDING_CONFIRMATION' and ${asks !== 'nobody'}::boolean group by subscriber_id
       returning id
@@ -418,7 +421,8 @@ function entry(
 /** These consents as the `changed` of `written`. */
 function selected(consents: readonly WrittenConsent[]): RawBuilder<unknown> {
   return sql`
-    select * from unnest(${consents.map((one) => one.subscriberId)}::uuid[], ${consents.map((one) => one.subscriberStatus)}::text[],
+    select * from unnest(
+      ${consents.map((one) => one.subscriberId)}::uuid[], ${consents.map((one) => one.subscriberStatus)}::text[],
       ${consents.map((one) => one.subscriberCreatedAt)}::timestamptz[], ${arraysOf(consents)},
       ${consents.map((one) => one.from)}::text[], ${consents.map((one) => one.hasExpired)}::boolean[]
     ) as c(${COLUMNS}, from_status, has_expired)`;

@@ -41,7 +41,8 @@ export class ImportedSubscribersRepository {
   #taken(scope: ProjectScope, importId: string, { first, last }: RowRange) {
     return sql`
       delete from audience.import_rows r
-      where r.environment_id = ${scope.environmentId} and r.import_id = ${importId} and r.row_number between ${first} and ${last} and r.email is not null
+      where r.environment_id = ${scope.environmentId} and r.import_id = ${importId}
+        and r.row_number between ${first} and ${last} and r.email is not null
         and (
           select b.id from audience.subscribers b
           where b.environment_id = ${environmentOf(scope)} and b.email_key = r.email_key

@@ -169,15 +169,20 @@ export class StagedRowsRepository {
     const { rows } = await sql<{ count: number }>`
       with repeated as (
         select email_key, max(row_number) as last, max(line) as last_line from audience.import_rows
-        where environment_id = ${scope.environmentId} and import_id = ${importId} and email_key is not null group by email_key having count(*) > 1
+        where environment_id = ${scope.environmentId} and import_id = ${importId} and email_key is not null
+        group by email_key having count(*) > 1
       ), removed as (
         delete from audience.import_rows r using repeated d
-        where r.environment_id = ${scope.environmentId} and r.import_id = ${importId} and r.email_key = d.email_key and r.row_number < d.last
+        where r.environment_id = ${scope.environmentId} and r.import_id = ${importId}
+          and r.email_key = d.email_key and r.row_number < d.last
         returning r.row_number, r.line, r.email_key, d.last, d.last_line
       ), noted as (
         insert into audience.import_errors (import_id, row_number, environment_id, line, email, email_key, errors)
         select ${importId}, row_number, ${scope.environmentId}, line, email_key, email_key,
-          jsonb_build_object(${WHOLE_ROW}::text, 'has the address of row ' || last || coalesce(' in line ' || last_line, '') || ', which counts')
+          jsonb_build_object(
+            ${WHOLE_ROW}::text,
+            'has the address of row ' || last || coalesce(' in line ' || last_line, '') || ', which counts'
+          )
         from removed
         returning row_number
       )

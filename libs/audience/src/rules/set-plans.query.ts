@@ -41,7 +41,11 @@ export async function prepareForRules(
   const readsOthers = /\bselect\b/i.test(predicate.compile(database.tables()).sql);
   await sql`
     select set_config('work_mem', ${ROOM}, true), set_config('enable_nestloop', 'off', true),
-      set_config('enable_seqscan', ${readsOthers ? sql`'off'` : sql`case when ${isLargeProject(scope)} then 'on' else 'off' end`}, true)
+      set_config(
+        'enable_seqscan',
+        ${readsOthers ? sql`'off'` : sql`case when ${isLargeProject(scope)} then 'on' else 'off' end`},
+        true
+      )
   `.execute(database.tables());
 }
 

@@ -129,8 +129,8 @@ export class SegmentEvaluationsService {
   }
 
   /**
-   * A full join is always hashed or merged; two anti joins were compared row by row for a segment that has just grown. The lock of
-   * the segment keeps its rows from others.
+   * A full join is always hashed or merged; two anti joins were compared row by row for a segment that has just grown.
+   * The lock of the segment keeps its rows from others.
    */
   async #compare({ environmentId, id }: Segment, predicate: RawBuilder<boolean>, now: Date): Promise<number> {
     const { rows } = await sql<{ members: number; hasChanged: boolean }>`

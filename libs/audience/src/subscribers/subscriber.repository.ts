@@ -173,7 +173,8 @@ export function subscriberColumns(scope: ProjectScope): RawBuilder<SubscriberVie
 export const newSubscriberColumns = withCustomFields(sql`b.custom_fields`);
 
 function withCustomFields(customFields: RawBuilder<unknown>): RawBuilder<SubscriberView> {
-  return sql<SubscriberView>`b.id, b.subscriber_key as "subscriberKey", b.email, b.first_name as "firstName", b.last_name as "lastName",
+  return sql<SubscriberView>`
+    b.id, b.subscriber_key as "subscriberKey", b.email, b.first_name as "firstName", b.last_name as "lastName",
     b.phone, b.locale, b.time_zone as "timeZone", b.status, b.source, ${customFields} as "customFields",
     b.created_at as "createdAt", b.updated_at as "updatedAt"`;
 }

@@ -101,7 +101,9 @@ export function listed(
     `;
   }
   if (updatedAfter !== undefined) return changed(scope, filter, request, updatedAfter);
-  return sql`n as materialized (select ${totalOf(request, total(scope, filter))} as total), p as (${walk(scope, filter, request)})`;
+  return sql`
+    n as materialized (select ${totalOf(request, total(scope, filter))} as total),
+    p as (${walk(scope, filter, request)})`;
 }
 
 /** Subscribers changed since a time: few are sorted, many are soon met on a walk in the order of the list. */
@@ -200,7 +202,8 @@ function matching(scope: ProjectScope, filter: SubscriberFilter): RawBuilder<unk
   if (topicKey === undefined) {
     return sql`audience.subscribers b where b.environment_id = ${scope.environmentId} ${conditions}`;
   }
-  return sql`audience.consents c ${updatedAfter === undefined ? sql`` : sql`join audience.subscribers b on b.environment_id = c.environment_id and b.id = c.subscriber_id`}
+  const subscribers = sql`join audience.subscribers b on b.environment_id = c.environment_id and b.id = c.subscriber_id`;
+  return sql`audience.consents c ${updatedAfter === undefined ? sql`` : subscribers}
     where ${inTopic(scope, topicKey)} ${conditions}`;
 }
 

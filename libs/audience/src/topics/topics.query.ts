@@ -29,7 +29,9 @@ export class TopicsQuery {
   page(scope: ProjectScope, { status }: TopicFilter, request: PageRequest): Promise<Page<TopicView>> {
     const matching = sql`from audience.topics t where t.environment_id = ${scope.environmentId} and t.deleted_at is null
       and (${status ?? null}::text is null or t.status = ${status ?? null})`;
-    const wanted = sql`select t.* ${matching} and ${NEWEST_FIRST.isBehind(request)} order by ${NEWEST_FIRST.by} ${limitOf(request)}`;
+    const wanted = sql`
+      select t.* ${matching} and ${NEWEST_FIRST.isBehind(request)}
+      order by ${NEWEST_FIRST.by} ${limitOf(request)}`;
     return this.database.read(scope, { isList: true }, async () => {
       const { rows } = await sql<Counted<TopicView>>`
         select n.total, v.* from (select ${totalOf(request, sql`(select count(*) ${matching})`)} as total) n

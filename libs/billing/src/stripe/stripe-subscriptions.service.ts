@@ -64,7 +64,7 @@ export class StripeSubscriptionsService {
     });
   }
 
-  /** Unknown objects that Stripe bills our customers for: one request a customer; from events alone without a key. Throws Stripe's errors. */
+  /** Unknown objects that Stripe bills customers for, a request each; from events alone without a key. Throws Stripe's errors. */
   async strays(): Promise<StripeStray[]> {
     const { told, customers } = await this.database.system(async () => ({
       told: await this.#told(),

@@ -11,7 +11,7 @@ export interface Refusal {
 
 /** Characters of a refusal's words that are read. */
 export const MAX_TEXT = 2_000;
-/** Addresses, which may contain misleading words: `no-such-user@blacklist.example`. Dots in a row end one: `ada@x.example...User`. */
+/** Addresses, which may mislead by their words: `no-such-user@blacklist.example`. Dots in a row end one: `ada@x.example...User`. */
 const ADDRESS = /[^\s<>"',;:()@]{1,64}@(?:[^\s<>"',;:()@.]|\.(?!\.)){1,255}/g;
 
 /** Classifies a refusal by the bounce table; what no row knows is `unknown`. */

@@ -69,7 +69,8 @@ export class SealedDkimKeys extends SealedRows<number> {
   protected override sealedOtherwise(prefix: string, limit: number) {
     return sql<SealedRow<number>>`
       select k.id as key, d.project_id as "projectId", k.environment_id as "environmentId", array[k.private_key_box] as boxes
-      from deliverability.dkim_keys k join deliverability.sending_domains d on d.id = k.domain_id and d.environment_id = k.environment_id
+      from deliverability.dkim_keys k
+      join deliverability.sending_domains d on d.id = k.domain_id and d.environment_id = k.environment_id
       where not starts_with(k.private_key_box, ${prefix})
       order by k.id limit ${limit}
     `;

@@ -30,7 +30,7 @@ export function dmarcRecords(found: readonly string[]): readonly string[] {
   return found.filter((text) => /^\s*v\s*=\s*DMARC1\s*(?:;|$)/.test(text));
 }
 
-/** Checks for one valid policy (RFC 9989 §4.7), whichever it is. `policyTag` rules the domain: p, or sp in an inherited record. */
+/** Checks for one valid policy (RFC 9989 §4.7). `policyTag` rules the domain: p, or sp in an inherited record. */
 export function checkDmarc(found: readonly string[], policyTag: 'p' | 'sp' = 'p'): RecordVerdict {
   const records = dmarcRecords(found);
   const [record] = records;

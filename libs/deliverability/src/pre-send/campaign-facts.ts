@@ -61,7 +61,7 @@ export interface ReplyDomain {
 }
 
 export interface DomainFacts {
-  /** Alignment of mail from a host below the domain; null for mail from the domain itself, which aligns, or without a known policy. */
+  /** Alignment of mail from a host below the domain; null for the domain itself, which aligns, or without a known policy. */
   readonly alignment: DmarcAlignment | null;
   readonly domainName: string;
   /** From is at the domain or below it. */

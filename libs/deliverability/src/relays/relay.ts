@@ -171,7 +171,7 @@ export function settingsOf({ kind, ...wanted }: WantedRelay, secrets: RelaySecre
   };
 }
 
-/** A change with what follows from it: a relay that is where its options say goes where other ones say. Throws DomainValidationError. */
+/** A change with what follows from it: other options may lead a relay elsewhere. Throws DomainValidationError. */
 export function patchOf(relay: Relay, patch: RelayPatch, secrets: RelaySecrets): RelayPatch {
   const { kind } = relay;
   const faults = optionFaults(kind, patch.options ?? {});

@@ -97,7 +97,7 @@ export class DomainVerificationService {
     private readonly clock: Clock,
   ) {}
 
-  /** The domain after the check. Throws `NotFoundError` without a domain, `UnavailableError` when no worker looked within 15 s. */
+  /** The domain after the check. Throws `NotFoundError`, or `UnavailableError` when no worker looked within 15 s. */
   async verify(scope: ProjectScope): Promise<SendingDomainView> {
     const domain = await this.domains.find(scope);
     if (domain === null) throw new NotFoundError();

@@ -334,7 +334,7 @@ const WEIGHTS: Readonly<Record<RecordPurpose, number>> = {
 /** Taken off for a record that is right and could do harm: DMARC's adkim=s with aspf=s, DKIM's t=y. */
 const FAULT_COSTS = 5;
 
-/** 0 to 100; docs/sending-domains.md has the formula. Several records of a kind share its worth; kinds that are not there take none. */
+/** 0 to 100; docs/sending-domains.md has the formula. Records of a kind share its worth; absent kinds take none. */
 export function healthScore(records: readonly DnsRecord[]): number {
   const inForce = records.filter(({ isInForce }) => isInForce);
   const score = inForce.reduce((sum, { purpose, status, note }) => {

@@ -44,8 +44,8 @@ export async function walkFromFront(database: Database): Promise<void> {
 }
 
 /**
- * Moves a campaign's front up to its first open delivery, in the open transaction; not while the campaign is locked: a transaction
- * that opens deliveries of it, or moves them back, locks it first.
+ * Moves a campaign's front up to its first open delivery, in the open transaction; not while the campaign is locked:
+ * a transaction that opens deliveries of it, or moves them back, locks it first.
  */
 export async function moveFront(
   database: Database,

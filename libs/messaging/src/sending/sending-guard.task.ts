@@ -152,8 +152,8 @@ const IS_SENDERS = sql`(reason in (${SENDERS}) or bounce_class in (${SENDERS}))`
 const JUDGED = bounceClassesIn(({ stops }) => stops === 'domain' || stops === 'project');
 
 /**
- * Stops domains whose mail is refused for its sender: judges all live mails of the last hour, or since the last stop. Suspends the
- * domain, as an operator would do it, and pauses its running campaigns.
+ * Stops domains whose mail is refused for its sender: judges all live mails of the last hour, or since the last stop.
+ * Suspends the domain, as an operator would do it, and pauses its running campaigns.
  */
 @Injectable()
 export class GuardSenders extends PeriodicTask {

@@ -8,8 +8,8 @@ interface CopyConnection {
 }
 
 /**
- * One `COPY … FROM STDIN` (PostgreSQL's manual, §54.2.6 "COPY Operations") with all of its data at hand. pg calls these methods
- * as the server's messages arrive.
+ * One `COPY … FROM STDIN` (PostgreSQL's manual, §54.2.6 "COPY Operations") with all of its data at hand. pg calls
+ * these methods as the server's messages arrive.
  */
 class CopyIn implements pg.Submittable {
   readonly #ended = Promise.withResolvers<void>();

@@ -211,8 +211,8 @@ export class Database {
   }
 
   /**
-   * Runs one `COPY … FROM STDIN` with `data` in a transaction of its own, into a table without row-level security. It need not be
-   * durable where a later commit says that the data is there.
+   * Runs one `COPY … FROM STDIN` with `data` in a transaction of its own, into a table without row-level security. It need
+   * not be durable where a later commit says that the data is there.
    */
   async copy(
     scope: ProjectScope,

@@ -56,7 +56,7 @@ const PATIENCE_MS = 200;
 const REST_MS = 1_000;
 const LOOK_AGAIN_MS = 5;
 
-/** A standby cancels a query or session that reads what it replays the removal of (PostgreSQL, “Handling Query Conflicts”). */
+/** A standby cancels a query or session whose rows it must remove (PostgreSQL, “Handling Query Conflicts”). */
 const CONFLICTS: readonly (string | null)[] = ['40001', '40P01', '57P04'];
 
 /** A standby of the primary, for reads of what it has replayed. */

@@ -62,7 +62,8 @@ export class PeriodicTasks {
       'system',
       sql`
         with added as (
-          insert into platform.schedule (name, last_run_at) values (${task.name}, ${present}) on conflict do nothing returning name
+          insert into platform.schedule (name, last_run_at) values (${task.name}, ${present})
+          on conflict do nothing returning name
         ), taken as (
           update platform.schedule set last_run_at = ${present} where name = ${task.name} and last_run_at <= ${ranBefore}
           returning name

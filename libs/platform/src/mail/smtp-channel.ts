@@ -8,7 +8,8 @@ const LEADING = /^([245])\.(\d{1,3})\.(\d{1,3})(?=\s|$)/;
 const HASHED = /#([245])\.(\d{1,3})\.(\d{1,3})(?!\d|\.\d)/;
 
 /**
- * The enhanced status code of a reply line (RFC 3463 §2); null without one, or where its class is not the reply's (RFC 2034 §4).
+ * The enhanced status code of a reply line (RFC 3463 §2); null without one, or where its class is not the reply's
+ * (RFC 2034 §4).
  */
 export function enhancedCodeOf(code: number, text: string): string | null {
   const match = LEADING.exec(text) ?? HASHED.exec(text);

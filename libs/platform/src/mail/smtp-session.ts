@@ -195,8 +195,8 @@ export class SmtpSession {
   }
 
   /**
-   * Gives an empty message to a relay that waits for one although it refused the recipient (RFC 2920 §3.1). One that refused even
-   * the sender is not trusted that far.
+   * Gives an empty message to a relay that waits for one although it refused the recipient (RFC 2920 §3.1). One that
+   * refused even the sender is not trusted that far.
    */
   async #endEmptyMessage(refusal: Refusal): Promise<void> {
     if (refusal.stage !== 'rcpt') return this.channel.close();

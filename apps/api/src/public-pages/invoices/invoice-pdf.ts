@@ -30,8 +30,8 @@ const HEADING: TextStyle = { weight: 'bold', size: 22, colour: INK };
 const TOTAL: TextStyle = { weight: 'bold', size: 12, colour: INK };
 
 /**
- * An invoice as a PDF of A4 pages, in its reader's language, with text that can be selected and searched, and groups of code points
- * that no font has.
+ * An invoice as a PDF of A4 pages, in its reader's language, with text that can be selected and searched, and groups of
+ * code points that no font has.
  */
 export async function invoicePdf(
   invoice: Invoice,

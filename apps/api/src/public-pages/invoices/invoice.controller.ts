@@ -121,8 +121,8 @@ const MEMORY_MB = 256;
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Makes invoices into PDFs, one at a time and each in a thread of its own: the fonts of a large script take a second of CPU and some
- * 60 MB, of which neither the loop nor the memory of the api shall see anything.
+ * Makes invoices into PDFs, one at a time and each in a thread of its own: the fonts of a large script take a second of CPU
+ * and some 60 MB, of which neither the loop nor the memory of the api shall see anything.
  */
 export class InvoicePdfMaker {
   #last: Promise<unknown> = Promise.resolve();

@@ -113,8 +113,8 @@ function factOf({ event, reason }: BrevoEvent): FeedbackFact | null {
 }
 
 /**
- * A mail that no server has seen: `blocked : due to unsubscribed user`, or `… blacklist user` for one that is on Brevo's list for
- * whatever reason, a bounce that was the sender's fault among them. That is no word of a dead address.
+ * A mail that no server has seen: `blocked : due to unsubscribed user`, or `… blacklist user` for one that is on Brevo's
+ * list for whatever reason, a bounce that was the sender's fault among them. That is no word of a dead address.
  */
 function factOfBlock(reason: string): FeedbackFact {
   if (/\bunsubscribed\b/i.test(reason)) return { kind: 'unsubscribed' };

@@ -163,8 +163,8 @@ function factOfFailure({ reason, 'delivery-status': status }: MailgunEvent): Fee
 }
 
 /**
- * “Event Types”, `rejected`: Mailgun itself refuses what it had accepted, for the account or the content. No server has seen the
- * mail, so that nothing is known of the address.
+ * “Event Types”, `rejected`: Mailgun itself refuses what it had accepted, for the account or the content. No server has
+ * seen the mail, so that nothing is known of the address.
  */
 function factOfRejection({ reject: { reason, description } }: MailgunEvent): FeedbackFact {
   const words = [reason, description].filter((part) => part !== '').join(': ');

@@ -168,8 +168,8 @@ const CLASSIFICATIONS = new Map<string, BounceClass>([
 ]);
 
 /**
- * Reasons for which SendGrid does not even try: https://www.twilio.com/docs/sendgrid/glossary/drops. Its lists of addresses say the same of
- * an address as the event that put it there; what concerns our header or the account concerns every mail.
+ * Reasons for which SendGrid does not even try: https://www.twilio.com/docs/sendgrid/glossary/drops. Its lists of
+ * addresses say the same of an address as the event that put it there; faults of our header or the account concern every mail.
  */
 const DROPS = new Map<string, BounceClass | 'complaint' | 'unsubscribed'>([
   ['Bounced Address', 'hard'],

@@ -116,7 +116,7 @@ export const sesKind: RelayKindRules = {
     region !== undefined && REGION.pattern.test(region)
       ? { host: `email-smtp.${region}.amazonaws.com`, port: 587, tls: 'REQUIRED' }
       : null,
-  // send-email-authentication-dkim-manual.html: these are not to be signed; header-fields.html: Date and Message-ID are overridden.
+  // Not to be signed (send-email-authentication-dkim-manual.html); Date and Message-ID are overridden (header-fields.html).
   replacedHeaders: ['date', 'message-id', 'return-path', 'bounces-to'],
   // event-publishing-send-email.html: SES takes both out of the mail. An identity's default configuration set sees the tag too.
   headersOf: ({ token, options: { configurationSet } }) => [

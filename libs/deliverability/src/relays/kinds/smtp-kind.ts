@@ -47,7 +47,7 @@ export const smtpKind: RelayKindRules = {
   endpoint: () => null,
   replacedHeaders: [],
   headersOf: () => [],
-  /** Its queue id, as its log names the mail: `2.0.0 Ok: queued as 4dF3vN0bqzz1k` (Postfix), `OK id=1tEQk2-0000000A1bC-3dEf` (Exim). */
+  /** Queue id, as its log has it: `2.0.0 Ok: queued as 4dF3vN0bqzz1k` (Postfix), `OK id=1tEQk2-0000000A1bC-3dEf` (Exim). */
   messageIdOf: (replyText) => /\b(?:queued as |id=)([\w-]{1,255})/i.exec(replyText)?.[1] ?? null,
   // Postfix's queue ids come again, unless `enable_long_queue_ids` says no: https://www.postfix.org/postconf.5.html
   idIsUnique: false,
@@ -89,7 +89,7 @@ function secretOf(key: string): Buffer | null {
   return secret.length === 0 ? null : secret;
 }
 
-/** A bounce's class is by the code and the server's words; `permanent` says that the address is dead, where these tell nothing. */
+/** A bounce's class is by the code and the server's words; where they tell nothing, `permanent` means a dead address. */
 function factOf({ type, smtpCode, enhancedCode, detail, permanent }: GenericEvent): FeedbackFact {
   if (type !== 'bounce') return { kind: type };
   return bounceOf({ words: detail, code: smtpCode, enhancedCode }, (byWords) =>

@@ -28,7 +28,7 @@ const TRIPLED = LITERAL.map((literal, byte) => (literal === 1 || byte === CR || 
 const canonicalLines = (text: string): string =>
   (text === '' ? ' ' : text).toWellFormed().replaceAll(/\r\n|\r|\n/g, '\r\n');
 
-/** Short printable lines that nobody would touch: no `From ` (mbox), no dot (SMTP), no blank at a line's end, no `=_` boundary. */
+/** Short printable lines that nobody would touch: no `From ` (mbox), no dot (SMTP), no blank at the end, no `=_` boundary. */
 const isPlain = (canonical: string): boolean =>
   !/[^\t\r\n -~]/.test(canonical) &&
   !/[ \t](?:\r|$)/.test(canonical) &&

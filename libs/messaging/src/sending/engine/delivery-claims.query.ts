@@ -193,7 +193,8 @@ export class DeliveryClaimsQuery {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
       where d.source_id = ${id} and d.environment_id = ${environmentOf(scope)} and d.kind = 'CAMPAIGN'
-        and d.queued_on = ${queuedOn}::date and d.finished_at is null and (d.next_attempt_at, d.id) >= (${front('front_at')}, ${front('front_id')}) and ${due}
+        and d.queued_on = ${queuedOn}::date and d.finished_at is null
+        and (d.next_attempt_at, d.id) >= (${front('front_at')}, ${front('front_id')}) and ${due}
         and exists (
           select 1 from messaging.campaigns c
           where c.id = ${id} and c.environment_id = d.environment_id and ${isSending}
