@@ -98,8 +98,7 @@ const ENTITIES: readonly EntitySchema[] = [
 const EDGES = [
   AccessApiModule,
   AudiencePortsModule.by([BillingModule, OptInMailsModule], {
-    subscriberLimit: PlanLimitsService,
-    features: PlanLimitsService,
+    plan: PlanLimitsService,
     optInMails: OptInMailQueue,
   }),
   AudienceApiModule,

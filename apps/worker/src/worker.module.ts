@@ -122,8 +122,7 @@ export class WorkerModule {
         DiscoveryModule,
         PlatformModule.register(options),
         AudiencePortsModule.by([BillingModule, OptInMailsModule], {
-          subscriberLimit: PlanLimitsService,
-          features: PlanLimitsService,
+          plan: PlanLimitsService,
           optInMails: OptInMailQueue,
         }),
         AudienceModule,

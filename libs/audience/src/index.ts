@@ -102,8 +102,8 @@ export {
   type SubscriberSource,
   type SubscriberView,
 } from './subscribers/subscriber.js';
-export { AudienceFeatures, AudiencePortsModule } from './audience-ports.module.js';
-export { LiveSubscribersQuery, SubscriberLimit } from './subscriber-limit.service.js';
+export { AudiencePortsModule } from './audience-ports.module.js';
+export { LiveSubscribersQuery } from './subscriber-limit.service.js';
 export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribers.query.js';
 export { type NewSubscriberInput, SignUpService } from './sign-up/sign-up.service.js';
 export { SubscribersService } from './subscribers/subscribers.service.js';

@@ -2,12 +2,7 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { sql } from 'kysely';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import { Database, named } from '#platform';
-
-/** The limit of subscribers in a tenant's plan: a port of whoever knows plans. Without plans there is no limit. */
-export abstract class SubscriberLimit {
-  /** For the live environments of all the tenant's projects together; −1 is unlimited. */
-  abstract maxSubscribers(scope: ProjectScope): Promise<number>;
-}
+import { AudiencePlan } from './audience-plan.js';
 
 const UNLIMITED = -1;
 
@@ -28,7 +23,7 @@ const ROOM_FOR_IMPORTS = 50_000;
 export class SubscriberLimitService {
   constructor(
     private readonly database: Database,
-    @Optional() @Inject(SubscriberLimit) private readonly limit: SubscriberLimit | undefined,
+    @Optional() @Inject(AudiencePlan) private readonly plan: AudiencePlan | undefined,
   ) {}
 
   /** Reserves one more in the caller's transaction. Throws DomainValidationError. */
@@ -47,8 +42,8 @@ export class SubscriberLimitService {
     scope: ProjectScope,
     wanted: number,
   ): Promise<{ readonly granted: number; readonly max: number }> {
-    if (scope.environment !== 'LIVE' || this.limit === undefined) return { granted: wanted, max: UNLIMITED };
-    const max = await this.limit.maxSubscribers(scope);
+    if (scope.environment !== 'LIVE' || this.plan === undefined) return { granted: wanted, max: UNLIMITED };
+    const max = await this.plan.maxSubscribers(scope);
     if (max === UNLIMITED) return { granted: wanted, max };
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ granted: number }>`${named('reserve_subscribers')}

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { AudienceFeatures, refuseUnlessIncluded } from '../audience-ports.module.js';
+import { AudiencePlan, refuseUnlessIncluded } from '../audience-plan.js';
 import { UsageCatalogue } from '../usage-catalogue.service.js';
 import { parseCustomFieldValue } from './custom-field-value.js';
 import {
@@ -28,7 +28,7 @@ export class CustomFieldsService {
     private readonly query: CustomFieldsQuery,
     private readonly usage: UsageCatalogue,
     private readonly clock: Clock,
-    @Optional() @Inject(AudienceFeatures) private readonly features: AudienceFeatures | undefined,
+    @Optional() @Inject(AudiencePlan) private readonly plan: AudiencePlan | undefined,
   ) {}
 
   /**
@@ -40,7 +40,7 @@ export class CustomFieldsService {
     const { defaultValue = null, options = [] } = input;
     const field = { key, type, displayName, description, isRequired, defaultValue, options };
     return this.database.transaction(scope, async () => {
-      await refuseUnlessIncluded(this.features, scope, 'customFields');
+      await refuseUnlessIncluded(this.plan, scope, 'customFields');
       await this.fields.lockDefinitions(scope);
       refuseFaults({ ...configFaults(field), ...(await this.#keyFaults(scope, field)) });
       await this.fields.put(scope, field, this.clock.now());

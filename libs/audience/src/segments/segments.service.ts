@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { AudienceFeatures, refuseUnlessIncluded } from '../audience-ports.module.js';
+import { AudiencePlan, refuseUnlessIncluded } from '../audience-plan.js';
 import { nextKey } from '../next-key.query.js';
 import { SubscriberRulesService } from '../rules/subscriber-rules.service.js';
 import { UsageCatalogue } from '../usage-catalogue.service.js';
@@ -27,14 +27,14 @@ export class SegmentsService {
     private readonly evaluations: SegmentEvaluationsService,
     private readonly usage: UsageCatalogue,
     private readonly clock: Clock,
-    @Optional() @Inject(AudienceFeatures) private readonly features: AudienceFeatures | undefined,
+    @Optional() @Inject(AudiencePlan) private readonly plan: AudiencePlan | undefined,
   ) {}
 
   /** Throws DomainValidationError. */
   async create(scope: ProjectScope, wanted: NewSegment): Promise<SegmentView> {
     const { rules = null, type = typeBy(rules) } = wanted;
     refuseRules(type, rules);
-    if (type === 'DYNAMIC') await refuseUnlessIncluded(this.features, scope, 'advancedSegments');
+    if (type === 'DYNAMIC') await refuseUnlessIncluded(this.plan, scope, 'advancedSegments');
     return this.#evaluated(scope, await this.#create(scope, wanted));
   }
 
