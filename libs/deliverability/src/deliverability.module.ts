@@ -7,7 +7,6 @@ import { DkimKeyMaker, SealedDkimKeys } from './dkim/dkim-keys.service.js';
 import { DkimSigner } from './dkim/dkim-signer.js';
 import { SigningKeyring } from './dkim/signing-key.js';
 import { DnsReader } from './dns/dns-reader.service.js';
-import { RecordChecks } from './dns/record-checks.service.js';
 import { SenderHosts } from './dns/sender-hosts.service.js';
 import { FeedbackEvents, FeedbackMetrics } from './relays/feedback-events.service.js';
 import { FeedbackAddresses, FeedbackDocuments, RelayFeedback } from './relays/relay-feedback.service.js';
@@ -106,7 +105,7 @@ const WORKER_SERVICES = [
 /** Worker-only providers: checks of DNS, on request and by the schedule. */
 @Module({
   imports: [AccessModule, DeliverabilityModule],
-  providers: [RecordChecks, ...WORKER_SERVICES],
+  providers: WORKER_SERVICES,
   exports: WORKER_SERVICES,
 })
 export class DeliverabilityWorkerModule {}

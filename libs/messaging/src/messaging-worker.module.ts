@@ -23,7 +23,7 @@ import { DeliveryStore } from './sending/engine/delivery-store.repository.js';
 import { DeliveryPacing, SlowedDestinations } from './sending/delivery-pacing.service.js';
 import { MailPreparation } from './sending/mails/mail-preparation.service.js';
 import { MailBatches } from './sending/mails/mail-batches.service.js';
-import { MailSigning, SendingPolicies } from './sending/mails/mail-signing.service.js';
+import { MailSigning } from './sending/mails/mail-signing.service.js';
 import { OptInMailsService } from './sending/mails/opt-in-mails.service.js';
 import { MailboxSimulator } from './sending/mailbox-simulator.service.js';
 import { GuardSenders, GuardSending } from './sending/sending-guard.task.js';
@@ -56,7 +56,6 @@ const SERVICES = [
   RemoveErasedMails,
   RetentionRunner,
   RetiredTablesService,
-  SendingPolicies,
   SlowedDestinations,
   TrimTestInboxes,
 ];

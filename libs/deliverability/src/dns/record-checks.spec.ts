@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { DnsReader } from './dns-reader.service.js';
-import { type ExpectedRecord, RecordChecks } from './record-checks.service.js';
+import { checkRecord, type ExpectedRecord } from './record-checks.js';
 
 const RSA = generateKeyPairSync('rsa', { modulusLength: 2048 })
   .publicKey.export({ type: 'spki', format: 'der' })
@@ -36,11 +36,11 @@ const ALL = [OWNERSHIP, DKIM, SPF, MX, DMARC];
 
 describe('The check of a customer’s DNS', () => {
   let dns: DnsServer;
-  let checks: RecordChecks;
+  let reader: DnsReader;
 
   beforeEach(async () => {
     dns = await startDnsServer();
-    checks = new RecordChecks(new DnsReader({ DNS_SERVERS: [dns.address] }));
+    reader = new DnsReader({ DNS_SERVERS: [dns.address] });
     dns.txt('spf.ours.example', 'v=spf1 ip4:192.0.2.0/24 -all');
   });
 
@@ -48,7 +48,7 @@ describe('The check of a customer’s DNS', () => {
 
   /** `VERIFIED`, or the code of the failure. */
   const outcome = async (record: ExpectedRecord): Promise<string> => {
-    const verdict = await checks.check(record);
+    const verdict = await checkRecord(reader, record);
     return verdict.status === 'VERIFIED' ? 'VERIFIED' : verdict.code;
   };
   const spf = (...records: string[]) => {
@@ -68,7 +68,7 @@ describe('The check of a customer’s DNS', () => {
     for (const { purpose, host, expectedValue } of ALL) if (purpose !== 'MX') dns.txt(host, expectedValue);
     dns.mx(MX.host, { preference: 10, exchange: 'bounces.ours.example' });
     for (const record of ALL) {
-      expect(await checks.check(record)).toMatchObject({
+      expect(await checkRecord(reader, record)).toMatchObject({
         status: 'VERIFIED',
         actualValue: record.expectedValue,
       });
@@ -85,12 +85,12 @@ describe('The check of a customer’s DNS', () => {
 
   describe.each(ALL)('of the $purpose record', (record) => {
     it('says MISSING when the name, or the type at the name, does not exist', async () => {
-      expect(await checks.check(record)).toMatchObject({
+      expect(await checkRecord(reader, record)).toMatchObject({
         code: 'MISSING',
         reason: 'the name does not exist',
       });
       dns.a(record.host, '192.0.2.1');
-      expect(await checks.check(record)).toMatchObject({
+      expect(await checkRecord(reader, record)).toMatchObject({
         code: 'MISSING',
         reason: 'there is no record of this type',
         actualValue: null,
@@ -102,7 +102,7 @@ describe('The check of a customer’s DNS', () => {
       ['REFUSED', 'REFUSED'],
     ] as const)('says DNS_ERROR when the server answers %s', async (fault, said) => {
       dns.fail(fault);
-      const verdict = await checks.check(record);
+      const verdict = await checkRecord(reader, record);
       expect(verdict).toMatchObject({ code: 'DNS_ERROR', reason: expect.stringContaining(said) });
     });
 
@@ -114,7 +114,7 @@ describe('The check of a customer’s DNS', () => {
     it('follows a chain of CNAMEs, and says where it ends', async () => {
       dns.cname(record.host, 'one.elsewhere.example');
       dns.cname('one.elsewhere.example', 'two.elsewhere.example');
-      expect(await checks.check(record)).toMatchObject({
+      expect(await checkRecord(reader, record)).toMatchObject({
         code: 'MISSING',
         reason: 'the CNAME leads to two.elsewhere.example, where the name does not exist',
       });
@@ -130,12 +130,12 @@ describe('The check of a customer’s DNS', () => {
     it('says SYNTAX when CNAMEs lead in a circle or never end', async () => {
       dns.cname(record.host, 'other.acme.example');
       dns.cname('other.acme.example', record.host);
-      expect(await checks.check(record)).toMatchObject({
+      expect(await checkRecord(reader, record)).toMatchObject({
         code: 'SYNTAX',
         reason: expect.stringContaining('circle'),
       });
       for (let n = 0; n < 12; n += 1) dns.cname(n === 0 ? record.host : `c${n}.example`, `c${n + 1}.example`);
-      expect(await checks.check(record)).toMatchObject({
+      expect(await checkRecord(reader, record)).toMatchObject({
         code: 'SYNTAX',
         reason: 'there are more than 8 CNAMEs in a row',
       });
@@ -152,7 +152,7 @@ describe('The check of a customer’s DNS', () => {
 
   it('says DNS_ERROR when no server answers, which it asks twice', async () => {
     dns.fail('silence');
-    for (const verdict of await Promise.all(ALL.map((record) => checks.check(record))))
+    for (const verdict of await Promise.all(ALL.map((record) => checkRecord(reader, record))))
       expect(verdict).toMatchObject({ code: 'DNS_ERROR', reason: expect.stringContaining('in time') });
     // Five records at two seconds a question and its repetition: less than a client waits.
     const asked = Map.groupBy(dns.questions, (question) => question);
@@ -191,7 +191,7 @@ describe('The check of a customer’s DNS', () => {
     ['MULTIPLE', 'two keys', [DKIM.expectedValue, `v=DKIM1; k=rsa; p=${RSA.replace('M', 'N')}`]],
   ])('says %s of a DKIM record with %s, and shows it', async (code, _what, records) => {
     expect(await dkim(...records)).toBe(code);
-    expect((await checks.check(DKIM)).actualValue).toContain(records[0]);
+    expect((await checkRecord(reader, DKIM)).actualValue).toContain(records[0]);
   });
 
   it.each([
@@ -301,31 +301,31 @@ describe('The check of a customer’s DNS', () => {
 
   it('notes a DMARC policy that asks for nothing', async () => {
     dns.txt(DMARC.host, 'v=DMARC1; p=none');
-    expect(await checks.check(DMARC)).toMatchObject({ note: expect.stringContaining('p=none asks') });
+    expect(await checkRecord(reader, DMARC)).toMatchObject({ note: expect.stringContaining('p=none asks') });
     dns.txt(DMARC.host, 'v=DMARC1; p=reject');
-    expect(await checks.check(DMARC)).toMatchObject({ note: null });
+    expect(await checkRecord(reader, DMARC)).toMatchObject({ note: null });
   });
 
   it('notes a DMARC policy that is only tested', async () => {
     dns.txt(DMARC.host, 'v=DMARC1; p=reject; t=y');
-    expect(await checks.check(DMARC)).toMatchObject({ note: expect.stringMatching(/^t=y asks/) });
+    expect(await checkRecord(reader, DMARC)).toMatchObject({ note: expect.stringMatching(/^t=y asks/) });
     dns.txt(DMARC.host, 'v=DMARC1; p=none; t=y');
-    expect(await checks.check(DMARC)).toMatchObject({ note: expect.not.stringContaining('t=y') });
+    expect(await checkRecord(reader, DMARC)).toMatchObject({ note: expect.not.stringContaining('t=y') });
   });
 
   it('notes a DMARC policy that fails mail from hosts below the domain', async () => {
     dns.txt(DMARC.host, 'v=DMARC1; p=reject; ADKIM=s; aspf=s'.replace('ADKIM', 'adkim'));
-    expect(await checks.check(DMARC)).toMatchObject({
+    expect(await checkRecord(reader, DMARC)).toMatchObject({
       status: 'VERIFIED',
       note: expect.stringMatching(/^adkim=s with aspf=s fails mail from a host below the domain/),
     });
     dns.txt(DMARC.host, 'v=DMARC1; p=none; adkim=s; aspf=S');
-    expect(await checks.check(DMARC)).toMatchObject({
+    expect(await checkRecord(reader, DMARC)).toMatchObject({
       note: expect.stringMatching(/p=none.*; adkim=s with/),
     });
     for (const half of ['adkim=s', 'aspf=s', 'adkim=r; aspf=s']) {
       dns.txt(DMARC.host, `v=DMARC1; p=reject; ${half}`);
-      expect(await checks.check(DMARC)).toMatchObject({ note: null });
+      expect(await checkRecord(reader, DMARC)).toMatchObject({ note: null });
     }
   });
 
@@ -333,12 +333,12 @@ describe('The check of a customer’s DNS', () => {
     const below: ExpectedRecord = { ...DMARC, host: '_dmarc.news.acme.co.uk' };
     dns.txt('_dmarc.acme.co.uk', 'v=DMARC1; p=reject; sp=none');
     dns.txt('_dmarc.co.uk', 'v=DMARC1; p=reject');
-    expect(await checks.check(below)).toMatchObject({
+    expect(await checkRecord(reader, below)).toMatchObject({
       status: 'VERIFIED',
       note: expect.stringMatching(/^the policy comes from _dmarc\.acme\.co\.uk; p=none/),
     });
     dns.txt('_dmarc.acme.co.uk', 'v=DMARC1; p=nothing');
-    expect(await checks.check(below)).toMatchObject({ code: 'SYNTAX' });
+    expect(await checkRecord(reader, below)).toMatchObject({ code: 'SYNTAX' });
     dns.remove('_dmarc.acme.co.uk');
     expect(await outcome(below)).toBe('MISSING');
   });

@@ -18,7 +18,8 @@ import {
   RemoveOldRows,
 } from '#platform';
 import type { DeliverabilityTables } from '../deliverability.schema.js';
-import { RecordChecks } from '../dns/record-checks.service.js';
+import { DnsReader } from '../dns/dns-reader.service.js';
+import { checkRecord } from '../dns/record-checks.js';
 import type { RecordVerdict } from '../dns/record-verdict.js';
 import { RETIRED_KEY_KEPT_MS } from './dns-instructions.js';
 import { DomainCheckRequests } from './domain-verification.service.js';
@@ -50,7 +51,7 @@ export class DomainChecksService {
   constructor(
     private readonly domains: SendingDomainRepository,
     private readonly requests: DomainCheckRequests,
-    private readonly checks: RecordChecks,
+    private readonly dns: DnsReader,
     private readonly publisher: Publisher,
     @Inject(CONFIG) private readonly config: Config,
     private readonly database: Database,
@@ -71,7 +72,7 @@ export class DomainChecksService {
     const domain = await this.#find(scope);
     if (domain === null) return null;
     const verdicts = await Promise.all(
-      domain.requiredRecords.map(async (record) => [record.id, await this.checks.check(record)] as const),
+      domain.requiredRecords.map(async (record) => [record.id, await checkRecord(this.dns, record)] as const),
     );
     return { domain, verdicts: new Map(verdicts) };
   }

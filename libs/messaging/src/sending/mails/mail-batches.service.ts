@@ -12,12 +12,7 @@ import {
 import type { Admission, DeliveryWork, PreparedDelivery } from '../delivery-work.js';
 import type { CampaignMail, MailOfRecipient } from './campaign-mail.js';
 import { MailRendering } from './mail-rendering.service.js';
-import {
-  MailSigning,
-  returnPathHostOf,
-  SendingPolicies,
-  type SendingPolicy,
-} from './mail-signing.service.js';
+import { MailSigning, returnPathHostOf, type SendingPolicy } from './mail-signing.service.js';
 
 /** Mails made in one go, about a millisecond in which no connection is listened to (bench/history/campaign.md). */
 const IN_ONE_GO = 16;
@@ -43,7 +38,6 @@ export class MailBatches {
   constructor(
     private readonly recipients: RecipientsQuery,
     private readonly fields: CustomFieldsQuery,
-    private readonly policies: SendingPolicies,
     private readonly rendering: MailRendering,
     private readonly signing: MailSigning,
   ) {}
@@ -82,7 +76,7 @@ export class MailBatches {
     const keys = new Set(all.flatMap((one) => one.mail.template.customKeys));
     const [missing] = await this.fields.missingAmong(mail.scope, [...keys]);
     return missing === undefined
-      ? this.policies.of(mail.scope, mail.sender.domain, work.relay)
+      ? this.signing.policyOf(mail.scope, mail.sender.domain, work.relay)
       : { kind: 'broken', fault: `{{ custom.${missing} }} names a custom field that is archived.` };
   }
 

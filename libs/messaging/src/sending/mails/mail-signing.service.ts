@@ -43,18 +43,31 @@ export function returnPathHostOf(policy: SendingPolicy): string | null {
 
 const UNSIGNED: SendingPolicy = { kind: 'open', signing: null, returnPathHost: null, warmUp: null };
 
-/** Finds a project's sending policy: anew for each batch, so that a rotated key or a lost domain counts. */
+const LOOK_AGAIN_MS = 15 * 60_000;
+/** A domain that has not come back by then is not waited for: a mail is given up after as long. */
+const GIVEN_UP_MS = 48 * 3_600_000;
+
+/** The last hand on a composed mail: the policy of its sender, its return path and its signatures. */
 @Injectable()
-export class SendingPolicies {
+export class MailSigning {
   constructor(
     private readonly domains: SendingDomainsQuery,
     private readonly keyring: SigningKeyring,
+    private readonly signer: DkimSigner,
+    private readonly returnPaths: ReturnPaths,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** The policy of mail whose From is at `senderDomain`, by a relay of the project's own or (undefined) the installation's. */
-  async of(scope: ProjectScope, senderDomain: string, relay: OwnRelay | undefined): Promise<SendingPolicy> {
+  /**
+   * The policy of mail whose From is at `senderDomain`, by a relay of the project's own or (undefined) the installation's. Asked
+   * for anew for each batch, so that a rotated key or a lost domain counts.
+   */
+  async policyOf(
+    scope: ProjectScope,
+    senderDomain: string,
+    relay: OwnRelay | undefined,
+  ): Promise<SendingPolicy> {
     try {
       const identity = await this.domains.identity(scope);
       if (identity !== null && mayCarry(identity, senderDomain))
@@ -67,6 +80,28 @@ export class SendingPolicies {
       if (error instanceof UnreadableSecretError)
         return { kind: 'broken', fault: 'The DKIM keys cannot be decrypted.' };
       throw error;
+    }
+  }
+
+  /** `sign`, of a mail that is from `senderDomain`. */
+  async signOne(work: DeliveryWork, mail: OutgoingMail, senderDomain: string): Promise<PreparedDelivery> {
+    return this.sign(work, mail, await this.policyOf(work.scope, senderDomain, work.relay));
+  }
+
+  /** The mail, ready for the wire; postponed or FAILED where it must not leave. Never a mail without its signatures. */
+  async sign(work: DeliveryWork, mail: OutgoingMail, policy: SendingPolicy): Promise<PreparedDelivery> {
+    const { delivery } = work;
+    switch (policy.kind) {
+      case 'closed':
+        return { ...work, outcome: this.#waiting(work) };
+      case 'broken':
+        return { ...work, outcome: misconfigured(delivery, policy.fault) };
+      case 'open':
+        try {
+          return { ...work, mail: this.#addressed(await this.#signed(mail, policy), work.relay) };
+        } catch (error) {
+          return { ...work, outcome: misconfigured(delivery, describeError(error)) };
+        }
     }
   }
 
@@ -88,46 +123,6 @@ export class SendingPolicies {
     if (environment !== 'LIVE' || verifiedAt === null) return null;
     const day = warmUpDay(verifiedAt, this.clock.now());
     return day === null ? null : { domainId, day };
-  }
-}
-
-const mayCarry = ({ verified, sendingAllowed, domainName }: SendingIdentity, senderDomain: string): boolean =>
-  verified && sendingAllowed && isAtOrBelow(senderDomain, domainName);
-
-const LOOK_AGAIN_MS = 15 * 60_000;
-/** A domain that has not come back by then is not waited for: a mail is given up after as long. */
-const GIVEN_UP_MS = 48 * 3_600_000;
-
-/** The last hand on a composed mail: its return path and its signatures. */
-@Injectable()
-export class MailSigning {
-  constructor(
-    private readonly policies: SendingPolicies,
-    private readonly signer: DkimSigner,
-    private readonly returnPaths: ReturnPaths,
-    private readonly clock: Clock,
-  ) {}
-
-  /** `sign`, of a mail that is from `senderDomain`. */
-  async signOne(work: DeliveryWork, mail: OutgoingMail, senderDomain: string): Promise<PreparedDelivery> {
-    return this.sign(work, mail, await this.policies.of(work.scope, senderDomain, work.relay));
-  }
-
-  /** The mail, ready for the wire; postponed or FAILED where it must not leave. Never a mail without its signatures. */
-  async sign(work: DeliveryWork, mail: OutgoingMail, policy: SendingPolicy): Promise<PreparedDelivery> {
-    const { delivery } = work;
-    switch (policy.kind) {
-      case 'closed':
-        return { ...work, outcome: this.#waiting(work) };
-      case 'broken':
-        return { ...work, outcome: misconfigured(delivery, policy.fault) };
-      case 'open':
-        try {
-          return { ...work, mail: this.#addressed(await this.#signed(mail, policy), work.relay) };
-        } catch (error) {
-          return { ...work, outcome: misconfigured(delivery, describeError(error)) };
-        }
-    }
   }
 
   async #signed(
@@ -158,6 +153,9 @@ export class MailSigning {
     return postponed(delivery, reason, new Date(now + LOOK_AGAIN_MS));
   }
 }
+
+const mayCarry = ({ verified, sendingAllowed, domainName }: SendingIdentity, senderDomain: string): boolean =>
+  verified && sendingAllowed && isAtOrBelow(senderDomain, domainName);
 
 /** Before its other headers; each ends with CRLF. */
 function withFields(fields: string, body: MailBody): MailBody {

@@ -1,8 +1,7 @@
-import { Injectable } from '@nestjs/common';
 import { getDomain } from 'tldts';
 import { withTimeout } from '#kernel';
 import { checkDmarc, dmarcRecords } from './dmarc-policy.js';
-import { DnsReader } from './dns-reader.service.js';
+import type { DnsReader } from './dns-reader.service.js';
 import type { NewDnsRecord } from './dns-record.js';
 import {
   type DnsAnswer,
@@ -23,52 +22,49 @@ const DEADLINE_MS = 10_000;
 const SPF_INCLUDE = /(?:^| )include:(?<host>\S+)/;
 const DMARC_LABEL = '_dmarc.';
 
-/** Checks that expected records stand in DNS. */
-@Injectable()
-export class RecordChecks {
-  constructor(private readonly dns: DnsReader) {}
+/** Checks that an expected record stands in DNS. Never throws: without an answer it is a `DNS_ERROR`. Takes 10 s at most. */
+export function checkRecord(dns: DnsReader, record: ExpectedRecord): Promise<RecordVerdict> {
+  return withTimeout(verdictIn(dns, record), DEADLINE_MS, () =>
+    failed('DNS_ERROR', 'the name servers did not answer in time'),
+  );
+}
 
-  /** Never throws: without an answer it is a `DNS_ERROR`. Takes 10 s at most. */
-  check(record: ExpectedRecord): Promise<RecordVerdict> {
-    return withTimeout(this.#check(record), DEADLINE_MS, () =>
-      failed('DNS_ERROR', 'the name servers did not answer in time'),
-    );
+async function verdictIn(
+  dns: DnsReader,
+  { purpose, host, expectedValue }: ExpectedRecord,
+): Promise<RecordVerdict> {
+  switch (purpose) {
+    case 'OWNERSHIP':
+      return judged(await dns.txt(host), (found) => checkOwnership(found, expectedValue));
+    case 'DKIM':
+      return judged(await dns.txt(host), (found) => checkDkim(found, expectedValue));
+    case 'MX':
+      return judged(await dns.mx(host), (found) => checkMx(found, expectedValue));
+    case 'SPF':
+      return spfVerdict(dns, host, expectedValue);
+    case 'DMARC':
+      return dmarcVerdict(dns, host);
   }
+}
 
-  async #check({ purpose, host, expectedValue }: ExpectedRecord): Promise<RecordVerdict> {
-    switch (purpose) {
-      case 'OWNERSHIP':
-        return judged(await this.dns.txt(host), (found) => checkOwnership(found, expectedValue));
-      case 'DKIM':
-        return judged(await this.dns.txt(host), (found) => checkDkim(found, expectedValue));
-      case 'MX':
-        return judged(await this.dns.mx(host), (found) => checkMx(found, expectedValue));
-      case 'SPF':
-        return this.#spf(host, expectedValue);
-      case 'DMARC':
-        return this.#dmarc(host);
-    }
-  }
+async function spfVerdict(dns: DnsReader, host: string, expectedValue: string): Promise<RecordVerdict> {
+  const answer = await dns.txt(host);
+  if (answer.kind !== 'found') return verdictOf(answer);
+  return checkSpf(dns, host, answer.entries, SPF_INCLUDE.exec(expectedValue)?.groups?.['host'] ?? '');
+}
 
-  async #spf(host: string, expectedValue: string): Promise<RecordVerdict> {
-    const answer = await this.dns.txt(host);
-    if (answer.kind !== 'found') return verdictOf(answer);
-    return checkSpf(this.dns, host, answer.entries, SPF_INCLUDE.exec(expectedValue)?.groups?.['host'] ?? '');
-  }
-
-  /** A domain without a record of its own has that of the registered domain above it (RFC 9989 §4.10). */
-  async #dmarc(host: string): Promise<RecordVerdict> {
-    const answer = await this.dns.txt(host);
-    const own = judged(answer, (found) => checkDmarc(found));
-    if (own.status === 'VERIFIED' || own.code !== 'MISSING') return own;
-    const domain = host.slice(DMARC_LABEL.length);
-    const above = getDomain(domain);
-    if (above === null || above === domain) return own;
-    const inherited = await this.dns.txt(DMARC_LABEL + above);
-    if (inherited.kind === 'error') return verdictOf(inherited);
-    if (inherited.kind !== 'found' || dmarcRecords(inherited.entries).length === 0) return own;
-    return fromAbove(checkDmarc(inherited.entries, 'sp'), above);
-  }
+/** A domain without a record of its own has that of the registered domain above it (RFC 9989 §4.10). */
+async function dmarcVerdict(dns: DnsReader, host: string): Promise<RecordVerdict> {
+  const answer = await dns.txt(host);
+  const own = judged(answer, (found) => checkDmarc(found));
+  if (own.status === 'VERIFIED' || own.code !== 'MISSING') return own;
+  const domain = host.slice(DMARC_LABEL.length);
+  const above = getDomain(domain);
+  if (above === null || above === domain) return own;
+  const inherited = await dns.txt(DMARC_LABEL + above);
+  if (inherited.kind === 'error') return verdictOf(inherited);
+  if (inherited.kind !== 'found' || dmarcRecords(inherited.entries).length === 0) return own;
+  return fromAbove(checkDmarc(inherited.entries, 'sp'), above);
 }
 
 function judged<Entry>(
