@@ -96,9 +96,8 @@ function addCheck<Field extends string>(program: Command, cli: CliContext, check
         cli,
         async () => {
           const discrepancies = await find();
-          const rows = discrepancies.map((one) => Object.values(columns).map((field) => asText(one[field])));
-          if (rows.length > 0)
-            throw new OperatorError('discrepancies', `${differ}\n${table(Object.keys(columns), rows)}`);
+          if (discrepancies.length > 0)
+            throw new OperatorError('discrepancies', `${differ}\n${listed(columns, discrepancies)}`);
           return { discrepancies };
         },
         () => correct,
@@ -138,40 +137,40 @@ function refuseDifferences(result: CountersResult): void {
 }
 
 function countersText(result: CountersResult): string {
-  const parts = [`${result.counters} counters were compared with their rows.`];
-  const list = (headings: readonly string[], rows: readonly (readonly (string | number)[])[]) => {
-    if (rows.length > 0)
-      parts.push(
-        table(
-          headings,
-          rows.map((row) => row.map(String)),
-        ),
-      );
-  };
-  list(
-    ['ENVIRONMENT', 'KIND', 'KEY', 'STATE', 'COUNTER', 'COUNTED'],
-    result.differences.map(({ environmentId, kind, key, state, counter, counted }) => [
-      environmentId,
-      kind,
-      key,
-      state,
-      counter,
-      counted,
-    ]),
-  );
-  list(
-    ['ENVIRONMENT', 'STATUS', 'SHOULD BE', 'SUBSCRIBERS'],
-    result.statusDifferences.map(({ environmentId, status, derived, subscribers }) => [
-      environmentId,
-      status,
-      derived,
-      subscribers,
-    ]),
-  );
-  list(
-    ['ENVIRONMENT', 'WITHOUT ITS', 'CONSENTS'],
-    result.strayConsents.map(({ environmentId, missing, consents }) => [environmentId, missing, consents]),
-  );
-  if (result.repaired > 0) parts.push(`Repaired ${result.repaired}.`);
-  return parts.join('\n\n');
+  const { differences, statusDifferences, strayConsents, repaired } = result;
+  return [
+    `${result.counters} counters were compared with their rows.`,
+    listed(COUNTERS, differences),
+    listed(STATUSES, statusDifferences),
+    listed(STRAYS, strayConsents),
+    repaired > 0 ? `Repaired ${repaired}.` : '',
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+const COUNTERS = {
+  ENVIRONMENT: 'environmentId',
+  KIND: 'kind',
+  KEY: 'key',
+  STATE: 'state',
+  COUNTER: 'counter',
+  COUNTED: 'counted',
+} as const;
+const STATUSES = {
+  ENVIRONMENT: 'environmentId',
+  STATUS: 'status',
+  'SHOULD BE': 'derived',
+  SUBSCRIBERS: 'subscribers',
+} as const;
+const STRAYS = { ENVIRONMENT: 'environmentId', 'WITHOUT ITS': 'missing', CONSENTS: 'consents' } as const;
+
+/** A table of the fields in `columns`, by their headings; '' without rows. */
+function listed<Field extends string>(
+  columns: Readonly<Record<string, Field>>,
+  rows: readonly Readonly<Record<Field, Value>>[],
+): string {
+  if (rows.length === 0) return '';
+  const shown = rows.map((row) => Object.values(columns).map((field) => asText(row[field])));
+  return table(Object.keys(columns), shown);
 }
