@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { KNOWN_MODULES } from '#testing/program';
 
 interface Line {
   readonly level: string;
@@ -35,6 +36,7 @@ describe.each(['api', 'worker'] as const)('with LOG_FORMAT=json, every line of t
     const child = spawn(
       process.execPath,
       [
+        ...KNOWN_MODULES,
         '--import',
         `data:text/javascript,${encodeURIComponent(onSignal)}`,
         `dist/apps/${program}/src/main.js`,

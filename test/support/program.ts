@@ -29,6 +29,8 @@ export type Environment = Readonly<Record<string, string>>;
 const START_MS = 5 * 60_000;
 
 const FOLLOWED_CLOCK = './dist/test/support/followed-clock.js';
+/** For a program that has the run's cache of compiled code. */
+export const KNOWN_MODULES = ['--import', './dist/test/support/known-modules.js'] as const;
 /** For `NODE_OPTIONS`. */
 export const TRACED_PROGRAM = '--import ./dist/test/support/traced-program.js';
 
@@ -42,7 +44,8 @@ export async function endPrograms(): Promise<void> {
 /** Starts a built program and waits until it listens. Its environment is `environment`, PATH and the run's cache of compiled code. */
 export async function startProgram(program: Program, environment: Environment): Promise<RunningProgram> {
   const compiled = environment['NODE_COMPILE_CACHE'] ?? process.env['NODE_COMPILE_CACHE'] ?? '';
-  const flags = [...flagsOf(program, compiled !== ''), '--import', FOLLOWED_CLOCK];
+  const isQuick = compiled !== '';
+  const flags = [...flagsOf(program, isQuick), ...(isQuick ? KNOWN_MODULES : []), '--import', FOLLOWED_CLOCK];
   const child = spawn(process.execPath, [...flags, `dist/apps/${program}/src/main.js`], {
     cwd: projectRoot(),
     env: {
@@ -65,6 +68,7 @@ export async function startProgram(program: Program, environment: Environment): 
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
   const ports = await listening(child, program, () => output);
+  if (isQuick && child.connected) child.send({ type: 'keep-modules' });
   return {
     pid: child.pid ?? 0,
     ...ports,

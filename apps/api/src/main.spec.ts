@@ -8,7 +8,7 @@ import { eventually } from '#testing/eventually';
 import { isWaitingForLock } from '#testing/lock-waits';
 import { createProject } from '#testing/fixtures';
 import { isListening, takePort } from '#testing/ports';
-import { type RunningProgram, startProgram } from '#testing/program';
+import { KNOWN_MODULES, type RunningProgram, startProgram } from '#testing/program';
 import { addKey } from '#testing/system';
 
 describe('The api’s process', () => {
@@ -28,7 +28,7 @@ describe('The api’s process', () => {
     fetch(`http://127.0.0.1:${port}/api/v1/project`, { headers: { 'x-api-key': key } });
 
   it('says at the terminal where it listens when it was started by hand', async () => {
-    const program = spawn(process.execPath, ['dist/apps/api/src/main.js'], {
+    const program = spawn(process.execPath, [...KNOWN_MODULES, 'dist/apps/api/src/main.js'], {
       env: {
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
         DATABASE_URL: test.url,
