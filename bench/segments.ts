@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import pg from 'pg';
-import { audienceEntities } from '#audience';
+import { audienceEntities, UsageCatalogue } from '#audience';
 import { DeliveryActivityQuery } from '#messaging';
 import { newId } from '#kernel';
 import { ManualClock } from '#testing/clocks';
@@ -56,6 +56,7 @@ try {
     database,
     new SegmentRepository(database),
     predicates,
+    new UsageCatalogue(database),
     clock,
   );
   const measuring = { data, predicates, evaluations, fixed: await insertStatic(data) };

@@ -9,10 +9,7 @@ import {
   SendingDomainsModule,
 } from '../../libs/deliverability/src/deliverability.module.js';
 import { deliverabilityEntities } from '../../libs/deliverability/src/deliverability.schema.js';
-import {
-  DomainChecksService,
-  DueDomainChecks,
-} from '../../libs/deliverability/src/sending-domains/domain-checks.service.js';
+import { DomainChecksService } from '../../libs/deliverability/src/sending-domains/domain-checks.service.js';
 import { DomainCheckRequests } from '../../libs/deliverability/src/sending-domains/domain-verification.service.js';
 import {
   SendingDomainsQuery,
@@ -118,7 +115,7 @@ export class DeliverabilityFixture {
 
   /** Does what the schedule has due now; how many checks that were. */
   async runDueChecks(): Promise<number> {
-    await this.get(DueDomainChecks).run();
+    await this.get(DomainChecksService).requestDue();
     const waiting = await this.database.query<WaitingCheck>(
       `select id, environment_id::int from deliverability.domain_checks where state = 'PENDING'`,
     );

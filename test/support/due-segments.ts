@@ -1,8 +1,8 @@
-import { EvaluateSegments, SegmentEvaluationsService } from '#audience';
+import { SegmentEvaluationsService } from '#audience';
 import type { Type } from '@nestjs/common';
 
 /** What the worker does with the segments that are due, where a test has none. */
 export async function evaluateDueSegments(get: <T>(type: Type<T>) => T): Promise<void> {
-  for await (const { segmentId, ...scope } of get(EvaluateSegments).due())
+  for await (const { segmentId, ...scope } of get(SegmentEvaluationsService).due())
     await get(SegmentEvaluationsService).evaluateInTurn(scope, segmentId);
 }

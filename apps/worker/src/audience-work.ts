@@ -1,18 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import {
-  EvaluateSegments,
-  ExpireConfirmations,
-  FoldCounters,
   runImport,
   ImportRunsService,
-  RemoveErasedAddresses,
-  RemoveOldImports,
-  RemoveOldUnsubscriptions,
   evaluateSegment,
   SegmentEvaluationsService,
   removeTopicConsents,
   TopicsService,
-  TrimSegmentHistory,
 } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import {
@@ -83,14 +76,4 @@ class RemoveTopicConsents {
 
 export const audienceWork: ContextWork = {
   jobs: [EvaluateSegment, ImportSubscribers, RemoveTopicConsents],
-  tasks: [
-    ExpireConfirmations,
-    FoldCounters,
-    RemoveErasedAddresses,
-    RemoveOldImports,
-    RemoveOldUnsubscriptions,
-    EvaluateSegments,
-    TrimSegmentHistory,
-  ],
-  parts: [],
 };

@@ -1,14 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import {
-  AdvanceSubscriptions,
-  ApplyStripeEvents,
-  CancelExpiredAtStripe,
-  warnOfDepletedCredits,
-  CreditsService,
-  ExpireCredits,
-  grantMonthlyCredits,
-} from '#billing';
+import { warnOfDepletedCredits, CreditsService, grantMonthlyCredits } from '#billing';
 import type { ProjectScope } from '#kernel';
 import { done, type JobResult, LOGGER, Publisher, Job } from '#platform';
 import type { ContextWork } from './worker.js';
@@ -45,6 +37,4 @@ class WarnOfDepletedCredits {
 
 export const billingWork: ContextWork = {
   jobs: [GrantMonthlyCredits, WarnOfDepletedCredits],
-  tasks: [AdvanceSubscriptions, ApplyStripeEvents, CancelExpiredAtStripe, ExpireCredits],
-  parts: [],
 };

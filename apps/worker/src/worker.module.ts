@@ -7,18 +7,24 @@ import { BouncesModule, DeliverabilityWorkerModule } from '#deliverability';
 import { BillingModule, PlanLimitsService } from '#billing';
 import { Clock } from '#kernel';
 import {
+  AutomationRunner,
   AutomationsWorkerModule,
+  CampaignScheduler,
+  DeliveryEngine,
+  MailboxSimulator,
   MessagingModule,
   MessagingWorkerModule,
   OptInMailQueue,
   OptInMailsModule,
+  RetentionRunner,
+  WebhookCaller,
 } from '#messaging';
 import {
   type Config,
   CONFIG,
-  CreatePartitions,
   Database,
   describeError,
+  Housekeeping,
   JobCatalogue,
   JobDispatcher,
   JobMetrics,
@@ -26,37 +32,25 @@ import {
   LOGGER,
   Notifications,
   outageLines,
-  type PeriodicTask,
+  periodicTasks,
   PeriodicTasks,
   PlatformModule,
   type PlatformOptions,
   redisFailure,
-  RemoveExpiredRows,
 } from '#platform';
 import { createQueueBackend } from '#platform/queue';
-import { WebhooksWorkerModule } from '#webhooks';
+import { WebhookSender, WebhooksWorkerModule } from '#webhooks';
 import { audienceWork } from './audience-work.js';
 import { billingWork } from './billing-work.js';
 import { BounceProcessor } from './deliverability/bounce-processor.js';
 import { BounceServer } from './deliverability/bounce-server.js';
 import { deliverabilityWork } from './deliverability/deliverability-work.js';
-import { automationsWork } from './messaging/automations-work.js';
 import { ErasureJob } from './erasure.job.js';
 import { messagingWork } from './messaging/messaging-work.js';
-import { webhooksWork } from './webhooks-work.js';
 import { QUEUE_BACKEND, Worker, WORKER_PARTS, type WorkerPart } from './worker.js';
 
-const CONTEXTS = [
-  audienceWork,
-  automationsWork,
-  billingWork,
-  deliverabilityWork,
-  messagingWork,
-  webhooksWork,
-];
+const CONTEXTS = [audienceWork, billingWork, deliverabilityWork, messagingWork];
 const JOBS = CONTEXTS.flatMap(({ jobs }) => jobs);
-const PARTS = CONTEXTS.flatMap(({ parts }) => parts);
-const TASKS = [CreatePartitions, RemoveExpiredRows, ...CONTEXTS.flatMap(({ tasks }) => tasks)];
 
 /** Provides a class of the platform that is made from what `inject` names. */
 function made<Parts extends unknown[]>(
@@ -66,11 +60,14 @@ function made<Parts extends unknown[]>(
   return { provide: type, inject, useFactory: (...parts: Parts) => new type(...parts) };
 }
 
+/** All that the program has made, to be asked for decorated methods. */
+const instancesIn = (discovery: DiscoveryService) =>
+  discovery.getProviders().map(({ instance }): unknown => instance);
+
 /** The queue, its jobs, and what takes them from their table to it. */
 const QUEUE: Provider[] = [
   ...JOBS,
-  CreatePartitions,
-  RemoveExpiredRows,
+  Housekeeping,
   {
     provide: QUEUE_BACKEND,
     inject: [CONFIG, LOGGER, Database],
@@ -93,21 +90,32 @@ const QUEUE: Provider[] = [
   {
     provide: JobCatalogue,
     inject: [DiscoveryService],
-    useFactory: (discovery: DiscoveryService) =>
-      new JobCatalogue(() => discovery.getProviders().map(({ instance }): unknown => instance)),
+    useFactory: (discovery: DiscoveryService) => new JobCatalogue(() => instancesIn(discovery)),
   },
   made(JobMetrics, Registry),
   made(JobDispatcher, Database, Notifications, QUEUE_BACKEND, JobCatalogue, LOGGER),
   made(JobRunner, Database, QUEUE_BACKEND, JobCatalogue, LOGGER, JobMetrics),
   {
     provide: PeriodicTasks,
-    inject: [Database, Clock, LOGGER, ...TASKS],
-    useFactory: (database: Database, clock: Clock, logger: Logger, ...tasks: PeriodicTask[]) =>
-      new PeriodicTasks(database, tasks, clock, logger),
+    inject: [Database, Clock, LOGGER, DiscoveryService],
+    useFactory: (database: Database, clock: Clock, logger: Logger, discovery: DiscoveryService) =>
+      new PeriodicTasks(database, () => periodicTasks(instancesIn(discovery)), clock, logger),
   },
   {
     provide: WORKER_PARTS,
-    inject: [JobDispatcher, JobRunner, PeriodicTasks, ...PARTS],
+    inject: [
+      JobDispatcher,
+      JobRunner,
+      PeriodicTasks,
+      AutomationRunner,
+      WebhookCaller,
+      BounceServer,
+      CampaignScheduler,
+      DeliveryEngine,
+      MailboxSimulator,
+      RetentionRunner,
+      WebhookSender,
+    ],
     useFactory: (...parts: WorkerPart[]) => parts,
   },
 ];

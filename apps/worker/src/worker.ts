@@ -1,12 +1,5 @@
 import { Inject, Injectable, type Type } from '@nestjs/common';
-import {
-  type Config,
-  CONFIG,
-  listenFailure,
-  type OperationsServer,
-  type PeriodicTask,
-  type QueueBackend,
-} from '#platform';
+import { type Config, CONFIG, listenFailure, type OperationsServer, type QueueBackend } from '#platform';
 
 /** Injects the `QueueBackend` of this process. */
 export const QUEUE_BACKEND = Symbol('mailwright.queue-backend');
@@ -25,8 +18,6 @@ export interface WorkerPart {
 /** The work of one context. */
 export interface ContextWork {
   readonly jobs: readonly Type[];
-  readonly tasks: readonly Type<PeriodicTask>[];
-  readonly parts: readonly Type<WorkerPart>[];
 }
 
 /** The worker cannot start as configured; the message tells the operator why. */

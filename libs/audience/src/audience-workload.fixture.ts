@@ -3,8 +3,7 @@ import { DomainError, type ProjectScope } from '#kernel';
 import { address, type AudienceFixture, HOUR, PROOF } from './audience.fixture.js';
 import { type SuppressionReason } from './consents/consent.js';
 import { ConsentRepository } from './consents/consent.repository.js';
-import { ExpireConfirmations } from './consents/expire-confirmations.task.js';
-import { FoldCounters } from './counters.service.js';
+import { CountersService } from './counters.service.js';
 import { ErasureService } from './erasure.service.js';
 import { ConfirmationsService } from './sign-up/confirmations.service.js';
 import { ConsentsService } from './sign-up/consents.service.js';
@@ -88,7 +87,7 @@ export class AudienceWorkload {
     confirm: (at, operation) => this.#confirm(at, operation),
     expire: async () => {
       this.audience.clock.advance(49 * HOUR);
-      await this.audience.get(ExpireConfirmations).run();
+      await this.audience.get(ConfirmationsService).expire();
     },
     import: (at, operation) => this.#import(at, operation),
     'leave together': (at, operation) => this.#leaveTogether(at, operation),
@@ -98,7 +97,7 @@ export class AudienceWorkload {
           this.audience.database.tables(),
         ),
       ),
-    fold: () => this.audience.get(FoldCounters).run(),
+    fold: () => this.audience.get(CountersService).fold(),
   };
 
   async #confirm({ scope }: Place, { person }: Operation): Promise<void> {

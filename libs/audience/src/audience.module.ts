@@ -3,32 +3,27 @@ import { ConsentsService } from './sign-up/consents.service.js';
 import { ConsentRepository } from './consents/consent.repository.js';
 import { SignUpService } from './sign-up/sign-up.service.js';
 import { ConfirmationsService } from './sign-up/confirmations.service.js';
-import { ExpireConfirmations } from './consents/expire-confirmations.task.js';
-import { CountersService, FoldCounters } from './counters.service.js';
+import { CountersService } from './counters.service.js';
 import { CustomFieldRepository } from './custom-fields/custom-field.repository.js';
 import { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 import { CustomFieldsService } from './custom-fields/custom-fields.service.js';
 import { AddressDigests } from './suppressions/address-digests.service.js';
-import { ErasedAddresses, RemoveErasedAddresses } from './suppressions/erased-addresses.repository.js';
+import { ErasedAddresses } from './suppressions/erased-addresses.repository.js';
 import { ErasureService } from './erasure.service.js';
 import { PersonalDataQuery } from './personal-data.query.js';
 import { SubscriberEventsService } from './subscribers/subscriber-events.service.js';
 import { PreferencesService } from './sign-up/preferences.service.js';
 import { UnsubscribeService } from './sign-up/unsubscribe.service.js';
-import { RemoveOldUnsubscriptions, UnsubscriptionRepository } from './consents/unsubscription.repository.js';
+import { UnsubscriptionRepository } from './consents/unsubscription.repository.js';
 import { ImportRepository } from './imports/import.repository.js';
 import { ImportRunsService } from './imports/import-runs.service.js';
 import { ImportedSubscribersRepository } from './imports/imported-subscribers.repository.js';
 import { ImportsQuery } from './imports/imports.query.js';
-import { ImportsService, RemoveOldImports } from './imports/imports.service.js';
+import { ImportsService } from './imports/imports.service.js';
 import { StagedRowsRepository } from './imports/staged-rows.repository.js';
 import { ActivityCatalogue, RuleCatalogueQuery } from './rules/rule-catalogue.query.js';
 import { SegmentsService } from './segments/segments.service.js';
-import {
-  EvaluateSegments,
-  SegmentEvaluationsService,
-  TrimSegmentHistory,
-} from './segments/segment-evaluations.service.js';
+import { SegmentEvaluationsService } from './segments/segment-evaluations.service.js';
 import { SegmentMembersService } from './segments/segment-members.service.js';
 import { SubscriberRulesService } from './rules/subscriber-rules.service.js';
 import { SegmentRepository } from './segments/segment.repository.js';
@@ -57,18 +52,12 @@ const exported = [
   CustomFieldsService,
   ErasureService,
   ErasedAddresses,
-  EvaluateSegments,
-  ExpireConfirmations,
-  FoldCounters,
   PersonalDataQuery,
   PreferencesService,
   ImportRunsService,
   ImportsQuery,
   ImportsService,
   RecipientsQuery,
-  RemoveErasedAddresses,
-  RemoveOldImports,
-  RemoveOldUnsubscriptions,
   SegmentsService,
   SegmentEvaluationsService,
   SegmentMembersService,
@@ -83,7 +72,6 @@ const exported = [
   SuppressionsService,
   TopicsService,
   TopicsQuery,
-  TrimSegmentHistory,
   UnsubscribeService,
   UsageCatalogue,
 ];

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database, drainEnvironments, PeriodicTask } from '#platform';
+import { Database, drainEnvironments, Periodic } from '#platform';
 import { STATUS_WITHOUT_CONSENT } from './consents/consent.js';
 import { statusByConsents, statusOfSuppressed } from './consents/consent.repository.js';
 
@@ -39,10 +39,25 @@ export interface CounterCheck {
   readonly strayConsents: readonly StrayConsents[];
 }
 
-/** Compares the counters with their rows, for the operator. Exact under concurrent writes: each check reads one snapshot. */
+const CHUNK = 20_000;
+
+/** Keeps the counters, and compares them with their rows, for the operator. Exact under concurrent writes: each check reads one snapshot. */
 @Injectable()
 export class CountersService {
   constructor(private readonly database: Database) {}
+
+  /** Adds the deltas of counters to their rows, so that readers have few to sum up. */
+  @Periodic('fold-counters', { everyMs: 5_000 })
+  async fold(): Promise<void> {
+    await drainEnvironments(
+      this.database,
+      { rows: sql`audience.counter_deltas`, batch: CHUNK },
+      async (environmentId, most) => {
+        const { rows } = await folded(environmentId, most).execute(this.database.tables());
+        return rows[0]!.folded;
+      },
+    );
+  }
 
   /** Reads all subscribers, consents and suppressions of all projects: seconds per million. */
   check(): Promise<CounterCheck> {
@@ -123,30 +138,6 @@ const strays = sql<StrayConsents>`
   group by c.environment_id, m.missing
   order by c.environment_id, m.missing
 `;
-
-const CHUNK = 20_000;
-
-/** Adds the deltas of counters to their rows, so that readers have few to sum up. */
-@Injectable()
-export class FoldCounters extends PeriodicTask {
-  override readonly name = 'fold-counters';
-  override readonly everyMs = 5_000;
-
-  constructor(private readonly database: Database) {
-    super();
-  }
-
-  override async run(): Promise<void> {
-    await drainEnvironments(
-      this.database,
-      { rows: sql`audience.counter_deltas`, batch: CHUNK },
-      async (environmentId, most) => {
-        const { rows } = await folded(environmentId, most).execute(this.database.tables());
-        return rows[0]!.folded;
-      },
-    );
-  }
-}
 
 /**
  * Adds up to `most` deltas to their counters and removes them. Two runs at once take different deltas, and their counters in one

@@ -10,7 +10,7 @@ import {
 } from './audience-workload.fixture.js';
 import { AudienceFixture } from './audience.fixture.js';
 import { SUBSCRIBER_STATUSES, SUPPRESSION_REASONS } from './consents/consent.js';
-import { CountersService, FoldCounters } from './counters.service.js';
+import { CountersService } from './counters.service.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
 import { SuppressionsService } from './suppressions/suppressions.service.js';
 import { TopicsQuery } from './topics/topics.query.js';
@@ -126,7 +126,7 @@ describe('counters', () => {
           await expectNoDifference();
           for (const one of both) await expectExactTotals(one);
         }
-        await audience.get(FoldCounters).run();
+        await audience.get(CountersService).fold();
         expect(await audience.test.query('select 1 from audience.counter_deltas')).toEqual([]);
         for (const one of both) await expectExactTotals(one);
       }),
@@ -140,7 +140,7 @@ describe('counters', () => {
     const scripts = fc.sample(fc.array(operation, { minLength: 25, maxLength: 25 }), WRITERS);
     const writing = new AbortController();
     const folding = (async () => {
-      while (!writing.signal.aborted) await audience.get(FoldCounters).run();
+      while (!writing.signal.aborted) await audience.get(CountersService).fold();
     })();
     try {
       await Promise.all(
@@ -159,7 +159,7 @@ describe('counters', () => {
 
   it('cost one row a counter and statement, however many rows it writes', async () => {
     const [{ scope, topics }] = await workload.places();
-    await audience.get(FoldCounters).run();
+    await audience.get(CountersService).fold();
     const at = audience.clock.now();
     await audience.database.transaction(scope, () =>
       sql`

@@ -27,8 +27,7 @@ export {
   type SuppressionReason,
 } from './consents/consent.js';
 export { confirmationRecipients, OptInMails } from './consents/consent.repository.js';
-export { ExpireConfirmations } from './consents/expire-confirmations.task.js';
-export { type CounterCheck, CountersService, FoldCounters } from './counters.service.js';
+export { type CounterCheck, CountersService } from './counters.service.js';
 export {
   CUSTOM_FIELD_STATUSES,
   CUSTOM_FIELD_TYPES,
@@ -39,11 +38,7 @@ export { templateDefaults } from './custom-fields/custom-field-values.js';
 export { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 export { CustomFieldsService } from './custom-fields/custom-fields.service.js';
 export { AddressDigests } from './suppressions/address-digests.service.js';
-export {
-  ERASED_MAILS_KEPT_DAYS,
-  ErasedAddresses,
-  RemoveErasedAddresses,
-} from './suppressions/erased-addresses.repository.js';
+export { ERASED_MAILS_KEPT_DAYS, ErasedAddresses } from './suppressions/erased-addresses.repository.js';
 export { ErasureService, finishErasure } from './erasure.service.js';
 export { type AudiencePersonalData, PersonalDataQuery } from './personal-data.query.js';
 export { type ReportedEvent, SubscriberEventsService } from './subscribers/subscriber-events.service.js';
@@ -56,7 +51,7 @@ export {
   type TopicPreference,
 } from './sign-up/preferences.service.js';
 export { UnsubscribeService } from './sign-up/unsubscribe.service.js';
-export { RemoveOldUnsubscriptions } from './consents/unsubscription.repository.js';
+export { UnsubscriptionRepository } from './consents/unsubscription.repository.js';
 export {
   IMPORT_CONFLICTS,
   IMPORT_STATUSES,
@@ -68,14 +63,9 @@ export { runImport } from './imports/import.repository.js';
 export { type ImportContent, isCharset } from './imports/import-content.js';
 export { ImportRunsService } from './imports/import-runs.service.js';
 export { ImportsQuery } from './imports/imports.query.js';
-export { type ImportOptions, ImportsService, RemoveOldImports } from './imports/imports.service.js';
+export { type ImportOptions, ImportsService } from './imports/imports.service.js';
 export { ActivityCatalogue, type MailActivitySource } from './rules/rule-catalogue.query.js';
-export {
-  EvaluateSegments,
-  evaluateSegment,
-  SegmentEvaluationsService,
-  TrimSegmentHistory,
-} from './segments/segment-evaluations.service.js';
+export { evaluateSegment, SegmentEvaluationsService } from './segments/segment-evaluations.service.js';
 export { SEGMENT_STATUSES, SEGMENT_TYPES } from './segments/segment.js';
 export { SegmentsService } from './segments/segments.service.js';
 export {

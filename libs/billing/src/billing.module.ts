@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { CreditsQuery } from './credits.query.js';
-import { CreditsService, ExpireCredits } from './credits.service.js';
+import { CreditsService } from './credits.service.js';
 import { EmailQuotaService } from './email-quota.service.js';
 import { InvoiceRepository } from './invoices/invoice.repository.js';
 import { InvoicesQuery } from './invoices/invoices.query.js';
@@ -9,18 +9,12 @@ import { InvoicesService } from './invoices/invoices.service.js';
 import { PlanLimitsService } from './plan-limits.service.js';
 import { PlanRepository } from './plan.repository.js';
 import { StripeApiService } from './stripe/stripe-api.service.js';
-import {
-  CancelExpiredAtStripe,
-  StripeCancellationsRepository,
-} from './stripe/stripe-cancellations.repository.js';
+import { StripeCancellationsService } from './stripe/stripe-cancellations.service.js';
 import { stripeClient } from './stripe/stripe-client.provider.js';
-import { ApplyStripeEvents, StripeEventsService } from './stripe/stripe-events.service.js';
+import { StripeEventsService } from './stripe/stripe-events.service.js';
 import { StripeSubscriptionsService } from './stripe/stripe-subscriptions.service.js';
 import { StripeSyncService } from './stripe/stripe-sync.service.js';
-import {
-  AdvanceSubscriptions,
-  SubscriptionAccountsService,
-} from './subscriptions/subscription-accounts.service.js';
+import { SubscriptionAccountsService } from './subscriptions/subscription-accounts.service.js';
 import { SubscriptionRepository } from './subscriptions/subscription.repository.js';
 import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from './subscriptions/subscriptions.service.js';
@@ -30,20 +24,16 @@ const INTERNAL = [
   InvoiceRepository,
   StripeApiService,
   stripeClient,
-  StripeCancellationsRepository,
+  StripeCancellationsService,
   StripeSyncService,
   SubscriptionAccountsService,
   SubscriptionRepository,
 ];
 
 const SERVICES = [
-  AdvanceSubscriptions,
-  ApplyStripeEvents,
-  CancelExpiredAtStripe,
   CreditsQuery,
   CreditsService,
   EmailQuotaService,
-  ExpireCredits,
   InvoicesQuery,
   InvoicesService,
   PlanLimitsService,

@@ -7,7 +7,7 @@ import * as fc from '#testing/properties';
 import { type BillingFixture, startBilling } from './billing.fixture.js';
 import type { CreditReservation } from './credit.js';
 import { CreditsQuery } from './credits.query.js';
-import { CreditsService, ExpireCredits } from './credits.service.js';
+import { CreditsService } from './credits.service.js';
 import { billingPeriod } from './subscriptions/billing-period.js';
 import { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 
@@ -21,7 +21,6 @@ describe('AI credits', () => {
   let clock: ManualClock;
   let credits: CreditsService;
   let query: CreditsQuery;
-  let expire: ExpireCredits;
   let scope: ProjectScope;
 
   beforeAll(async () => {
@@ -29,7 +28,6 @@ describe('AI credits', () => {
     test = billing.test;
     query = billing.get(CreditsQuery);
     credits = billing.get(CreditsService);
-    expire = billing.get(ExpireCredits);
   });
 
   beforeEach(async () => {
@@ -133,11 +131,11 @@ describe('AI credits', () => {
     await give(10);
     const reservation = idOf(await reserve(10));
     clock.advance(HOUR_MS - 1);
-    await expire.run();
+    await credits.expire();
     expect(await query.balance(scope)).toMatchObject({ balance: 0 });
     clock.advance(1);
-    await expire.run();
-    await expire.run();
+    await credits.expire();
+    await credits.expire();
     expect(await query.balance(scope)).toMatchObject({ balance: 10, creditsDepleted: false });
     expect(await credits.settle(scope, reservation, 3)).toBe(false);
   });
@@ -180,8 +178,8 @@ describe('AI credits', () => {
     await use(10);
     expect(await lapsing()).toBe(20);
     clock.advance(MONTHS[1].getTime() - START.getTime());
-    await expire.run();
-    await expire.run();
+    await credits.expire();
+    await credits.expire();
     expect(await ledger()).toEqual([
       ['PURCHASE', 50, 50],
       ['GRANT', 30, 80],
@@ -346,7 +344,7 @@ describe('AI credits', () => {
           if (kind === 'give') await give(amount);
           else if (kind === 'wait') {
             clock.advance(amount * HOUR_MS);
-            await expire.run();
+            await credits.expire();
           } else if (kind === 'month') {
             await credits.grantMonth(scope, billingPeriod(START, clock.now()).start, amount);
           } else if (kind === 'reserve') {

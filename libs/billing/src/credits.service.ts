@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
-import { Database, drain, enqueue, jobType, PeriodicTask } from '#platform';
+import { Database, drain, enqueue, jobType, Periodic } from '#platform';
 import type { BillingTables } from './billing-tables.js';
 import {
   additionFaults,
@@ -23,6 +23,9 @@ interface Allowance {
   readonly mostRequests: number | null;
   readonly monthStart: Date;
 }
+
+/** Accounts in one transaction. */
+const AT_ONCE = 500;
 
 /**
  * Keeps the AI credits of tenants: an append-only ledger whose sum is never below zero under any concurrency. Consumers reserve
@@ -145,24 +148,10 @@ export class CreditsService {
       monthStart: billingPeriod(subscription.anchoredAt, now).start,
     };
   }
-}
 
-const AT_ONCE = 500;
-
-/** Ends monthly credits whose month is over, and returns credits reserved for work that never ended. */
-@Injectable()
-export class ExpireCredits extends PeriodicTask {
-  override readonly name = 'expire-credits';
-  override readonly everyMs = 60_000;
-
-  constructor(
-    private readonly database: Database,
-    private readonly clock: Clock,
-  ) {
-    super();
-  }
-
-  override async run(): Promise<void> {
+  /** Ends monthly credits whose month is over, and returns credits reserved for work that never ended. */
+  @Periodic('expire-credits', { everyMs: 60_000 })
+  async expire(): Promise<void> {
     await drain(AT_ONCE, () => this.database.system(() => this.#returnAbandoned()));
     await drain(AT_ONCE, () => this.database.system(() => this.#endMonths()));
   }

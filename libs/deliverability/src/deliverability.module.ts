@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { type Config, CONFIG } from '#platform';
-import { RemoveOldReports, ReportsService } from './bounces/reports.service.js';
+import { ReportsService } from './bounces/reports.service.js';
 import { ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
 import { DkimKeyMaker, SealedDkimKeys } from './dkim/dkim-keys.service.js';
 import { DkimSigner } from './dkim/dkim-signer.js';
@@ -14,11 +14,7 @@ import { RelayHealth, RelayRoutes } from './relays/relay-health.service.js';
 import { RelayRepository, SealedRelaySecrets } from './relays/relay.repository.js';
 import { RelaysQuery } from './relays/relays.query.js';
 import { RelaysService } from './relays/relays.service.js';
-import {
-  DomainChecksService,
-  DueDomainChecks,
-  RemoveOldDomainData,
-} from './sending-domains/domain-checks.service.js';
+import { DomainChecksService } from './sending-domains/domain-checks.service.js';
 import {
   DomainCheckRequests,
   DomainVerificationService,
@@ -26,9 +22,9 @@ import {
 import { SendingDomainRepository } from './sending-domains/sending-domain.repository.js';
 import { SendingDomainsQuery } from './sending-domains/sending-domains.query.js';
 import { DomainControlService, SendingDomainsService } from './sending-domains/sending-domains.service.js';
-import { DestinationBudgets, RemoveOldThrottling } from './throttling/destination-budgets.repository.js';
+import { DestinationBudgets } from './throttling/destination-budgets.repository.js';
 import { WarmUpPlaces } from './throttling/warm-up-places.repository.js';
-import { DueTrackingHostChecks, TrackingHostChecks } from './tracking-host-checks.service.js';
+import { TrackingHostChecks } from './tracking-host-checks.service.js';
 import { TrackingHostsQuery } from './tracking-hosts.query.js';
 
 const byTokenSecret = <Addresses>(Class: new (secret: string) => Addresses) => ({
@@ -83,7 +79,7 @@ const DOMAIN_SERVICES = [DomainVerificationService, SendingDomainsService];
 })
 export class SendingDomainsModule {}
 
-const BOUNCE_SERVICES = [FeedbackEvents, RelayFeedback, RemoveOldReports, ReportsService];
+const BOUNCE_SERVICES = [FeedbackEvents, RelayFeedback, ReportsService];
 
 /** Reports on mail that was accepted: mail to return paths, and events of providers. */
 @Module({
@@ -93,14 +89,7 @@ const BOUNCE_SERVICES = [FeedbackEvents, RelayFeedback, RemoveOldReports, Report
 })
 export class BouncesModule {}
 
-const WORKER_SERVICES = [
-  DomainChecksService,
-  DueDomainChecks,
-  DueTrackingHostChecks,
-  RemoveOldDomainData,
-  RemoveOldThrottling,
-  TrackingHostChecks,
-];
+const WORKER_SERVICES = [DomainChecksService, TrackingHostChecks];
 
 /** Worker-only providers: checks of DNS, on request and by the schedule. */
 @Module({

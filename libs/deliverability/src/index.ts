@@ -10,7 +10,6 @@ export { readReport, type Report } from './bounces/report.js';
 export {
   recordBounces,
   recordComplaint,
-  RemoveOldReports,
   type ReportedBounce,
   ReportsService,
   unsubscribeByMail,
@@ -67,11 +66,7 @@ export {
   type RelaySummary,
 } from './relays/relays.query.js';
 export { RelaysService } from './relays/relays.service.js';
-export {
-  DomainChecksService,
-  DueDomainChecks,
-  RemoveOldDomainData,
-} from './sending-domains/domain-checks.service.js';
+export { DomainChecksService } from './sending-domains/domain-checks.service.js';
 export { checkDomain, DomainVerificationService } from './sending-domains/domain-verification.service.js';
 export {
   SENDING_DOMAIN_STATUSES,
@@ -97,7 +92,6 @@ export {
 export {
   type BudgetGrant,
   DestinationBudgets,
-  RemoveOldThrottling,
   SLOW_DOWNS_CHANNEL,
 } from './throttling/destination-budgets.repository.js';
 export {
@@ -110,6 +104,6 @@ export {
 } from './throttling/destination.js';
 export { type DomainWarmUp, WarmUpPlaces } from './throttling/warm-up-places.repository.js';
 export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';
-export { DueTrackingHostChecks, TrackingHostChecks } from './tracking-host-checks.service.js';
+export { TrackingHostChecks } from './tracking-host-checks.service.js';
 export { publicHostOf } from './tracking-host.js';
 export { type HostOwner, TrackingHostsQuery, type TrackingHostView } from './tracking-hosts.query.js';

@@ -2,11 +2,15 @@ import { isIP } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import { EnvironmentsQuery, ProjectsQuery, checkTrackingHost } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
-import { CONFIG, type Config, Database, drain, enqueue, PeriodicTask, present, presentAnd } from '#platform';
+import { CONFIG, type Config, Database, drain, enqueue, Periodic, present, presentAnd } from '#platform';
 import type { DeliverabilityTables } from './deliverability.schema.js';
 import { DnsReader } from './dns/dns-reader.service.js';
 import { type DnsAnswer, failed, type RecordVerdict, verdictOf, verified } from './dns/record-verdict.js';
 import { afterLook, newTrackingHost, publicHostOf, type TrackingHost } from './tracking-host.js';
+
+/** A check that was requested and never ran is requested again after this long. */
+const ASK_AGAIN_MS = 15 * 60_000;
+const BATCH = 100;
 
 /** Checks that hosts for links point here. Runs in the worker. */
 @Injectable()
@@ -15,6 +19,7 @@ export class TrackingHostChecks {
 
   constructor(
     private readonly database: Database,
+    private readonly environments: EnvironmentsQuery,
     private readonly projects: ProjectsQuery,
     private readonly dns: DnsReader,
     private readonly clock: Clock,
@@ -28,6 +33,41 @@ export class TrackingHostChecks {
     // No transaction waits for DNS.
     const verdict = await this.#pointing(host);
     await this.database.transaction(scope, () => this.#note(scope, host, verdict));
+  }
+
+  /** Requests the checks that are due by the schedule. */
+  @Periodic('due-tracking-host-checks', { everyMs: 10_000 })
+  async requestDue(): Promise<void> {
+    await drain(BATCH, () => this.#askForBatch());
+  }
+
+  #askForBatch(): Promise<number> {
+    return this.database.system(async () => {
+      const due = await this.database
+        .tables<DeliverabilityTables>()
+        .with('due', (tables) =>
+          tables
+            .selectFrom('deliverability.tracking_hosts')
+            .select(['projectId', 'host'])
+            .where('nextCheckAt', '<=', present)
+            .orderBy('nextCheckAt')
+            .limit(BATCH)
+            .forNoKeyUpdate()
+            .skipLocked(),
+        )
+        .updateTable('deliverability.tracking_hosts as h')
+        .from('due')
+        .set({ nextCheckAt: presentAnd(ASK_AGAIN_MS) })
+        .whereRef('h.projectId', '=', 'due.projectId')
+        .whereRef('h.host', '=', 'due.host')
+        .returning(['h.namedIn', 'h.host'])
+        .execute();
+      for (const { namedIn, host } of due) {
+        const scope = await this.environments.find(namedIn);
+        if (scope !== null) await enqueue(this.database, scope, checkTrackingHost({ host }));
+      }
+      return due.length;
+    });
   }
 
   async #note(scope: ProjectScope, host: string, verdict: RecordVerdict): Promise<void> {
@@ -91,56 +131,5 @@ export class TrackingHostChecks {
 
   get #tables() {
     return this.database.tables<DeliverabilityTables>();
-  }
-}
-
-/** A check that was requested and never ran is requested again after this long. */
-const ASK_AGAIN_MS = 15 * 60_000;
-const BATCH = 100;
-
-/** Requests the checks of hosts for links that are due by the schedule. */
-@Injectable()
-export class DueTrackingHostChecks extends PeriodicTask {
-  override readonly name = 'due-tracking-host-checks';
-  override readonly everyMs = 10_000;
-
-  constructor(
-    private readonly database: Database,
-    private readonly environments: EnvironmentsQuery,
-  ) {
-    super();
-  }
-
-  override async run(): Promise<void> {
-    await drain(BATCH, () => this.#askForBatch());
-  }
-
-  #askForBatch(): Promise<number> {
-    return this.database.system(async () => {
-      const due = await this.database
-        .tables<DeliverabilityTables>()
-        .with('due', (tables) =>
-          tables
-            .selectFrom('deliverability.tracking_hosts')
-            .select(['projectId', 'host'])
-            .where('nextCheckAt', '<=', present)
-            .orderBy('nextCheckAt')
-            .limit(BATCH)
-            .forNoKeyUpdate()
-            .skipLocked(),
-        )
-        .updateTable('deliverability.tracking_hosts as h')
-        .from('due')
-        .set({ nextCheckAt: presentAnd(ASK_AGAIN_MS) })
-        .whereRef('h.projectId', '=', 'due.projectId')
-        .whereRef('h.host', '=', 'due.host')
-        .returning(['h.namedIn', 'h.host'])
-        .execute();
-      for (const { namedIn, host } of due) {
-        const scope = await this.environments.find(namedIn);
-        if (scope !== null) await enqueue(this.database, scope, checkTrackingHost({ host }));
-      }
-      return due.length;
-    });
   }
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
 import { DAY, DeliverabilityFixture, HOUR, MINUTE } from '#testing/deliverability';
-import { DueTrackingHostChecks, TrackingHostChecks } from './tracking-host-checks.service.js';
+import { TrackingHostChecks } from './tracking-host-checks.service.js';
 import { TrackingHostsQuery } from './tracking-hosts.query.js';
 
 const PUBLIC_URL = 'https://mail.mailwright.example:8443/base';
@@ -42,7 +42,7 @@ describe('A tracking host', () => {
   /** Which hosts the schedule has looked at now. */
   async function due(): Promise<readonly string[]> {
     await fixture.database.query(`delete from platform.jobs`);
-    await fixture.get(DueTrackingHostChecks).run();
+    await fixture.get(TrackingHostChecks).requestDue();
     const asked = await fixture.database.query<{ host: string }>(
       `select payload->>'host' as host from platform.jobs`,
     );

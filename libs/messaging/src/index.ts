@@ -64,7 +64,6 @@ export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries
 export { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
 export { DeliveryActivityQuery } from './engagement/delivery-activity.query.js';
 export { OptInMailQueue, OptInMailsModule } from './sending/mails/opt-in-mails.service.js';
-export { RemoveErasedMails } from './deliveries/linked-mails.service.js';
 export {
   type ErasedPerson,
   MailErasureService,
@@ -75,6 +74,7 @@ export {
 export { TestMailsService } from './sending/mails/test-mails.service.js';
 export { type DescribedMail, MailPagesService, type Unsubscriber } from './engagement/mail-pages.service.js';
 export { type MailView, MailViewService } from './sending/mails/mail-preview.service.js';
+export { LinkedMails } from './deliveries/linked-mails.service.js';
 export { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';
 export { type CampaignStatistics } from './reports/statistics/campaign-statistics.js';
@@ -91,11 +91,7 @@ export {
   type CampaignOverview,
   CampaignOverviewQuery,
 } from './reports/statistics/campaign-overview.query.js';
-export {
-  CampaignReportsService,
-  type ReportLink,
-  RequestDueReports,
-} from './reports/writing/campaign-reports.service.js';
+export { CampaignReportsService, type ReportLink } from './reports/writing/campaign-reports.service.js';
 export {
   loadReportLocale,
   ReportWritingService,
@@ -105,15 +101,14 @@ export { CampaignBreakdowns } from './reports/statistics/campaign-breakdowns.ser
 export { type KeptDays, ProjectRetentionRepository } from './project-retention.repository.js';
 export { RetentionRunner } from './retention.job.js';
 export { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
-export { RemoveOldExports, ReportExportsService } from './reports/exports/report-exports.service.js';
+export { ReportExportsService } from './reports/exports/report-exports.service.js';
 export { DeliveryPacing } from './sending/delivery-pacing.service.js';
-export { GuardSenders, GuardSending } from './sending/sending-guard.task.js';
+export { SenderGuard, SendingGuard } from './sending/sending-guard.service.js';
 export { SendingStops } from './campaigns/sending-stops.service.js';
 export {
   type OpenedTestInboxMessage,
   type TestInboxMessage,
   TestInboxService,
-  TrimTestInboxes,
 } from './sending/test-inbox.service.js';
 export {
   type CampaignDiscrepancy,

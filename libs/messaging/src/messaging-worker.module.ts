@@ -26,9 +26,7 @@ import { MailBatches } from './sending/mails/mail-batches.service.js';
 import { MailSigning } from './sending/mails/mail-signing.service.js';
 import { OptInMailsService } from './sending/mails/opt-in-mails.service.js';
 import { MailboxSimulator } from './sending/mailbox-simulator.service.js';
-import { GuardSenders, GuardSending } from './sending/sending-guard.task.js';
-import { TrimTestInboxes } from './sending/test-inbox.service.js';
-import { RemoveErasedMails } from './deliveries/linked-mails.service.js';
+import { SenderGuard, SendingGuard } from './sending/sending-guard.service.js';
 import { RelaysInUse } from './sending/engine/relays-in-use.service.js';
 
 const SERVICES = [
@@ -42,8 +40,8 @@ const SERVICES = [
   DeliverySenderFactory,
   DeliverySources,
   DeliveryStore,
-  GuardSenders,
-  GuardSending,
+  SenderGuard,
+  SendingGuard,
   MailBatches,
   MailErasureService,
   MailPreparation,
@@ -53,11 +51,9 @@ const SERVICES = [
   OwnRelaySenders,
   ProjectRetentionRepository,
   RelaysInUse,
-  RemoveErasedMails,
   RetentionRunner,
   RetiredTablesService,
   SlowedDestinations,
-  TrimTestInboxes,
 ];
 
 /** For the worker only: the engine, and the services that its jobs call. */

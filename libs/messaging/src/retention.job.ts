@@ -11,7 +11,6 @@ import {
   keptDay,
   keptFrom,
   LOGGER,
-  PeriodicTask,
   PeriodicTasks,
   type RetentionKind,
   RetiredTablesService,
@@ -76,9 +75,7 @@ const UNFINISHED: Readonly<Record<'mails' | 'runs', (cutoff: RetentionCutoff) =>
 
 /** Removes mails and events that the installation, or a project, keeps no longer. */
 @Injectable()
-export class ApplyRetention extends PeriodicTask {
-  override readonly name = 'let-old-rows-go';
-  override readonly everyMs = 10 * 60_000;
+export class ApplyRetention {
   readonly #stopping = new AbortController();
   readonly #settlement: Settlement;
 
@@ -90,11 +87,10 @@ export class ApplyRetention extends PeriodicTask {
     private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
-    super();
     this.#settlement = new Settlement(database);
   }
 
-  override async run(): Promise<void> {
+  async run(): Promise<void> {
     const { RETENTION_DELIVERIES_DAYS, RETENTION_EVENTS_DAYS } = this.config;
     const { signal } = this.#stopping;
     // Months left over by the last run. Throws while the archive's directory cannot be written.
@@ -188,7 +184,8 @@ export class RetentionRunner {
     clock: Clock,
     @Inject(LOGGER) logger: Logger,
   ) {
-    this.#tasks = new PeriodicTasks(database, [task], clock, logger);
+    const everyTenMinutes = { name: 'let-old-rows-go', everyMs: 10 * 60_000, run: () => task.run() };
+    this.#tasks = new PeriodicTasks(database, () => [everyTenMinutes], clock, logger);
   }
 
   start(): void {

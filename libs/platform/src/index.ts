@@ -3,7 +3,7 @@ export { DatabaseClock, present, presentAnd } from './database/clock.js';
 export { type Config, ConfigurationError, environmentVariables, loadConfig } from './config.js';
 export { ArrayColumn } from './database/array-column.js';
 export { named, PreparedQuery } from './database/statement.js';
-export { CreatePartitions } from './jobs/create-partitions.task.js';
+export { Housekeeping } from './jobs/housekeeping.service.js';
 export { Database, type Tables } from './database/database.js';
 export {
   databaseFailure,
@@ -42,10 +42,9 @@ export { keptDay, keptFrom, type RetentionKind, RetiredTablesService } from './r
 export { drain, forEachApart } from './jobs/drain.js';
 export { leaseDue, leasedTo, unleased } from './jobs/lease.js';
 export { JobRunner } from './jobs/job-runner.js';
-export { PeriodicTask, PeriodicTasks } from './jobs/periodic-tasks.js';
+export { Periodic, periodicTasks, PeriodicTasks } from './jobs/periodic-tasks.js';
 export type { QueueBackend } from './jobs/queue-backend.js';
-export { RemoveExpiredRows } from './jobs/remove-expired-rows.task.js';
-export { before, type OldRows, RemoveOldRows } from './jobs/remove-old-rows.js';
+export { before, removeOldRows } from './jobs/remove-old-rows.js';
 export { waitForWorker } from './jobs/wait-for-worker.js';
 export { Loop } from './lifecycle/loop.js';
 export { createLogger, describeError, NestLogger, redact } from './logger.js';

@@ -1,10 +1,5 @@
 export { SealedWebhookSecrets, WebhookEndpointsService } from './webhook-endpoints.service.js';
-export {
-  type Replay,
-  TrimWebhookEvents,
-  type WebhookLogRow,
-  WebhookLogService,
-} from './webhook-log.service.js';
+export { type Replay, type WebhookLogRow, WebhookLogService } from './webhook-log.service.js';
 export { WebhookPublisher } from './webhook-publisher.service.js';
 export { WebhookSender } from './webhook-sender.job.js';
 export { webhookEntities } from './webhook-tables.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { before, Database, type OldRows, RemoveOldRows } from '#platform';
+import { before, Database, Periodic, removeOldRows } from '#platform';
 import { WEBHOOKS_CHANNEL } from './webhook-publisher.service.js';
 import type { WebhookTables } from './webhook-tables.js';
 
@@ -32,6 +32,8 @@ export interface WebhookEvent {
   readonly occurredAt: Date;
   readonly data: unknown;
 }
+
+const KEPT_MS = 30 * 86_400_000;
 
 /** Published events and their deliveries: lists, replays and erases them. */
 @Injectable()
@@ -161,17 +163,11 @@ export class WebhookLogService {
         .execute();
     });
   }
-}
 
-const KEPT_MS = 30 * 86_400_000;
-
-/** Removes events that are older than 30 days, with their deliveries and log. */
-@Injectable()
-export class TrimWebhookEvents extends RemoveOldRows {
-  override readonly name = 'trim-webhook-events';
-  override readonly everyMs = 3_600_000;
-
-  protected override old(now: Date): OldRows[] {
-    return [{ table: 'webhooks.events', where: sql`occurred_at < ${before(now, KEPT_MS)}` }];
+  /** Removes events that are older than 30 days, with their deliveries and log. */
+  @Periodic('trim-webhook-events', { everyMs: 3_600_000 })
+  trim(): Promise<void> {
+    const where = sql`occurred_at < ${before(this.clock.now(), KEPT_MS)}`;
+    return removeOldRows(this.database, { table: 'webhooks.events', where });
   }
 }

@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository.js';
 import { SealedWebhookSecrets, WebhookEndpointsService } from './webhook-endpoints.service.js';
-import { TrimWebhookEvents, WebhookLogService } from './webhook-log.service.js';
+import { WebhookLogService } from './webhook-log.service.js';
 import { WebhookSender } from './webhook-sender.job.js';
 
 const SERVICES = [SealedWebhookSecrets, WebhookEndpointsService, WebhookLogService];
-const WORK = [TrimWebhookEvents, WebhookSender];
+const WORK = [WebhookSender];
 
 /** Endpoints and their log, for the operator. */
 @Module({ providers: SERVICES, exports: SERVICES })

@@ -17,7 +17,7 @@ import { WebhookReceiver } from '#testing/webhook-receiver';
 import { Endpoint } from './endpoint.js';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository.js';
 import { SealedWebhookSecrets, WebhookEndpointsService } from './webhook-endpoints.service.js';
-import { TrimWebhookEvents, WebhookLogService } from './webhook-log.service.js';
+import { WebhookLogService } from './webhook-log.service.js';
 import { WebhookPublisher } from './webhook-publisher.service.js';
 import { WebhookSender } from './webhook-sender.job.js';
 import { webhookEntities } from './webhook-tables.js';
@@ -425,7 +425,7 @@ describe('webhooks', () => {
     await sender.pass();
     expect(receiver.posts[0]?.body).not.toContain('ada@');
     clock.advance(31 * DAY);
-    await new TrimWebhookEvents(database, clock).run();
+    await log.trim();
     expect(await test.query(`select * from webhooks.events, webhooks.deliveries`)).toEqual([]);
   });
 

@@ -10,7 +10,7 @@ import {
   AudiencePortsModule,
   consentProof,
   ErasureService,
-  RemoveOldUnsubscriptions,
+  UnsubscriptionRepository,
   SignUpService,
   SuppressionsService,
   TopicsService,
@@ -22,7 +22,7 @@ import {
   messagingEntities,
   OptInMailQueue,
   OptInMailsModule,
-  RemoveErasedMails,
+  LinkedMails,
 } from '#messaging';
 import { Database, type LinkKind, LinkTokens, loadConfig, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
@@ -57,7 +57,7 @@ describe('public pages', () => {
     const ports = AudiencePortsModule.by([OptInMailsModule], { optInMails: OptInMailQueue });
     const imports = [platform, HttpKitModule, AccessApiModule, ports, AudienceModule, PublicPagesModule];
     // Of the worker.
-    @Module({ imports, providers: [MailErasureService, RemoveErasedMails] })
+    @Module({ imports, providers: [MailErasureService] })
     class PagesModule {}
     const adapter = createHttpAdapter({ config, clock, logger });
     app = await NestFactory.create<NestFastifyApplication>(PagesModule, adapter, {
@@ -435,7 +435,7 @@ describe('public pages', () => {
         clock.advance(24 * HOUR_MS);
         expect(undoIn(await get(link))).toBeNull();
         expect((await post(link, `undo=${id}`)).statusCode).toBe(410);
-        await app.get(RemoveOldUnsubscriptions).run();
+        await app.get(UnsubscriptionRepository).removeOld();
         expect(await test.query('select 1 from audience.unsubscriptions')).toEqual([]);
       });
 
@@ -553,7 +553,7 @@ describe('public pages', () => {
         await erase(true);
         const id = await signUpAgain();
         clock.advance(61 * 24 * HOUR_MS);
-        await app.get(RemoveErasedMails).run();
+        await app.get(LinkedMails).removeErased();
         const done = await post(link, 'List-Unsubscribe=One-Click');
         expect(done.statusCode).toBe(404);
         expect(done.body).toContain('no longer on the list of');

@@ -1,10 +1,3 @@
-import {
-  DueDomainChecks,
-  DueTrackingHostChecks,
-  RemoveOldDomainData,
-  RemoveOldReports,
-  RemoveOldThrottling,
-} from '#deliverability';
 import type { ContextWork } from '../worker.js';
 import {
   FindReportedMessages,
@@ -12,7 +5,6 @@ import {
   RecordComplaint,
   UnsubscribeByMail,
 } from './bounce-processor.js';
-import { BounceServer } from './bounce-server.js';
 import { CheckDomain, CheckTrackingHost } from './dns-checks.job.js';
 
 export const deliverabilityWork: ContextWork = {
@@ -24,6 +16,4 @@ export const deliverabilityWork: ContextWork = {
     RecordComplaint,
     UnsubscribeByMail,
   ],
-  tasks: [DueDomainChecks, DueTrackingHostChecks, RemoveOldDomainData, RemoveOldReports, RemoveOldThrottling],
-  parts: [BounceServer],
 };

@@ -1,20 +1,4 @@
-import {
-  CampaignScheduler,
-  CountBreakdown,
-  DeliveryEngine,
-  ExportDeliveries,
-  ExportReport,
-  GuardSenders,
-  GuardSending,
-  MailboxSimulator,
-  RemoveErasedMails,
-  RemoveOldExports,
-  RequestDueBreakdowns,
-  RequestDueReports,
-  RetentionRunner,
-  TrimTestInboxes,
-  WriteCampaignReport,
-} from '#messaging';
+import { CountBreakdown, ExportDeliveries, ExportReport, WriteCampaignReport } from '#messaging';
 import type { ContextWork } from '../worker.js';
 import { CloseCampaign, ExpandCampaign, RetryFailedDeliveries } from './campaign.jobs.js';
 
@@ -28,14 +12,4 @@ export const messagingWork: ContextWork = {
     RetryFailedDeliveries,
     WriteCampaignReport,
   ],
-  tasks: [
-    GuardSenders,
-    GuardSending,
-    RemoveErasedMails,
-    RemoveOldExports,
-    RequestDueBreakdowns,
-    RequestDueReports,
-    TrimTestInboxes,
-  ],
-  parts: [CampaignScheduler, DeliveryEngine, MailboxSimulator, RetentionRunner],
 };

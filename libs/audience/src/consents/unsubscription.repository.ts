@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, isUuid, newId, type ProjectScope } from '#kernel';
-import { before, Database, type OldRows, named, RemoveOldRows } from '#platform';
+import { before, Database, named, Periodic, removeOldRows } from '#platform';
 import type { Consent } from './consent.js';
 
 /** The time in which a reader may undo an unsubscription. */
@@ -20,7 +20,7 @@ export interface Unsubscription {
   readonly revokedAt: Date | null;
 }
 
-/** UnsubscriptionRepository that can still be undone. Callers that write hold the lock of the subscriber's row. */
+/** Unsubscriptions that can still be undone. Callers that write hold the lock of the subscriber's row. */
 @Injectable()
 export class UnsubscriptionRepository {
   constructor(
@@ -82,19 +82,15 @@ export class UnsubscriptionRepository {
     `.execute(this.database.tables());
   }
 
+  /** Removes unsubscriptions that cannot be undone any more. */
+  @Periodic('remove-old-unsubscriptions', { everyMs: 10 * 60_000 })
+  removeOld(): Promise<void> {
+    const where = sql`happened_at <= ${this.#validSince()}`;
+    return removeOldRows(this.database, { table: 'audience.unsubscriptions', where });
+  }
+
   #validSince(): Date {
     return before(this.clock.now(), UNDO_VALID_MS);
-  }
-}
-
-/** Removes unsubscriptions that cannot be undone any more. */
-@Injectable()
-export class RemoveOldUnsubscriptions extends RemoveOldRows {
-  override readonly name = 'remove-old-unsubscriptions';
-  override readonly everyMs = 10 * 60_000;
-
-  protected override old(now: Date): OldRows[] {
-    return [{ table: 'audience.unsubscriptions', where: sql`happened_at <= ${before(now, UNDO_VALID_MS)}` }];
   }
 }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, newId, type ProjectScope, UnavailableError } from '#kernel';
-import { before, type OldRows, RemoveOldRows } from '#platform';
+import { before, Database, Periodic, removeOldRows } from '#platform';
 import { type ConsentDetails, consentProof } from '../consents/consent.js';
 import { definitionsDigest } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
@@ -29,10 +29,15 @@ interface OpenedImport {
   readonly definitionsDigest: string;
 }
 
+/** Longer than the longest request. */
+const ABANDONED_AFTER_MS = 60 * 60_000;
+const ERRORS_KEPT_MS = 30 * 24 * 60 * 60_000;
+
 /** Accepts imports: their rows are stored, and a worker applies them. */
 @Injectable()
 export class ImportsService {
   constructor(
+    private readonly database: Database,
     private readonly topics: TopicRepository,
     private readonly customFields: CustomFieldsQuery,
     private readonly imports: ImportRepository,
@@ -107,31 +112,24 @@ export class ImportsService {
     }
     return total;
   }
-}
 
-function refuseAborted(signal: AbortSignal): void {
-  if (signal.aborted) throw new UnavailableError('The request ended before its rows were stored.', 1);
-}
-
-/** Longer than the longest request. */
-const ABANDONED_AFTER_MS = 60 * 60_000;
-const ERRORS_KEPT_MS = 30 * 24 * 60 * 60_000;
-
-/** Removes rows of requests that died, and old errors and notes. */
-@Injectable()
-export class RemoveOldImports extends RemoveOldRows {
-  override readonly name = 'remove-old-imports';
-  override readonly everyMs = 10 * 60_000;
-
-  protected override old(now: Date): OldRows[] {
+  /** Removes rows of requests that died, and old errors and notes. */
+  @Periodic('remove-old-imports', { everyMs: 10 * 60_000 })
+  removeOld(): Promise<void> {
+    const now = this.clock.now();
     const isAbandoned = sql`status = 'RECEIVING' and created_at < ${before(now, ABANDONED_AFTER_MS)}`;
     const isForgotten = sql`completed_at < ${before(now, ERRORS_KEPT_MS)}`;
     const of = (which: typeof isAbandoned) =>
       sql`(import_id, environment_id) in (select id, environment_id from audience.imports where ${which})`;
-    return [
+    return removeOldRows(
+      this.database,
       { table: 'audience.import_rows', where: of(isAbandoned) },
       { table: 'audience.imports', where: isAbandoned },
       { table: 'audience.import_errors', where: of(isForgotten) },
-    ];
+    );
   }
+}
+
+function refuseAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new UnavailableError('The request ended before its rows were stored.', 1);
 }

@@ -8,7 +8,7 @@ import { CustomFieldsService } from '../custom-fields/custom-fields.service.js';
 import { ErasureService } from '../erasure.service.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
 import { SubscribersQuery } from '../subscribers/subscribers.query.js';
-import { RemoveErasedAddresses } from '../suppressions/erased-addresses.repository.js';
+import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import type { TopicView } from '../topics/topics.query.js';
 import { TopicsService } from '../topics/topics.service.js';
@@ -16,7 +16,7 @@ import type { ImportContent } from './import-content.js';
 import { ImportRunsService } from './import-runs.service.js';
 import type { ImportView } from './import.js';
 import { ImportsQuery } from './imports.query.js';
-import { type ImportOptions, ImportsService, RemoveOldImports } from './imports.service.js';
+import { type ImportOptions, ImportsService } from './imports.service.js';
 
 const notUtf8 = (line: number) =>
   `is not UTF-8, in line ${line} or behind it: name its encoding, as in Content-Type: text/csv; charset=windows-1252`;
@@ -297,16 +297,16 @@ describe('an import', () => {
       fixture.test.query('select 1 from audience.erased_addresses where environment_id = $1', [
         scope.environmentId,
       ]);
-    const task = fixture.get(RemoveErasedAddresses);
+    const erased = fixture.get(ErasedAddresses);
     fixture.clock.advance(364 * 24 * HOUR);
-    await task.run();
+    await erased.removeOld();
     expect((await run(csv('email\nada@example.com\n'))).counts).toMatchObject({ created: 0, failed: 1 });
     fixture.clock.advance(24 * HOUR);
     expect((await run(csv('email\nada@example.com\n'))).counts).toMatchObject({ created: 1, failed: 0 });
     await fixture.get(ErasureService).erase(scope, address('ada@example.com'), PROOF);
     expect(await kept()).toHaveLength(1);
     fixture.clock.advance(60 * 24 * HOUR);
-    await task.run();
+    await erased.removeOld();
     expect(await kept()).toHaveLength(0);
   });
 
@@ -728,15 +728,15 @@ describe('an import', () => {
       'copy audience.import_rows_staged (environment_id, import_id, row_number, cells) from stdin',
       Buffer.from(`${scope.environmentId}\t019aa3b5-0000-7000-8000-000000000000\t1\t[]\n`),
     );
-    const task = fixture.get(RemoveOldImports);
-    await task.run();
+    const imports = fixture.get(ImportsService);
+    await imports.removeOld();
     expect(await errorsOf(ended)).toHaveLength(1);
     expect(await stagedRows()).toHaveLength(1);
     fixture.clock.advance(2 * HOUR);
-    await task.run();
+    await imports.removeOld();
     expect(await stagedRows()).toHaveLength(0);
     fixture.clock.advance(30 * 24 * HOUR);
-    await task.run();
+    await imports.removeOld();
     expect(await errorsOf(ended)).toHaveLength(0);
     expect((await fixture.get(ImportsQuery).byId(scope, ended.id)).counts).toMatchObject({ failed: 1 });
   });

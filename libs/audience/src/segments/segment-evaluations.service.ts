@@ -8,10 +8,9 @@ import {
   enqueue,
   forEachApart,
   jobType,
-  type OldRows,
   openJobs,
-  PeriodicTask,
-  RemoveOldRows,
+  Periodic,
+  removeOldRows,
 } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { endSets, prepareForRules } from '../rules/set-plans.query.js';
@@ -30,6 +29,15 @@ const AT_ONCE = 2;
 const PATIENCE_MS = 8_000;
 /** PostgreSQL's query_canceled. */
 const CANCELED = '57014';
+/** Looked for every minute, evaluations of segments in use stay younger than five. */
+const EVERY_MS = 60_000;
+const FRESH_MS = 200_000;
+const HISTORY_KEPT_MS = 7 * 24 * 3_600_000;
+
+interface StaleSegment extends ProjectScope {
+  readonly segmentId: string;
+  readonly isDue: boolean;
+}
 
 /**
  * Compares the members of a dynamic segment with the previous ones, in one statement of any size, and records who entered
@@ -41,6 +49,7 @@ export class SegmentEvaluationsService {
     private readonly database: Database,
     private readonly segments: SegmentRepository,
     private readonly rules: SubscriberRulesService,
+    private readonly usage: UsageCatalogue,
     private readonly clock: Clock,
   ) {}
 
@@ -95,6 +104,58 @@ export class SegmentEvaluationsService {
         .where('id', '=', free);
       const { numUpdatedRows } = await due.executeTakeFirstOrThrow();
       if (numUpdatedRows > 0n) await enqueue(this.database, scope, evaluateSegment({ segmentId }));
+    });
+  }
+
+  /** Hands due dynamic segments of all projects to the workers: their rules changed, or something uses them. */
+  @Periodic('evaluate-segments', { everyMs: EVERY_MS })
+  async requestDue(): Promise<void> {
+    await forEachApart(
+      this.due(),
+      ({ segmentId, ...scope }) =>
+        this.database.transaction(scope, () => enqueue(this.database, scope, evaluateSegment({ segmentId }))),
+      'segments could not be handed over',
+    );
+  }
+
+  /** The due segments that no worker has or is about to get. */
+  async *due(): AsyncGenerator<StaleSegment> {
+    for (const segments of Map.groupBy(await this.#stale(), ({ environmentId }) => environmentId).values()) {
+      const [scope] = segments;
+      if (scope === undefined) continue;
+      const ids = segments.map(({ segmentId }) => segmentId);
+      const used = await this.database.transaction(scope, () => this.usage.segmentsInUse(scope, ids));
+      yield* segments.filter(({ segmentId, isDue }) => isDue || used.has(segmentId));
+    }
+  }
+
+  /** Removes old entries and exits, and abandoned frozen audiences. */
+  @Periodic('trim-segment-history', { everyMs: 3_600_000 })
+  trimHistory(): Promise<void> {
+    const oldest = before(this.clock.now(), HISTORY_KEPT_MS);
+    const forgotten = sql`select id, environment_id from audience.frozen_audiences where frozen_at < ${oldest}`;
+    return removeOldRows(
+      this.database,
+      { table: 'audience.segment_transitions', where: sql`occurred_at < ${oldest}` },
+      {
+        table: 'audience.frozen_audience_members',
+        where: sql`(audience_id, environment_id) in (${forgotten})`,
+      },
+      { table: 'audience.frozen_audiences', where: sql`frozen_at < ${oldest}` },
+    );
+  }
+
+  #stale(): Promise<readonly StaleSegment[]> {
+    const staleBefore = new Date(this.clock.now().getTime() - FRESH_MS);
+    return this.database.system(async () => {
+      const { rows } = await sql<StaleSegment>`
+        select s.id as segment_id, s.is_due, e.tenant_id, e.project_id, e.environment_id, e.environment
+        from audience.segments s join ${environmentScopes} e on e.environment_id = s.environment_id
+        where s.type = 'DYNAMIC' and (s.is_due or s.evaluated_at <= ${staleBefore}) and s.status <> 'ARCHIVED'
+          and s.id::text not in (${openJobs(evaluateSegment, 'segmentId')})
+        order by s.evaluated_at nulls first, s.id
+      `.execute(this.database.tables());
+      return rows;
     });
   }
 
@@ -171,84 +232,4 @@ function isCanceled(error: unknown): boolean {
     if ('code' in cause && cause.code === CANCELED) return true;
   }
   return false;
-}
-
-/** Running every minute, it keeps evaluations of segments in use younger than five minutes. */
-const EVERY_MS = 60_000;
-const FRESH_MS = 200_000;
-
-interface StaleSegment extends ProjectScope {
-  readonly segmentId: string;
-  readonly isDue: boolean;
-}
-
-/** Hands due dynamic segments of all projects to the workers: their rules changed, or something uses them. */
-@Injectable()
-export class EvaluateSegments extends PeriodicTask {
-  override readonly name = 'evaluate-segments';
-  override readonly everyMs = EVERY_MS;
-
-  constructor(
-    private readonly database: Database,
-    private readonly usage: UsageCatalogue,
-    private readonly clock: Clock,
-  ) {
-    super();
-  }
-
-  override async run(): Promise<void> {
-    await forEachApart(
-      this.due(),
-      ({ segmentId, ...scope }) =>
-        this.database.transaction(scope, () => enqueue(this.database, scope, evaluateSegment({ segmentId }))),
-      'segments could not be handed over',
-    );
-  }
-
-  /** The due segments that no worker has or is about to get. */
-  async *due(): AsyncGenerator<StaleSegment> {
-    for (const segments of Map.groupBy(await this.#stale(), ({ environmentId }) => environmentId).values()) {
-      const [scope] = segments;
-      if (scope === undefined) continue;
-      const ids = segments.map(({ segmentId }) => segmentId);
-      const used = await this.database.transaction(scope, () => this.usage.segmentsInUse(scope, ids));
-      yield* segments.filter(({ segmentId, isDue }) => isDue || used.has(segmentId));
-    }
-  }
-
-  #stale(): Promise<readonly StaleSegment[]> {
-    const staleBefore = new Date(this.clock.now().getTime() - FRESH_MS);
-    return this.database.system(async () => {
-      const { rows } = await sql<StaleSegment>`
-        select s.id as segment_id, s.is_due, e.tenant_id, e.project_id, e.environment_id, e.environment
-        from audience.segments s join ${environmentScopes} e on e.environment_id = s.environment_id
-        where s.type = 'DYNAMIC' and (s.is_due or s.evaluated_at <= ${staleBefore}) and s.status <> 'ARCHIVED'
-          and s.id::text not in (${openJobs(evaluateSegment, 'segmentId')})
-        order by s.evaluated_at nulls first, s.id
-      `.execute(this.database.tables());
-      return rows;
-    });
-  }
-}
-
-const KEPT_MS = 7 * 24 * 3_600_000;
-
-/** Removes old entries and exits, and abandoned frozen audiences. */
-@Injectable()
-export class TrimSegmentHistory extends RemoveOldRows {
-  override readonly name = 'trim-segment-history';
-  override readonly everyMs = 3_600_000;
-
-  protected override old(now: Date): OldRows[] {
-    const oldest = before(now, KEPT_MS);
-    const forgotten = sql`select id, environment_id from audience.frozen_audiences where frozen_at < ${oldest}`;
-    return [
-      { table: 'audience.segment_transitions', where: sql`occurred_at < ${oldest}` },
-      {
-        table: 'audience.frozen_audience_members',
-        where: sql`(audience_id, environment_id) in (${forgotten})`,
-      },
-      { table: 'audience.frozen_audiences', where: sql`frozen_at < ${oldest}` },
-    ];
-  }
 }

@@ -7,7 +7,7 @@ import { RecipientsQuery } from '../recipients.query.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
 import { UsageCatalogue } from '../usage-catalogue.service.js';
-import { TrimSegmentHistory } from './segment-evaluations.service.js';
+import { SegmentEvaluationsService } from './segment-evaluations.service.js';
 import { SegmentMembersService } from './segment-members.service.js';
 import { SegmentsQuery } from './segments.query.js';
 import { SegmentsService } from './segments.service.js';
@@ -315,10 +315,10 @@ describe('segments', () => {
       .get(RecipientsQuery)
       .freeze(scope, newId(), { topicIds: [], segmentIds: [segment.id] }, audience.clock.now());
     audience.clock.advance(6 * 24 * HOUR);
-    await audience.get(TrimSegmentHistory).run();
+    await audience.get(SegmentEvaluationsService).trimHistory();
     expect(await transitions(segment.id)).toHaveLength(1);
     audience.clock.advance(25 * HOUR);
-    await audience.get(TrimSegmentHistory).run();
+    await audience.get(SegmentEvaluationsService).trimHistory();
     expect(await transitions(segment.id)).toEqual([]);
     expect(
       await audience.test.query('select 1 from audience.frozen_audiences where environment_id = $1', [

@@ -8,7 +8,6 @@ import { PreferencesService } from './preferences.service.js';
 import { UnsubscribeService } from './unsubscribe.service.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { ConfirmationsService } from './confirmations.service.js';
-import { ExpireConfirmations } from '../consents/expire-confirmations.task.js';
 
 const ADA = 'Ada@example.com';
 const PERSON = { ipAddress: '198.51.100.3', userAgent: 'Browser/1' };
@@ -188,12 +187,12 @@ describe('confirmations', () => {
       const single = await audience.topic(scope);
       await consents.grant(scope, address(ADA), single.topicKey, PROOF);
       audience.clock.advance(48 * HOUR - 1);
-      const task = audience.get(ExpireConfirmations);
-      await task.run();
+      const confirmations = audience.get(ConfirmationsService);
+      await confirmations.expire();
       expect(await statuses(scope)).toEqual(['SUBSCRIBED', 'PENDING_CONFIRMATION', 'PENDING_CONFIRMATION']);
       audience.clock.advance(1);
-      await Promise.all([task.run(), task.run()]);
-      await task.run();
+      await Promise.all([confirmations.expire(), confirmations.expire()]);
+      await confirmations.expire();
       expect(await statuses(scope)).toEqual(['SUBSCRIBED', 'EXPIRED', 'EXPIRED']);
       expect(await audience.statusOf(scope, ADA)).toBe('ACTIVE');
       expect(await statuses(second.scope)).toEqual(['EXPIRED', 'EXPIRED']);
@@ -213,7 +212,7 @@ describe('confirmations', () => {
         locale: null,
         topics: topicsNamed('Art', 'News'),
       };
-      for (const note of [() => Promise.resolve(), () => audience.get(ExpireConfirmations).run()]) {
+      for (const note of [() => Promise.resolve(), () => audience.get(ConfirmationsService).expire()]) {
         await note();
         expect(await service.describe(scope, confirmationId)).toEqual(expired);
         expect(await service.confirm(scope, confirmationId, PERSON)).toBe('expired');
@@ -237,7 +236,7 @@ describe('confirmations', () => {
       const { scope, art, confirmationId } = await asked();
       await consents.revoke(scope, address(ADA), art.topicKey, PROOF);
       audience.clock.advance(50 * HOUR);
-      await audience.get(ExpireConfirmations).run();
+      await audience.get(ConfirmationsService).expire();
       expect(await service.requestAnother(scope, confirmationId)).toBe('sent');
       expect(await service.requestAnother(scope, confirmationId)).toBe('too-soon');
       const [, second = '', ...others] = await audience.requestedMails(scope);

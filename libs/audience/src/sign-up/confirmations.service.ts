@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import {
   Clock,
   type EmailAddress,
@@ -8,7 +8,7 @@ import {
   NotFoundError,
   type ProjectScope,
 } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { Database, drainEnvironments, environmentOf, Periodic } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import {
   type Consent,
@@ -83,7 +83,10 @@ interface ConfirmationStatus {
   readonly consents: readonly Consent[];
 }
 
-/** The double opt-in: the confirmation mail, the page behind its link, and repeats. */
+/** Subscribers whose consents expire in one transaction. */
+const CHUNK = 1_000;
+
+/** The double opt-in: the confirmation mail, the page behind its link, repeats, and the end of the time to confirm. */
 @Injectable()
 export class ConfirmationsService {
   constructor(
@@ -175,6 +178,36 @@ export class ConfirmationsService {
       await this.suppressions.refuseSuppressed(scope, address.key);
       await this.#askAgain(scope, subscriberId, [topicId], proof);
     });
+  }
+
+  /**
+   * Sets consents that were not confirmed in time to EXPIRED, in all projects. Skips subscribers whose consents are being changed;
+   * the next run takes them.
+   */
+  @Periodic('expire-confirmations', { everyMs: 60_000 })
+  async expire(): Promise<void> {
+    const expired = sql`audience.consents c
+      where c.status = 'PENDING_CONFIRMATION' and c.token_expires_at <= ${this.clock.now()}`;
+    await drainEnvironments(this.database, { rows: expired, batch: CHUNK }, (environmentId, most) =>
+      this.#expire(environmentId, expired, most),
+    );
+  }
+
+  /** Returns the number of subscribers whose consents expired. */
+  async #expire(environmentId: number, expired: RawBuilder<unknown>, most: number): Promise<number> {
+    const environment = environmentOf({ environmentId });
+    const { rows } = await sql<{ id: string }>`
+      select b.id from audience.subscribers b
+      where b.environment_id = ${environment} and b.id in (
+        select c.subscriber_id from ${expired} and c.environment_id = ${environment}
+      )
+      limit ${most} for update skip locked
+    `.execute(this.database.tables());
+    await this.consents.expire(
+      { environmentId },
+      rows.map(({ id }) => id),
+    );
+    return rows.length;
   }
 
   async #refuseUnlessPending(scope: ProjectScope, subscriberId: string, topicId: string): Promise<void> {

@@ -16,7 +16,6 @@ import {
   type SuppressionReason,
 } from '../consents/consent.js';
 import { ConsentsService } from './consents.service.js';
-import { ExpireConfirmations } from '../consents/expire-confirmations.task.js';
 
 /** Sequences of operations, each on a few people of its own. */
 const RUNS = fc.runs(25);
@@ -164,7 +163,7 @@ describe('consents that many change at once', () => {
           .get(ConfirmationsService)
           .requestAnother(scope, await confirmationOf(subscriberId, topic));
       case 'expire':
-        return audience.get(ExpireConfirmations).run();
+        return audience.get(ConfirmationsService).expire();
       case 'erase':
         return audience.get(ErasureService).erase(scope, address(email), consentProof('OPERATOR', null));
       case 'create':

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { before, Database, environmentOf, type OldRows, RemoveOldRows } from '#platform';
+import { before, Database, environmentOf, Periodic, removeOldRows } from '#platform';
 import type { ChangeContext, Consent } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
 import { AddressDigests } from './address-digests.service.js';
@@ -136,21 +136,20 @@ export class ErasedAddresses {
     });
   }
 
+  /** Removes addresses that no link in a mail needs any more, and what they left holds no more. */
+  @Periodic('remove-erased-addresses', { everyMs: 60 * 60_000 })
+  removeOld(): Promise<void> {
+    const now = this.clock.now();
+    const isPast = sql`erased_at <= ${before(now, LEFT_TOPICS_KEPT_MS)}`;
+    const isEmpty = sql`erased_at <= ${before(now, ERASED_MAILS_KEPT_DAYS * DAY_MS)} and left_topics = '{}'`;
+    return removeOldRows(this.database, {
+      table: 'audience.erased_addresses',
+      where: sql`(${isPast} or ${isEmpty})`,
+    });
+  }
+
   /** SQL: the topics that the address left still count. */
   #isHeld(row: RawBuilder<unknown>): RawBuilder<boolean> {
     return sql<boolean>`(${row}.erased_at > ${before(this.clock.now(), LEFT_TOPICS_KEPT_MS)})`;
-  }
-}
-
-/** Removes erased addresses when no link in a mail needs them any more and nothing that they left holds any more. */
-@Injectable()
-export class RemoveErasedAddresses extends RemoveOldRows {
-  override readonly name = 'remove-erased-addresses';
-  override readonly everyMs = 60 * 60_000;
-
-  protected override old(now: Date): OldRows[] {
-    const isPast = sql`erased_at <= ${before(now, LEFT_TOPICS_KEPT_MS)}`;
-    const isEmpty = sql`erased_at <= ${before(now, ERASED_MAILS_KEPT_DAYS * DAY_MS)} and left_topics = '{}'`;
-    return [{ table: 'audience.erased_addresses', where: sql`(${isPast} or ${isEmpty})` }];
   }
 }

@@ -6,7 +6,7 @@ import { InvalidStateError, NotFoundError } from '#kernel';
 import { InvoicesService } from '../invoices/invoices.service.js';
 import type { Subscription } from '../subscriptions/subscription.js';
 import { describeTerms, type Terms } from '../subscriptions/terms.js';
-import { StripeCancellationsRepository } from './stripe-cancellations.repository.js';
+import { StripeCancellationsService } from './stripe-cancellations.service.js';
 import { STRIPE } from './stripe-client.provider.js';
 
 /** Begins, changes and ends subscriptions at Stripe. Throws Stripe's own errors, and an error when it is not configured. */
@@ -16,7 +16,7 @@ export class StripeApiService {
     @Inject(STRIPE) private readonly client: Stripe | null,
     private readonly invoices: InvoicesService,
     private readonly tenants: TenantsService,
-    private readonly cancellations: StripeCancellationsRepository,
+    private readonly cancellations: StripeCancellationsService,
   ) {}
 
   /**

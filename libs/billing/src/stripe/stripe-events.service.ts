@@ -11,7 +11,7 @@ import {
   describeError,
   leaseDue,
   LOGGER,
-  PeriodicTask,
+  Periodic,
   present,
   named,
 } from '#platform';
@@ -36,13 +36,16 @@ const FOLLOWED = /^(?:customer\.subscription|invoice|credit_note)\./;
 /** `foreign`: not signed by Stripe, or too old. `unreadable`: signed, and no snapshot of an object. */
 export type StripeReceipt = 'taken' | 'foreign' | 'unreadable';
 
-/** Receives Stripe's events, each of them once. */
+/** Receives Stripe's events, each of them once, and applies them. One about an unknown object is retried for some hours, then left. */
 @Injectable()
 export class StripeEventsService {
   constructor(
     @Inject(STRIPE) private readonly stripe: Stripe | null,
     @Inject(CONFIG) private readonly config: Config,
     private readonly database: Database,
+    private readonly sync: StripeSyncService,
+    private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   /** True when Stripe is configured. */
@@ -67,57 +70,8 @@ export class StripeEventsService {
     return 'taken';
   }
 
-  #isSigned(rawBody: Buffer, signature: string): boolean {
-    const secret = this.config.STRIPE_WEBHOOK_SECRET;
-    if (this.stripe === null || secret === undefined) return false;
-    try {
-      return this.stripe.webhooks.signature?.verifyHeader(rawBody, signature, secret, OLDEST_S) === true;
-    } catch {
-      return false;
-    }
-  }
-}
-
-const snapshotEvent = z.object({
-  id: z.string(),
-  type: z.string(),
-  created: z.number(),
-  data: z.object({ object: z.record(z.string(), z.unknown()) }),
-});
-
-/** Null for an event without an object, such as a thin one (`v2.core.event`). */
-function readEvent(rawBody: Buffer): z.output<typeof snapshotEvent> | null {
-  try {
-    return snapshotEvent.parse(JSON.parse(rawBody.toString()));
-  } catch {
-    return null;
-  }
-}
-
-interface OpenEvent {
-  readonly id: string;
-  readonly objectId: string;
-  readonly occurredAt: Date;
-  /** Number of attempts, this one included. */
-  readonly attempts: number;
-}
-
-/** Applies Stripe's events. One about an unknown object is retried for some hours, then left. */
-@Injectable()
-export class ApplyStripeEvents extends PeriodicTask {
-  override readonly name = 'apply-stripe-events';
-  override readonly everyMs = 2_000;
-
-  constructor(
-    private readonly database: Database,
-    private readonly sync: StripeSyncService,
-    private readonly clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
-  ) {
-    super();
-  }
-
-  override async run(): Promise<void> {
+  @Periodic('apply-stripe-events', { everyMs: 2_000 })
+  async applyDue(): Promise<void> {
     const before = new Date(this.clock.now().getTime() - KEEP_MS);
     // A template: `holds` joins it with other checks in one statement.
     const isAny = sql`exists (
@@ -127,6 +81,16 @@ export class ApplyStripeEvents extends PeriodicTask {
     if (!(await this.database.holds(isAny))) return;
     for (const event of await this.#lease()) await this.#apply(event);
     await this.#forget(before);
+  }
+
+  #isSigned(rawBody: Buffer, signature: string): boolean {
+    const secret = this.config.STRIPE_WEBHOOK_SECRET;
+    if (this.stripe === null || secret === undefined) return false;
+    try {
+      return this.stripe.webhooks.signature?.verifyHeader(rawBody, signature, secret, OLDEST_S) === true;
+    } catch {
+      return false;
+    }
   }
 
   /** Leases due events, oldest first. */
@@ -206,4 +170,28 @@ export class ApplyStripeEvents extends PeriodicTask {
         .execute(),
     );
   }
+}
+
+const snapshotEvent = z.object({
+  id: z.string(),
+  type: z.string(),
+  created: z.number(),
+  data: z.object({ object: z.record(z.string(), z.unknown()) }),
+});
+
+/** Null for an event without an object, such as a thin one (`v2.core.event`). */
+function readEvent(rawBody: Buffer): z.output<typeof snapshotEvent> | null {
+  try {
+    return snapshotEvent.parse(JSON.parse(rawBody.toString()));
+  } catch {
+    return null;
+  }
+}
+
+interface OpenEvent {
+  readonly id: string;
+  readonly objectId: string;
+  readonly occurredAt: Date;
+  /** Number of attempts, this one included. */
+  readonly attempts: number;
 }

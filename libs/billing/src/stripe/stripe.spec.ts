@@ -7,11 +7,11 @@ import { type StandInEvent, StripeStandIn } from '#testing/stripe-stand-in';
 import { type BillingFixture, startBilling } from '../billing.fixture.js';
 import { dueCents } from '../invoices/invoice.js';
 import { InvoicesQuery } from '../invoices/invoices.query.js';
-import { AdvanceSubscriptions } from '../subscriptions/subscription-accounts.service.js';
+import { SubscriptionAccountsService } from '../subscriptions/subscription-accounts.service.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from '../subscriptions/subscriptions.service.js';
-import { CancelExpiredAtStripe } from './stripe-cancellations.repository.js';
-import { ApplyStripeEvents, StripeEventsService } from './stripe-events.service.js';
+import { StripeCancellationsService } from './stripe-cancellations.service.js';
+import { StripeEventsService } from './stripe-events.service.js';
 import { StripeSubscriptionsService } from './stripe-subscriptions.service.js';
 
 const DAY_MS = 86_400_000;
@@ -54,7 +54,7 @@ describe('A subscription that is paid through Stripe', () => {
     (await billing.get(InvoicesQuery).page(project.live, { page: 0, size: 100 })).items;
   const receive = async ({ payload, signature }: StandInEvent) =>
     (await billing.get(StripeEventsService).receive(Buffer.from(payload), signature)) === 'taken';
-  const apply = () => billing.get(ApplyStripeEvents).run();
+  const apply = () => billing.get(StripeEventsService).applyDue();
   const events = () =>
     billing.test.query('select id, processed_at, last_error from billing.stripe_events order by id');
 
@@ -166,7 +166,7 @@ describe('A subscription that is paid through Stripe', () => {
     item!.current_period_end = new Date('2030-02-28T12:00:00Z').getTime() / 1_000;
     await receive(stripe.event('customer.subscription.updated', { id: stripe.subscription.id }));
     await apply();
-    await billing.get(AdvanceSubscriptions).run();
+    await billing.get(SubscriptionAccountsService).advanceDue();
     expect(await subscription()).toMatchObject({
       status: 'ACTIVE',
       currentPeriod: { start: new Date('2029-02-28T12:00:00Z'), end: new Date('2030-02-28T12:00:00Z') },
@@ -201,7 +201,7 @@ describe('A subscription that is paid through Stripe', () => {
   it('is asked about by one worker, where two are told of an event at once', async () => {
     await subscriptions.set(tenant(), { tier: 'STANDARD' });
     const id = stripe.subscription.latest_invoice ?? '';
-    const other = (await billing.another()).get(ApplyStripeEvents);
+    const other = (await billing.another()).get(StripeEventsService);
     const asked = async (...workers: readonly (() => Promise<void>)[]) => {
       const before = stripe.requests.length;
       await receive(stripe.event('invoice.finalized', { id }));
@@ -209,8 +209,8 @@ describe('A subscription that is paid through Stripe', () => {
       return stripe.requests.length - before;
     };
     // By each alone: then both have their connections.
-    const alone = [await asked(apply), await asked(() => other.run())];
-    expect([await asked(apply, () => other.run()), alone[0]]).toEqual([alone[1], alone[1]]);
+    const alone = [await asked(apply), await asked(() => other.applyDue())];
+    expect([await asked(apply, () => other.applyDue()), alone[0]]).toEqual([alone[1], alone[1]]);
   });
 
   it('takes no event whose signature is wrong, whose body was changed, or that is old', async () => {
@@ -236,7 +236,7 @@ describe('A subscription that is paid through Stripe', () => {
     await receive(stripe.event('invoice.paid', { id: stripe.subscription.latest_invoice ?? '' }));
     await apply();
     billing.clock.advance(31 * DAY_MS);
-    await billing.get(AdvanceSubscriptions).run();
+    await billing.get(SubscriptionAccountsService).advanceDue();
     expect(await invoices()).toHaveLength(1);
     const renewal = stripe.renew();
     await receive(stripe.event('invoice.finalized', { id: renewal.id }));
@@ -254,7 +254,7 @@ describe('A subscription that is paid through Stripe', () => {
     const statuses: unknown[] = [];
     for (const days of [7, 14]) {
       billing.clock.advance(days * DAY_MS);
-      await billing.get(AdvanceSubscriptions).run();
+      await billing.get(SubscriptionAccountsService).advanceDue();
       statuses.push((await subscription())?.status);
     }
     expect(statuses).toEqual(['PAST_DUE', 'RESTRICTED']);
@@ -266,7 +266,7 @@ describe('A subscription that is paid through Stripe', () => {
   });
 
   describe('that expires', () => {
-    const cancel = () => billing.get(CancelExpiredAtStripe).run();
+    const cancel = () => billing.get(StripeCancellationsService).cancelExpired();
     const waiting = () =>
       billing.test.query<{ attempts: number; last_error: string | null }>(
         'select attempts, last_error from billing.stripe_cancellations',
@@ -281,7 +281,7 @@ describe('A subscription that is paid through Stripe', () => {
       await subscriptions.set(tenant(), { tier: 'STANDARD', interval: 'YEARLY' });
       for (const days of [7, 14, 30]) {
         billing.clock.advance(days * DAY_MS);
-        await billing.get(AdvanceSubscriptions).run();
+        await billing.get(SubscriptionAccountsService).advanceDue();
       }
       expect((await subscription())?.status).toBe('EXPIRED');
       return stripe.subscription.id;
@@ -341,7 +341,7 @@ describe('A subscription that is paid through Stripe', () => {
       await told('customer.subscription.deleted', id);
       expect(await subscription()).toMatchObject({ status: 'ACTIVE', cancelAtPeriodEnd: true });
       billing.clock.advance(365 * DAY_MS);
-      await billing.get(AdvanceSubscriptions).run();
+      await billing.get(SubscriptionAccountsService).advanceDue();
       expect((await subscription())?.status).toBe('CANCELLED');
       expect(await invoices()).toHaveLength(1);
     });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { TenantsService } from '#access';
 import { Clock, NotFoundError } from '#kernel';
-import { Database, enqueue, forEachApart, jobType, PeriodicTask } from '#platform';
+import { Database, enqueue, forEachApart, jobType, Periodic } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import { InvoiceRepository } from '../invoices/invoice.repository.js';
 import { InvoicesService } from '../invoices/invoices.service.js';
@@ -78,17 +78,10 @@ export class SubscriptionAccountsService {
     });
   }
 
-  /** Tenants after `tenantId` with a change due by now, in their order, a page at a time. */
-  dueAfter(tenantId: number): Promise<number[]> {
-    return this.database.system(() => this.subscriptions.dueAfter(tenantId, this.clock.now()));
-  }
-
-  /** Makes the due changes of a tenant's subscription unless another process has it. */
-  async advance(tenantId: number): Promise<void> {
-    await this.database.system(async () => {
-      const due = await this.subscriptions.lockDue(tenantId, this.clock.now());
-      if (due !== null) await this.#run(await this.#open(due), () => undefined);
-    });
+  /** Renews, restricts and ends due subscriptions, in one transaction each, so that it can stop anywhere. */
+  @Periodic('advance-subscriptions', { everyMs: 10_000 })
+  async advanceDue(): Promise<void> {
+    await forEachApart(this.#due(), (tenantId) => this.#advance(tenantId), 'subscriptions failed');
   }
 
   /** Restores a subscription, if it may go on, after one of its invoices was paid or voided. */
@@ -109,6 +102,27 @@ export class SubscriptionAccountsService {
   async #open(subscription: Subscription): Promise<OpenSubscription> {
     const now = this.clock.now();
     return { subscription, account: await this.subscriptions.accountOf(subscription, now), now };
+  }
+
+  /** Tenants with a change due by now, in their order, a page at a time. */
+  async *#due(): AsyncGenerator<number> {
+    let tenants = await this.#dueAfter(0);
+    while (tenants.length > 0) {
+      yield* tenants;
+      tenants = await this.#dueAfter(tenants.at(-1) ?? 0);
+    }
+  }
+
+  #dueAfter(tenantId: number): Promise<number[]> {
+    return this.database.system(() => this.subscriptions.dueAfter(tenantId, this.clock.now()));
+  }
+
+  /** Makes the due changes of a tenant's subscription unless another process has it. */
+  async #advance(tenantId: number): Promise<void> {
+    await this.database.system(async () => {
+      const due = await this.subscriptions.lockDue(tenantId, this.clock.now());
+      if (due !== null) await this.#run(await this.#open(due), () => undefined);
+    });
   }
 
   async #run<T>(open: OpenSubscription, work: (open: OpenSubscription) => Promise<T> | T): Promise<T> {
@@ -180,27 +194,4 @@ function nextLook(
   const month = billingPeriod(anchoredAt, now).end;
   const look = isAnnounced ? month : new Date(Math.min(month.getTime(), now.getTime() + NO_PROJECT_MS));
   return due === null || look < due ? look : due;
-}
-
-/** Renews, restricts and ends due subscriptions, in one transaction each, so that it can stop anywhere. */
-@Injectable()
-export class AdvanceSubscriptions extends PeriodicTask {
-  override readonly name = 'advance-subscriptions';
-  override readonly everyMs = 10_000;
-
-  constructor(private readonly accounts: SubscriptionAccountsService) {
-    super();
-  }
-
-  override async run(): Promise<void> {
-    await forEachApart(this.#due(), (tenantId) => this.accounts.advance(tenantId), 'subscriptions failed');
-  }
-
-  async *#due(): AsyncGenerator<number> {
-    let tenants = await this.accounts.dueAfter(0);
-    while (tenants.length > 0) {
-      yield* tenants;
-      tenants = await this.accounts.dueAfter(tenants.at(-1) ?? 0);
-    }
-  }
 }

@@ -6,7 +6,7 @@ import { type BillingFixture, startBilling } from '../billing.fixture.js';
 import { InvoicesQuery } from '../invoices/invoices.query.js';
 import { InvoicesService } from '../invoices/invoices.service.js';
 import { PlanLimitsService } from '../plan-limits.service.js';
-import { AdvanceSubscriptions } from './subscription-accounts.service.js';
+import { SubscriptionAccountsService } from './subscription-accounts.service.js';
 import { SubscriptionsQuery } from './subscriptions.query.js';
 import { SubscriptionsService } from './subscriptions.service.js';
 
@@ -29,7 +29,7 @@ beforeEach(async () => {
   project = await createProject(billing.test);
 });
 
-const advance = () => billing.get(AdvanceSubscriptions).run();
+const advance = () => billing.get(SubscriptionAccountsService).advanceDue();
 const subscription = () => billing.get(SubscriptionsQuery).ofTenant(project.live);
 
 describe('The operator and time', () => {
@@ -93,7 +93,7 @@ describe('The operator and time', () => {
     const others = await Promise.all([billing.another(), billing.another()]);
     billing.clock.advance(40 * DAY_MS);
     await Promise.all([
-      ...others.map((worker) => worker.get(AdvanceSubscriptions).run()),
+      ...others.map((worker) => worker.get(SubscriptionAccountsService).advanceDue()),
       advance(),
       advance(),
     ]);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
-import { before, Database, enqueue, jobType, type NewJob, type OldRows, RemoveOldRows } from '#platform';
+import { before, Database, enqueue, jobType, type NewJob, Periodic, removeOldRows } from '#platform';
 import type { BounceClass } from './bounce-class.js';
 import { factsOf, type Report, type ReportFacts } from './report.js';
 import type { ReturnPathClaims } from './return-path.js';
@@ -26,6 +26,8 @@ export const recordComplaint = jobType<{ deliveryId: string }>('bounces.complain
 
 /** The facts of a report, and the delivery that they are about. */
 export type DeliveryReport = ReportFacts & Pick<ReturnPathClaims, 'deliveryId'>;
+
+const KEPT_MS = 180 * 24 * 60 * 60_000;
 
 /** Takes down what came back, for a delivery whose return path has been checked. */
 @Injectable()
@@ -81,6 +83,20 @@ export class ReportsService {
       return rows.length;
     });
   }
+
+  /**
+   * Removes what reports told half a year ago, and tokens of feedback that are too old to be good. What followed from them stays
+   * with the deliveries.
+   */
+  @Periodic('remove-old-reports', { everyMs: 60 * 60_000 })
+  removeOld(): Promise<void> {
+    const now = this.clock.now();
+    return removeOldRows(
+      this.database,
+      { table: 'deliverability.reports', where: sql`reported_at < ${before(now, KEPT_MS)}` },
+      { table: 'deliverability.feedback_tokens', where: sql`good_until < ${now}` },
+    );
+  }
 }
 
 /** Bounces that one job records. */
@@ -107,23 +123,4 @@ function jobsOf(reports: readonly DeliveryReport[]): NewJob[] {
 export function inSets<Item>(items: readonly Item[], size: number): Item[][] {
   const starts = Array.from({ length: Math.ceil(items.length / size) }, (_, n) => n * size);
   return starts.map((start) => items.slice(start, start + size));
-}
-
-const KEPT_MS = 180 * 24 * 60 * 60_000;
-
-/**
- * Removes what reports told half a year ago, and tokens of feedback that are too old to be good. What followed from them stays
- * with the deliveries.
- */
-@Injectable()
-export class RemoveOldReports extends RemoveOldRows {
-  override readonly name = 'remove-old-reports';
-  override readonly everyMs = 60 * 60_000;
-
-  protected override old(now: Date): OldRows[] {
-    return [
-      { table: 'deliverability.reports', where: sql`reported_at < ${before(now, KEPT_MS)}` },
-      { table: 'deliverability.feedback_tokens', where: sql`good_until < ${now}` },
-    ];
-  }
 }

@@ -6,7 +6,7 @@ import { Database } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import type { Report } from './report.js';
-import { RemoveOldReports, ReportsService } from './reports.service.js';
+import { ReportsService } from './reports.service.js';
 
 const BOUNCE: Report = {
   kind: 'bounce',
@@ -94,13 +94,13 @@ describe('reports', () => {
     const of = claims();
     await reports.take(of, BOUNCE);
     clock.advance(179 * 24 * 60 * 60_000);
-    await new RemoveOldReports(database, clock).run();
+    await reports.removeOld();
     const count = async () =>
       (await test.query('select 1 from deliverability.reports where delivery_id = $1', [of.deliveryId]))
         .length;
     expect(await count()).toBe(1);
     clock.advance(2 * 24 * 60 * 60_000);
-    await new RemoveOldReports(database, clock).run();
+    await reports.removeOld();
     expect(await count()).toBe(0);
   });
 });

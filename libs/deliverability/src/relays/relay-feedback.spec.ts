@@ -12,7 +12,7 @@ import type { PostedFeedback, ProviderEvent, TakenMail } from '#testing/relays/p
 import { snsPost } from '#testing/relays/ses';
 import { snsCertificate } from '#testing/relays/sns-certificate';
 import { standIns } from '#testing/relays/stand-ins';
-import { RemoveOldReports, ReportsService } from '../bounces/reports.service.js';
+import { ReportsService } from '../bounces/reports.service.js';
 import { ReturnPaths } from '../bounces/return-path.js';
 import { FeedbackEvents, FeedbackMetrics } from './feedback-events.service.js';
 import { kindRules, type RelayKind } from './kinds/kinds.js';
@@ -41,6 +41,7 @@ describe('the feedback of a relay', () => {
   let scope: ProjectScope;
   let amazon: Server;
   let http: LocalHttp;
+  let reports: ReportsService;
   let feedback: RelayFeedback;
   let addresses: FeedbackAddresses;
   const clock = new ManualClock(NOW);
@@ -78,7 +79,7 @@ describe('the feedback of a relay', () => {
     addresses = new FeedbackAddresses(new LinkTokens(SECRET), config);
     const environments = new EnvironmentsQuery(database);
     const metrics = new FeedbackMetrics(registry);
-    const reports = new ReportsService(database, environments, clock);
+    reports = new ReportsService(database, environments, clock);
     feedback = new RelayFeedback(
       database,
       environments,
@@ -250,7 +251,7 @@ describe('the feedback of a relay', () => {
     const rows = () => test.query('select 1 from deliverability.feedback_tokens');
     expect(await rows()).toHaveLength(1);
     clock.advance(10 * 60 * 60_000);
-    await new RemoveOldReports(database, clock).run();
+    await reports.removeOld();
     expect(await rows()).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
 import { DAY, DeliverabilityFixture, HOUR, MINUTE } from '#testing/deliverability';
-import { DueDomainChecks } from './domain-checks.service.js';
+import { DomainChecksService } from './domain-checks.service.js';
 import type { SendingDomainView } from './sending-domains.query.js';
 import { DomainControlService, SendingDomainsService } from './sending-domains.service.js';
 
@@ -234,7 +234,7 @@ describe('The schedule of a domain’s checks', () => {
   it('asks again when a check did not come about', async () => {
     await begin();
     const asked = async () => {
-      await fixture.get(DueDomainChecks).run();
+      await fixture.get(DomainChecksService).requestDue();
       const [row] = await fixture.database.query<{ checks: number }>(
         `select count(*)::int as checks from deliverability.domain_checks where environment_id = $1`,
         [scope.environmentId],

@@ -10,12 +10,11 @@ import {
   Database,
   drain,
   LOGGER,
-  type OldRows,
-  PeriodicTask,
+  Periodic,
   present,
   presentAnd,
   Publisher,
-  RemoveOldRows,
+  removeOldRows,
 } from '#platform';
 import type { DeliverabilityTables } from '../deliverability.schema.js';
 import { DnsReader } from '../dns/dns-reader.service.js';
@@ -45,10 +44,18 @@ interface DomainFindings {
   readonly verdicts: ReadonlyMap<number, RecordVerdict>;
 }
 
+/** A check that was requested and never ran is requested again after this long. */
+const ASK_AGAIN_MS = 15 * 60_000;
+const BATCH = 100;
+const CHECKS_KEPT_MS = 60 * 60_000;
+
 /** Checks the DNS of domains. Runs in the worker. */
 @Injectable()
 export class DomainChecksService {
+  #hasSeenSettings = false;
+
   constructor(
+    private readonly environments: EnvironmentsQuery,
     private readonly domains: SendingDomainRepository,
     private readonly requests: DomainCheckRequests,
     private readonly dns: DnsReader,
@@ -66,6 +73,25 @@ export class DomainChecksService {
       // No transaction waits for DNS: if the name or the required records changed meanwhile, it looks again.
       if (look === null || (await this.#save(scope, checkId, look))) return;
     }
+  }
+
+  /** Requests the checks that are due by the schedule. */
+  @Periodic('due-domain-checks', { everyMs: 10_000 })
+  async requestDue(): Promise<void> {
+    if (!this.#hasSeenSettings) await this.#bringForward();
+    this.#hasSeenSettings = true;
+    await drain(BATCH, () => this.#askForBatch());
+  }
+
+  /** Removes checks that nobody waits for any more, and keys whose last mail has long arrived. */
+  @Periodic('remove-old-domain-data', { everyMs: 10 * 60_000 })
+  removeOld(): Promise<void> {
+    const now = this.clock.now();
+    return removeOldRows(
+      this.database,
+      { table: 'deliverability.domain_checks', where: sql`created_at < ${before(now, CHECKS_KEPT_MS)}` },
+      { table: 'deliverability.dkim_keys', where: sql`retired_at < ${before(now, RETIRED_KEY_KEPT_MS)}` },
+    );
   }
 
   async #look(scope: ProjectScope): Promise<DomainFindings | null> {
@@ -113,33 +139,6 @@ export class DomainChecksService {
     const type =
       status === 'ACTIVE' ? 'domain.verified' : FAILED_STATUSES.has(status) ? 'domain.failed' : null;
     if (type !== null) await this.publisher.publish(scope, { type, data: { domainName, status } });
-  }
-}
-
-/** A check that was requested and never ran is requested again after this long. */
-const ASK_AGAIN_MS = 15 * 60_000;
-const BATCH = 100;
-
-/** Requests the checks that are due by the schedule. */
-@Injectable()
-export class DueDomainChecks extends PeriodicTask {
-  override readonly name = 'due-domain-checks';
-  override readonly everyMs = 10_000;
-  #hasSeenSettings = false;
-
-  constructor(
-    private readonly database: Database,
-    private readonly environments: EnvironmentsQuery,
-    private readonly requests: DomainCheckRequests,
-    @Inject(CONFIG) private readonly config: Config,
-  ) {
-    super();
-  }
-
-  override async run(): Promise<void> {
-    if (!this.#hasSeenSettings) await this.#bringForward();
-    this.#hasSeenSettings = true;
-    await drain(BATCH, () => this.#askForBatch());
   }
 
   /** Makes the checks due whose domains ask for hosts that the settings name no more: a check brings their records up to date. */
@@ -204,21 +203,5 @@ export class DueDomainChecks extends PeriodicTask {
       if (scope !== null) await this.requests.add(scope, domain.id, 'SCHEDULE');
       return true;
     });
-  }
-}
-
-const CHECKS_KEPT_MS = 60 * 60_000;
-
-/** Removes checks that nobody waits for any more, and keys whose last mail has long arrived. */
-@Injectable()
-export class RemoveOldDomainData extends RemoveOldRows {
-  override readonly name = 'remove-old-domain-data';
-  override readonly everyMs = 10 * 60_000;
-
-  protected override old(now: Date): OldRows[] {
-    return [
-      { table: 'deliverability.domain_checks', where: sql`created_at < ${before(now, CHECKS_KEPT_MS)}` },
-      { table: 'deliverability.dkim_keys', where: sql`retired_at < ${before(now, RETIRED_KEY_KEPT_MS)}` },
-    ];
   }
 }

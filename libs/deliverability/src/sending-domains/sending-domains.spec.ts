@@ -13,7 +13,7 @@ import { eventually } from '#testing/eventually';
 import { publishRecords } from '#testing/published-records';
 import { letTimeGo, passTime, stopTime, waitingTimers } from '#testing/time-limits';
 import { SealedDkimKeys } from '../dkim/dkim-keys.service.js';
-import { RemoveOldDomainData } from './domain-checks.service.js';
+import { DomainChecksService } from './domain-checks.service.js';
 import { DomainCheckRequests, DomainVerificationService } from './domain-verification.service.js';
 import { SendingDomainExistsError } from './sending-domain.js';
 import { SendingDomainsQuery } from './sending-domains.query.js';
@@ -379,7 +379,7 @@ describe('A sending domain', () => {
     fixture.dns.remove(`${old?.[0]}._domainkey.rotating.example`);
     expect(await fixture.check(live)).toMatchObject({ status: 'ACTIVE', allVerified: true });
     fixture.clock.advance(7 * DAY + 1);
-    await fixture.get(RemoveOldDomainData).run();
+    await fixture.get(DomainChecksService).removeOld();
     const after = await fixture.get(SendingDomainsQuery).instructions(live);
     expect(after.instructionsText).not.toContain('signs no more');
     expect(await selectorsOf(live)).toEqual(current);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { ProjectScope } from '#kernel';
-import { before, Database, type OldRows, RemoveOldRows } from '#platform';
+import { Clock, type ProjectScope } from '#kernel';
+import { before, Database, Periodic, removeOldRows } from '#platform';
 import { DISTRUST_REPORTS, SLOW_DOWN_MS } from '../bounces/retry-schedule.js';
 import type { DeliverabilityTables } from '../deliverability.schema.js';
 import type { DestinationLimit } from './destination.js';
@@ -28,10 +28,16 @@ export interface BudgetGrant {
 /** Channel on which workers hear that a destination was slowed down. */
 export const SLOW_DOWNS_CHANNEL = 'mailwright_slow_downs';
 
+/** An hour without a mail fills every budget. */
+const KEPT_MS = 60 * 60_000;
+
 /** The budgets of destinations that all workers share: SQL functions count them, since a project's rows show none. */
 @Injectable()
 export class DestinationBudgets {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
 
   /**
    * Takes the mails of a batch that may go now, in one statement. A destination without a limit gets no grant: all of its
@@ -110,28 +116,22 @@ export class DestinationBudgets {
     return this.#notify(destination, until, row);
   }
 
-  #notify(destination: string, until: Date, { begun } = { begun: false }): boolean {
-    if (begun) this.database.notify(SLOW_DOWNS_CHANNEL, JSON.stringify({ destination, until }));
-    return begun;
-  }
-}
-
-const KEPT_MS = 60 * 60_000;
-
-/** Removes rows that limit nobody any more: an hour without a mail fills every budget. */
-@Injectable()
-export class RemoveOldThrottling extends RemoveOldRows {
-  override readonly name = 'remove-old-throttling';
-  override readonly everyMs = 60 * 60_000;
-
-  protected override old(now: Date): OldRows[] {
-    const oldest = before(now, KEPT_MS);
+  /** Removes rows that limit nobody any more. */
+  @Periodic('remove-old-throttling', { everyMs: 60 * 60_000 })
+  removeOld(): Promise<void> {
+    const oldest = before(this.clock.now(), KEPT_MS);
     const isOfInstallation = true;
-    return [
+    return removeOldRows(
+      this.database,
       { table: 'deliverability.slowed_destinations', where: sql`slow_until < ${oldest}`, isOfInstallation },
       { table: 'deliverability.distrust_reports', where: sql`reported_at < ${oldest}`, isOfInstallation },
       { table: 'deliverability.destination_lines', where: sql`ends_at < ${oldest}`, isOfInstallation },
       { table: 'deliverability.destination_budgets', where: sql`refilled_at < ${oldest}`, isOfInstallation },
-    ];
+    );
+  }
+
+  #notify(destination: string, until: Date, { begun } = { begun: false }): boolean {
+    if (begun) this.database.notify(SLOW_DOWNS_CHANNEL, JSON.stringify({ destination, until }));
+    return begun;
   }
 }

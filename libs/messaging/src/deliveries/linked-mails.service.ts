@@ -8,8 +8,8 @@ import {
   environmentOf,
   type LinkedMail,
   neverJoined,
-  type OldRows,
-  RemoveOldRows,
+  Periodic,
+  removeOldRows,
 } from '#platform';
 
 /** A mail of a campaign or of an automation. */
@@ -130,6 +130,13 @@ export class LinkedMails {
     const ownerId = await this.erased.ownerOf(scope, digest);
     return (ownerId === null ? null : await this.people.readerOf(scope, ownerId)) ?? 'nobody';
   }
+
+  /** Removes digests of erased subscribers' addresses once they are too old. */
+  @Periodic('remove-erased-mails', { everyMs: 60 * 60_000 })
+  removeErased(): Promise<void> {
+    const where = sql`not ${isRecent(sql`queued_on`, this.clock.now())}`;
+    return removeOldRows(this.database, { table: 'messaging.erased_mails', where });
+  }
 }
 
 const KEPT_MS = ERASED_MAILS_KEPT_DAYS * 24 * 60 * 60_000;
@@ -172,15 +179,4 @@ async function addressDigestOf(
 
 function isRecent(queuedOn: RawBuilder<unknown>, now: Date): RawBuilder<boolean> {
   return sql<boolean>`${queuedOn} >= (${before(now, KEPT_MS)}::timestamptz at time zone 'UTC')::date`;
-}
-
-/** Removes digests of erased subscribers' addresses once they are too old. */
-@Injectable()
-export class RemoveErasedMails extends RemoveOldRows {
-  override readonly name = 'remove-erased-mails';
-  override readonly everyMs = 60 * 60_000;
-
-  protected override old(now: Date): OldRows[] {
-    return [{ table: 'messaging.erased_mails', where: sql`not ${isRecent(sql`queued_on`, now)}` }];
-  }
 }

@@ -2,14 +2,14 @@ import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { BillingModule } from '#billing';
 import { type Config, CONFIG } from '#platform';
-import { RemoveOldExports, ReportExportsService } from './exports/report-exports.service.js';
+import { ReportExportsService } from './exports/report-exports.service.js';
 import { RequestDueBreakdowns } from './statistics/campaign-breakdowns.job.js';
 import { CampaignBreakdowns } from './statistics/campaign-breakdowns.service.js';
 import { CampaignOverviewQuery } from './statistics/campaign-overview.query.js';
 import { CampaignStatisticsQuery } from './statistics/campaign-statistics.query.js';
 import { StatisticsCheckQuery } from './statistics/statistics-check.query.js';
 import { TimelineQuery } from './statistics/timeline.query.js';
-import { CampaignReportsService, RequestDueReports } from './writing/campaign-reports.service.js';
+import { CampaignReportsService } from './writing/campaign-reports.service.js';
 import { OpenAiCompatibleModel } from './writing/openai-compatible.model.js';
 import { ReportFactsQuery } from './writing/report-facts.query.js';
 import {
@@ -30,17 +30,10 @@ const READING = [
 ];
 
 /** Reports for API and worker: reading and requesting them. */
-@Module({ providers: READING, exports: READING })
+@Module({ imports: [AccessModule], providers: READING, exports: READING })
 export class ReportsModule {}
 
-const WRITING = [
-  RemoveOldExports,
-  ReportDrafts,
-  ReportFactsQuery,
-  ReportWritingService,
-  RequestDueBreakdowns,
-  RequestDueReports,
-];
+const WRITING = [ReportDrafts, ReportFactsQuery, ReportWritingService, RequestDueBreakdowns];
 const MODEL = { provide: REPORT_MODEL, inject: [CONFIG], useFactory: reportModelOf };
 
 /** Reports for the worker: writing them. */

@@ -10,7 +10,7 @@ import {
   parseEmailAddress,
   type ProjectScope,
 } from '#kernel';
-import { Database, describeError, ListOrder, PeriodicTask, type SendOutcome } from '#platform';
+import { Database, describeError, ListOrder, Periodic, type SendOutcome } from '#platform';
 import type { DeliveryKind, MailLinks, OutgoingMail } from '../deliveries/delivery.js';
 import type { MessagingTables } from '../messaging-tables.js';
 import { sql } from 'kysely';
@@ -56,10 +56,16 @@ const LATEST_FIRST = new ListOrder([
   ['id', 'uuid'],
 ]);
 
+const KEPT_DAYS = 30;
+const KEPT_MESSAGES = 10_000;
+
 /** The project's test inbox. A live environment has none: everything in it is `NotFoundError`. */
 @Injectable()
 export class TestInboxService {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
 
   /** Newest first. */
   async list(
@@ -115,6 +121,35 @@ export class TestInboxService {
     if (found === undefined) throw new NotFoundError();
     return found;
   }
+
+  /** Keeps each test inbox to 30 days and to its newest 10 000 messages. */
+  @Periodic('trim-test-inboxes', { everyMs: 10 * 60_000 })
+  async trim(): Promise<void> {
+    const oldest = new Date(this.clock.now().getTime() - KEPT_DAYS * 24 * 60 * 60_000);
+    const full = await this.database.system(async () => {
+      const tables = this.database.tables<MessagingTables>();
+      await tables.deleteFrom('messaging.test_inbox_messages').where('receivedAt', '<', oldest).execute();
+      return tables
+        .selectFrom('messaging.test_inbox_messages')
+        .select('environmentId')
+        .groupBy('environmentId')
+        .having((eb) => eb.fn.countAll(), '>', KEPT_MESSAGES)
+        .execute();
+    });
+    for (const { environmentId } of full) await this.#trim(environmentId);
+  }
+
+  async #trim(environmentId: number): Promise<void> {
+    await this.database.system(() =>
+      sql`
+        delete from messaging.test_inbox_messages
+        where environment_id = ${environmentId} and (received_at, id) < (
+          select received_at, id from messaging.test_inbox_messages where environment_id = ${environmentId}
+          order by received_at desc, id desc offset ${KEPT_MESSAGES - 1} limit 1
+        )
+      `.execute(this.database.tables()),
+    );
+  }
 }
 
 function refuseLive({ environment }: ProjectScope): void {
@@ -144,50 +179,6 @@ function headersOf(raw: Buffer): Record<string, string> {
     headers[name] = headers[name] === undefined ? value : `${headers[name]}\n${value}`;
   }
   return headers;
-}
-
-const KEPT_DAYS = 30;
-const KEPT_MESSAGES = 10_000;
-
-/** Keeps each test inbox to 30 days and to its newest 10 000 messages. */
-@Injectable()
-export class TrimTestInboxes extends PeriodicTask {
-  override readonly name = 'trim-test-inboxes';
-  override readonly everyMs = 10 * 60_000;
-
-  constructor(
-    private readonly database: Database,
-    private readonly clock: Clock,
-  ) {
-    super();
-  }
-
-  override async run(): Promise<void> {
-    const oldest = new Date(this.clock.now().getTime() - KEPT_DAYS * 24 * 60 * 60_000);
-    const full = await this.database.system(async () => {
-      const tables = this.database.tables<MessagingTables>();
-      await tables.deleteFrom('messaging.test_inbox_messages').where('receivedAt', '<', oldest).execute();
-      return tables
-        .selectFrom('messaging.test_inbox_messages')
-        .select('environmentId')
-        .groupBy('environmentId')
-        .having((eb) => eb.fn.countAll(), '>', KEPT_MESSAGES)
-        .execute();
-    });
-    for (const { environmentId } of full) await this.#trim(environmentId);
-  }
-
-  async #trim(environmentId: number): Promise<void> {
-    await this.database.system(() =>
-      sql`
-        delete from messaging.test_inbox_messages
-        where environment_id = ${environmentId} and (received_at, id) < (
-          select received_at, id from messaging.test_inbox_messages where environment_id = ${environmentId}
-          order by received_at desc, id desc offset ${KEPT_MESSAGES - 1} limit 1
-        )
-      `.execute(this.database.tables()),
-    );
-  }
 }
 
 const CAPACITY = 10;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId, NotFoundError, type ProjectScope } from '#kernel';
 import { prepareProject } from '#testing/system';
 import { MessagingFixture } from '../messaging.fixture.js';
-import { TestInboxService, TrimTestInboxes } from './test-inbox.service.js';
+import { TestInboxService } from './test-inbox.service.js';
 
 const DAY = 24 * 60 * 60_000;
 const page = { page: 0, size: 20 };
@@ -55,7 +55,7 @@ describe('the test inbox', () => {
     await receive(test, 2, 31 * DAY);
     await receive(test, 1, 29 * DAY);
     await receive(full, 10_005);
-    await fixture.get(TrimTestInboxes).run();
+    await fixture.get(TestInboxService).trim();
     const inbox = fixture.get(TestInboxService);
     expect((await inbox.list(test, page, {})).totalElements).toBe(1);
     const kept = await inbox.list(full, page, {});

@@ -3,15 +3,34 @@ import type { Logger } from 'pino';
 import type { Clock } from '#kernel';
 import { present, presentAnd } from '../database/clock.js';
 import type { Database } from '../database/database.js';
+import { DecoratedMethods } from '../decorated-methods.js';
 import { Loop } from '../lifecycle/loop.js';
 import { logFailure } from '../lifecycle/outage.js';
 
-/** Housekeeping that is due again and again: one worker does it, once an interval. */
-export abstract class PeriodicTask {
-  abstract readonly name: string;
-  abstract readonly everyMs: number;
-  /** Must be safe to repeat: a worker may die in the middle. */
-  abstract run(): Promise<void>;
+interface Schedule {
+  /** The row's in `platform.schedule`. */
+  readonly name: string;
+  readonly everyMs: number;
+}
+
+/** Something to do that is due again and again. */
+export interface PeriodicTask extends Schedule {
+  run(): Promise<void>;
+}
+
+const methods = new DecoratedMethods<Schedule, () => Promise<void>>();
+
+/** Has a method run again and again: one worker runs it, once an interval. Must be safe to repeat: a worker may die in the middle. */
+export const Periodic = (name: string, { everyMs }: Omit<Schedule, 'name'>) =>
+  methods.mark({ name, everyMs });
+
+/** Periodic methods of the instances. Throws for two of one name, of which one would never run. */
+export function periodicTasks(instances: Iterable<unknown>): PeriodicTask[] {
+  const tasks = methods.find(instances).map(({ note, run }) => ({ ...note, run }));
+  const names = tasks.map(({ name }) => name);
+  const twice = names.find((name, place) => names.indexOf(name) < place);
+  if (twice !== undefined) throw new Error(`Two periodic tasks are called ${twice}.`);
+  return tasks;
 }
 
 const TICK_MS = 1_000;
@@ -20,10 +39,12 @@ const TICK_MS = 1_000;
 export class PeriodicTasks {
   readonly #loop: Loop;
   readonly #nextOffer = new Map<string, number>();
+  #tasks: readonly PeriodicTask[] | undefined;
 
+  /** `tasks` is called at the start: then the program has made all instances. */
   constructor(
     private readonly database: Database,
-    private readonly tasks: readonly PeriodicTask[],
+    private readonly tasks: () => readonly PeriodicTask[],
     private readonly clock: Clock,
     private readonly logger: Logger,
   ) {
@@ -35,6 +56,7 @@ export class PeriodicTasks {
   }
 
   start(): void {
+    this.#tasks = this.tasks();
     this.#loop.start();
   }
 
@@ -44,7 +66,8 @@ export class PeriodicTasks {
 
   /** Runs every task whose interval is over. One that fails does not keep the others. */
   async pass(): Promise<void> {
-    for (const task of this.tasks) {
+    this.#tasks ??= this.tasks();
+    for (const task of this.#tasks) {
       if (this.clock.now().getTime() < (this.#nextOffer.get(task.name) ?? 0)) continue;
       try {
         if (await this.#claim(task)) await task.run();

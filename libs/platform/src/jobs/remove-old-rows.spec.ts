@@ -1,28 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { ManualClock } from '#testing/clocks';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { Database } from '../database/database.js';
-import { before, type OldRows, RemoveOldRows } from './remove-old-rows.js';
+import { before, removeOldRows } from './remove-old-rows.js';
 
 const NOW = new Date('2026-11-21T12:00:00.000Z');
 const HOUR_MS = 3_600_000;
 
-class RemoveOldNotes extends RemoveOldRows {
-  override readonly name = 'remove-old-notes';
-  override readonly everyMs = HOUR_MS;
-
-  protected override old(now: Date): OldRows[] {
-    return [{ table: 'public.notes', where: sql`written_at < ${before(now, HOUR_MS)}` }];
-  }
-}
+const OLD_NOTES = { table: 'public.notes', where: sql`written_at < ${before(NOW, HOUR_MS)}` };
 
 describe('old rows', () => {
   let test: TestDatabase;
   let database: Database;
-  let task: RemoveOldNotes;
 
   beforeAll(async () => {
     test = await createTestDatabase();
@@ -32,7 +23,6 @@ describe('old rows', () => {
       applicationName: 'spec',
       entities: [],
     });
-    task = new RemoveOldNotes(database, new ManualClock(NOW));
     await test.query(
       `create table public.notes (environment_id bigint, written_at timestamptz); grant all on public.notes to mailwright_system`,
     );
@@ -52,7 +42,7 @@ describe('old rows', () => {
       [NOW],
     );
     await test.query(`insert into public.notes select 1, $1::timestamptz - interval '59 minutes'`, [NOW]);
-    await task.run();
+    await removeOldRows(database, OLD_NOTES);
     expect(await left()).toBe(1);
   });
 
@@ -62,7 +52,7 @@ describe('old rows', () => {
     await user.connect();
     await user.query('begin');
     await user.query('update public.notes set written_at = $1', [NOW]);
-    const run = task.run();
+    const run = removeOldRows(database, OLD_NOTES);
     await eventually('the removal waits', async () => {
       const waiting = await test.query(
         `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%public%notes%'`,

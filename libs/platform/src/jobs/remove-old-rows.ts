@@ -1,10 +1,7 @@
-import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Clock } from '#kernel';
-import { Database } from '../database/database.js';
+import type { Database } from '../database/database.js';
 import { drainEnvironments } from '../database/environments-due.js';
 import { drain } from './drain.js';
-import { PeriodicTask } from './periodic-tasks.js';
 
 /** Rows that nobody needs any more. */
 export interface OldRows {
@@ -17,39 +14,29 @@ export interface OldRows {
 
 const BATCH = 10_000;
 
-/** Removes old rows of all projects, a batch a transaction: no lock is held long, and a worker that dies loses one batch. */
-@Injectable()
-export abstract class RemoveOldRows extends PeriodicTask {
-  constructor(
-    private readonly database: Database,
-    private readonly clock: Clock,
-  ) {
-    super();
-  }
+/**
+ * Removes old rows of all projects in the order of `rows`, a batch a transaction: no lock is held long, and a worker that dies
+ * loses one batch.
+ */
+export async function removeOldRows(database: Database, ...rows: readonly OldRows[]): Promise<void> {
+  for (const { table, where, isOfInstallation = false } of rows)
+    if (isOfInstallation)
+      await drain(BATCH, () => database.system(() => remove(database, { table, where }, BATCH)));
+    else
+      await drainEnvironments(
+        database,
+        { rows: sql`${sql.table(table)} where ${where}`, batch: BATCH },
+        (id, most) => remove(database, { table, where: sql`environment_id = ${id} and ${where}` }, most),
+      );
+}
 
-  /** In the order in which they go. */
-  protected abstract old(now: Date): readonly OldRows[];
-
-  override async run(): Promise<void> {
-    for (const { table, where, isOfInstallation = false } of this.old(this.clock.now()))
-      if (isOfInstallation)
-        await drain(BATCH, () => this.database.system(() => this.#remove(table, where, BATCH)));
-      else
-        await drainEnvironments(
-          this.database,
-          { rows: sql`${sql.table(table)} where ${where}`, batch: BATCH },
-          (id, most) => this.#remove(table, sql`environment_id = ${id} and ${where}`, most),
-        );
-  }
-
-  async #remove(table: string, where: RawBuilder<unknown>, most: number): Promise<number> {
-    // The condition stands outside too: a row that was changed meanwhile is looked at again.
-    const { numAffectedRows = 0n } = await sql`
-      delete from ${sql.table(table)}
-      where ctid = any(array(select ctid from ${sql.table(table)} where ${where} limit ${most})) and ${where}
-    `.execute(this.database.tables());
-    return Number(numAffectedRows);
-  }
+async function remove(database: Database, { table, where }: OldRows, most: number): Promise<number> {
+  // The condition stands outside too: a row that was changed meanwhile is looked at again.
+  const { numAffectedRows = 0n } = await sql`
+    delete from ${sql.table(table)}
+    where ctid = any(array(select ctid from ${sql.table(table)} where ${where} limit ${most})) and ${where}
+  `.execute(database.tables());
+  return Number(numAffectedRows);
 }
 
 /** So long before a time. */

@@ -1,15 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, newId, NotFoundError, type ProjectScope, UnavailableError } from '#kernel';
-import {
-  before,
-  Database,
-  enqueue,
-  Notifications,
-  type OldRows,
-  RemoveOldRows,
-  waitForWorker,
-} from '#platform';
+import { before, Database, enqueue, Notifications, Periodic, removeOldRows, waitForWorker } from '#platform';
 import { campaignNamed } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import {
@@ -166,6 +158,13 @@ export class ReportExportsService {
         .execute(),
     );
   }
+
+  /** Removes report files after an hour: the client that waited for them does no longer. */
+  @Periodic('remove-old-exports', { everyMs: 10 * 60_000 })
+  removeOld(): Promise<void> {
+    const where = sql`created_at < ${before(this.clock.now(), 60 * 60_000)}`;
+    return removeOldRows(this.database, { table: 'messaging.exports', where });
+  }
 }
 
 /** Empties the files, finished or not, with deliveries of `which`, and their cursors. A client that waits for one asks again. */
@@ -191,15 +190,4 @@ export async function eraseExports(
     delete from messaging.export_parts
     where environment_id = ${environmentId} and export_id = any(${rows.map(({ id }) => id)}::uuid[])
   `.execute(tables);
-}
-
-/** Removes report files after an hour: the client that waited for them does no longer. */
-@Injectable()
-export class RemoveOldExports extends RemoveOldRows {
-  override readonly name = 'remove-old-exports';
-  override readonly everyMs = 10 * 60_000;
-
-  protected override old(now: Date): OldRows[] {
-    return [{ table: 'messaging.exports', where: sql`created_at < ${before(now, 60 * 60_000)}` }];
-  }
 }

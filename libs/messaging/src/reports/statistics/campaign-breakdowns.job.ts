@@ -10,7 +10,7 @@ import {
   type JobContext,
   type JobResult,
   jobType,
-  PeriodicTask,
+  Periodic,
   ResumableJob,
 } from '#platform';
 import {
@@ -25,18 +25,14 @@ export const countBreakdown = jobType<{ campaignId: string }>('campaigns.count_b
 
 /** Requests the counts of large campaigns' breakdowns that are due. */
 @Injectable()
-export class RequestDueBreakdowns extends PeriodicTask {
-  override readonly name = 'request-due-breakdowns';
-  override readonly everyMs = 10_000;
-
+export class RequestDueBreakdowns {
   constructor(
     private readonly database: Database,
     private readonly environments: EnvironmentsQuery,
-  ) {
-    super();
-  }
+  ) {}
 
-  override async run(): Promise<void> {
+  @Periodic('request-due-breakdowns', { everyMs: 10_000 })
+  async run(): Promise<void> {
     if (!(await this.database.holds(areBreakdownsDue))) return;
     await drainEnvironments(this.database, DUE_BREAKDOWNS, async (environmentId, most) => {
       const scope = await this.environments.find(environmentId);

@@ -9,7 +9,7 @@ import {
   drainEnvironments,
   enqueue,
   LinkTokens,
-  PeriodicTask,
+  Periodic,
 } from '#platform';
 import { EnvironmentsQuery } from '#access';
 import { campaignNamed } from '../../campaigns/campaign.repository.js';
@@ -24,11 +24,17 @@ export interface ReportLink {
   readonly expiresAt: Date;
 }
 
+const MINUTE_MS = 60_000;
+/** Reports that were missed for longer are written when somebody asks. */
+const MISSED_MS = 30 * 24 * 60 * MINUTE_MS;
+const AT_ONCE = 200;
+
 /** Reads and requests the reports on campaigns in words. */
 @Injectable()
 export class CampaignReportsService {
   constructor(
     private readonly database: Database,
+    private readonly environments: EnvironmentsQuery,
     private readonly clock: Clock,
     private readonly tokens: LinkTokens,
     @Inject(CONFIG) private readonly config: Config,
@@ -110,29 +116,10 @@ export class CampaignReportsService {
     const locale = this.config.AI_REPORT_LOCALE;
     return new CampaignReport({ id: newId(), environmentId, campaignId, version, locale }, now);
   }
-}
 
-const MINUTE_MS = 60_000;
-/** Reports that were missed for longer are written when somebody asks. */
-const MISSED_MS = 30 * 24 * 60 * MINUTE_MS;
-const AT_ONCE = 200;
-
-/** Requests the first report of each campaign that was sent, archived or not, when its time has come. */
-@Injectable()
-export class RequestDueReports extends PeriodicTask {
-  override readonly name = 'request-due-reports';
-  override readonly everyMs = 10_000;
-
-  constructor(
-    private readonly database: Database,
-    private readonly environments: EnvironmentsQuery,
-    private readonly clock: Clock,
-    @Inject(CONFIG) private readonly config: Config,
-  ) {
-    super();
-  }
-
-  override async run(): Promise<void> {
+  /** Requests the first report of each campaign that was sent, archived or not, when its time has come. */
+  @Periodic('request-due-reports', { everyMs: 10_000 })
+  async requestDue(): Promise<void> {
     const now = this.clock.now();
     const latest = new Date(now.getTime() - this.config.AI_REPORT_DELAY_MINUTES * MINUTE_MS);
     const isDue = sql`
@@ -146,11 +133,16 @@ export class RequestDueReports extends PeriodicTask {
       const scope = await this.environments.find(environmentId);
       if (scope === null) return 0;
       const due = sql`c.environment_id = ${environmentId} and ${isDue}`;
-      return this.#request(scope, due, most, now);
+      return this.#requestFirst(scope, due, most, now);
     });
   }
 
-  async #request(scope: ProjectScope, due: RawBuilder<unknown>, most: number, now: Date): Promise<number> {
+  async #requestFirst(
+    scope: ProjectScope,
+    due: RawBuilder<unknown>,
+    most: number,
+    now: Date,
+  ): Promise<number> {
     const { rows } = await sql<{ id: string }>`
       insert into messaging.campaign_reports
         (id, environment_id, campaign_id, version, status, locale, created_at, updated_at)

@@ -9,7 +9,7 @@ import type { Campaign } from '../../campaigns/campaign.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';
 import { TrackedEventsService } from '../../engagement/tracked-events.service.js';
-import { CampaignReportsService, RequestDueReports } from './campaign-reports.service.js';
+import { CampaignReportsService } from './campaign-reports.service.js';
 import { ReportDrafts, ReportWritingService } from './report-writing.service.js';
 import { ReportFactsQuery } from './report-facts.query.js';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
@@ -202,17 +202,17 @@ describe('Reports on campaigns', () => {
 
   it('wait for their hour, and are asked for once then', async () => {
     expect(await latest()).toMatchObject({ status: 'PENDING', version: 1, content: null });
-    const task = fixture.get(RequestDueReports);
-    await task.run();
+    const reports = fixture.get(CampaignReportsService);
+    await reports.requestDue();
     const rows = () =>
       fixture.test.query<{ version: number }>('select version from messaging.campaign_reports');
     expect(await rows()).toEqual([]);
     fixture.clock.advance(59 * MINUTE);
-    await task.run();
+    await reports.requestDue();
     expect(await rows()).toHaveLength(1);
     fixture.clock.advance(MINUTE);
-    await Promise.all([task.run(), task.run()]);
-    await task.run();
+    await Promise.all([reports.requestDue(), reports.requestDue()]);
+    await reports.requestDue();
     expect(await rows()).toEqual([{ version: 1 }, { version: 1 }]);
     const events = await fixture.test.query(`select 1 from platform.jobs where name = 'reports.write'`);
     expect(events).toHaveLength(2);
@@ -379,7 +379,7 @@ describe('Reports on campaigns', () => {
     expect(await latest(archived)).toMatchObject({ status: 'PENDING', version: 1 });
     await expect(service().request(scope, archived.campaignKey)).rejects.toThrow(InvalidStateError);
     fixture.clock.advance(60 * MINUTE);
-    await fixture.get(RequestDueReports).run();
+    await fixture.get(CampaignReportsService).requestDue();
     const [report] = await fixture.test.query<{ id: string }>(
       'select id from messaging.campaign_reports where campaign_id = $1',
       [archived.id],

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { pino } from 'pino';
 import { SystemClock } from '#testing/clocks';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { prolongWindow } from '#testing/rate-limit-window';
 import { problemIn, type SampleApi, sampleCaller, startSampleApi } from '#testing/sample-api';
 import { Database } from '../../database/database.js';
-import { RemoveExpiredRows } from '../../jobs/remove-expired-rows.task.js';
+import { Housekeeping } from '../../jobs/housekeeping.service.js';
 import { AnswerSeal } from './idempotency-key.repository.js';
 
 const BODY = { name: 'jane', consent: { source: 'web' } };
@@ -200,7 +201,7 @@ describe('Idempotency-Key', () => {
       applicationName: 'spec',
       entities: [],
     });
-    await new RemoveExpiredRows(database, new SystemClock()).run();
+    await new Housekeeping(database, new SystemClock(), pino({ level: 'silent' })).removeExpiredRows();
     await database.close();
     expect(
       await test.query('select 1 from platform.idempotency_keys where expires_at <= clock_timestamp()'),

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { UnavailableError } from '#kernel';
+import { pino } from 'pino';
 import { SystemClock } from '#testing/clocks';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { prolongWindow } from '#testing/rate-limit-window';
@@ -7,7 +8,7 @@ import { startRedis, type TestRedis } from '#testing/redis';
 import { problemIn, type SampleApi, sampleCaller, startSampleApi } from '#testing/sample-api';
 import { letTimeGo, passTime, stopTime } from '#testing/time-limits';
 import { Database } from '../../database/database.js';
-import { RemoveExpiredRows } from '../../jobs/remove-expired-rows.task.js';
+import { Housekeeping } from '../../jobs/housekeeping.service.js';
 import {
   PostgresRateLimitStorage,
   RateLimitStorage,
@@ -218,7 +219,7 @@ describe('Windows that are over', () => {
     const storage = new PostgresRateLimitStorage(test.url);
     await storage.increment('runs', 60_000, 1);
     await storage.increment('is over', 0, 1);
-    await new RemoveExpiredRows(database, new SystemClock()).run();
+    await new Housekeeping(database, new SystemClock(), pino({ level: 'silent' })).removeExpiredRows();
     expect(await test.query('select key from platform.rate_limit_windows')).toEqual([{ key: 'runs' }]);
     await storage.close();
     await database.close();

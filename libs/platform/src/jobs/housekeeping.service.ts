@@ -1,10 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
+import { present } from '../database/clock.js';
 import { SQL_STATE, sqlStateOf } from '../database/database-failure.js';
 import { Database } from '../database/database.js';
 import { LOGGER } from '../platform.module.js';
-import { PeriodicTask } from './periodic-tasks.js';
+import { Periodic } from './periodic-tasks.js';
+import { before, removeOldRows } from './remove-old-rows.js';
 
 /** A worker may be away for so long before rows of a month have no place. */
 const MONTHS_AHEAD = 6;
@@ -18,26 +21,46 @@ const PARTITIONED = [
   'audience.subscriber_events',
 ];
 
-/** Makes the partitions of the months to come, long before there are rows for them. */
-@Injectable()
-export class CreatePartitions extends PeriodicTask {
-  override readonly name = 'create-partitions';
-  override readonly everyMs = 60 * 60_000;
+const DAY_MS = 24 * 60 * 60_000;
+/** Long past any repeat by the queue: until then the row is what makes a job run once. */
+const JOBS_KEPT_MS = 7 * DAY_MS;
+const FAILED_JOBS_KEPT_MS = 90 * DAY_MS;
 
+/** Keeps the platform's tables in order. */
+@Injectable()
+export class Housekeeping {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {
-    super();
-  }
+  ) {}
 
-  override async run(): Promise<void> {
+  /** Makes the partitions of the months to come, long before there are rows for them. */
+  @Periodic('create-partitions', { everyMs: 60 * 60_000 })
+  async createPartitions(): Promise<void> {
     const now = this.clock.now();
     const until = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + MONTHS_AHEAD, 1))
       .toISOString()
       .slice(0, 10);
     for (const table of PARTITIONED) await this.#makeMonths(table, until);
+  }
+
+  /** Removes jobs that ended, idempotency keys a day after their request, and the windows of clients that have not come again. */
+  @Periodic('platform.remove_expired_rows', { everyMs: 10 * 60_000 })
+  removeExpiredRows(): Promise<void> {
+    const now = this.clock.now();
+    const isFinished = sql`finished_at < ${before(now, JOBS_KEPT_MS)}
+      and (state <> 'FAILED' or finished_at < ${before(now, FAILED_JOBS_KEPT_MS)})`;
+    return removeOldRows(
+      this.database,
+      { table: 'platform.jobs', where: isFinished, isOfInstallation: true },
+      { table: 'platform.idempotency_keys', where: sql`expires_at <= ${present}` },
+      {
+        table: 'platform.rate_limit_windows',
+        where: sql`window_ends_at < clock_timestamp()`,
+        isOfInstallation: true,
+      },
+    );
   }
 
   /** A table that somebody else has locked is left for the next time: to wait for it would stop who comes later. */

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { environmentScopes, scopeColumns } from '#access';
 import { Clock, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, environmentOf, LOGGER, MailMetrics, PeriodicTask } from '#platform';
+import { Database, environmentOf, LOGGER, MailMetrics, Periodic } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
 import { DomainControlService } from '#deliverability';
 import { bounceClassesIn } from '../engagement/address-consequences.service.js';
@@ -69,19 +69,15 @@ interface EnvironmentFigures extends SendingFigures {
  * by the time since they were resumed. Their running campaigns are paused.
  */
 @Injectable()
-export class GuardSending extends PeriodicTask {
-  override readonly name = 'guard-sending';
-  override readonly everyMs = 5_000;
-
+export class SendingGuard {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {
-    super();
-  }
+  ) {}
 
-  override async run(): Promise<void> {
+  @Periodic('guard-sending', { everyMs: 5_000 })
+  async stopProjects(): Promise<void> {
     const now = this.clock.now();
     for (const figures of await this.database.system(() => this.#sendingNow(now)))
       await this.#judge(figures, now);
@@ -156,21 +152,17 @@ const JUDGED = bounceClassesIn(({ stops }) => stops === 'domain' || stops === 'p
  * Suspends the domain, as an operator would do it, and pauses its running campaigns.
  */
 @Injectable()
-export class GuardSenders extends PeriodicTask {
-  override readonly name = 'guard-senders';
-  override readonly everyMs = 5_000;
-
+export class SenderGuard {
   constructor(
     private readonly database: Database,
     private readonly domains: DomainControlService,
     private readonly metrics: MailMetrics,
     private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {
-    super();
-  }
+  ) {}
 
-  override async run(): Promise<void> {
+  @Periodic('guard-senders', { everyMs: 5_000 })
+  async stopDomains(): Promise<void> {
     const now = this.clock.now();
     const since = new Date(now.getTime() - DOMAIN_WINDOW_MS);
     for (const scope of await this.database.system(() => this.#refusedLately(since)))
