@@ -2,6 +2,9 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { copyIn } from '../../libs/platform/src/database/copy.js';
 
+/** Only ends a hang. */
+const TERMINATION_MS = 300_000;
+
 /** An empty, migrated database of one test file. */
 export interface TestDatabase {
   /** By the login that the programs have. */
@@ -16,25 +19,46 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Makes a database from the template, in some 50 ms. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const nodes = process.env['MAILWRIGHT_TEST_CITUS']?.split(',');
-  if (nodes !== undefined) return createOnCitus(nodes);
-  const server = process.env['MAILWRIGHT_TEST_POSTGRES'];
-  if (server === undefined) throw new Error('Run the tests with `npm test`: it starts PostgreSQL for them.');
+/** The servers of a cluster, the coordinator first. */
+const citusNodes = () => process.env['MAILWRIGHT_TEST_CITUS']?.split(',');
+
+/** Makes a database from the template, or from one that was made a template, in some 50 ms. */
+export async function createTestDatabase(template = 'mailwright_template'): Promise<TestDatabase> {
+  const nodes = citusNodes();
+  if (nodes !== undefined) return createOnCitus(nodes, template);
+  const server = testServer();
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await onServer(server, `create database ${name} template mailwright_template strategy file_copy`);
+  await onServer(server, `create database ${name} template ${template} strategy file_copy`);
   const database = openTestDatabase(`${server}/${name}`, () =>
     onServer(server, `drop database ${name} with (force)`),
   );
   return { ...database, url: asLogin(database.adminUrl) };
 }
 
+function testServer(): string {
+  const server = process.env['MAILWRIGHT_TEST_POSTGRES'];
+  if (server === undefined) throw new Error('Run the tests with `npm test`: it starts PostgreSQL for them.');
+  return server;
+}
+
+/** Lets nobody connect to a test's database any more, and tells its name: others are made from it, with all that is in it. */
+export async function makeTemplate({ adminUrl }: TestDatabase): Promise<string> {
+  const name = new URL(adminUrl).pathname.slice(1);
+  for (const server of citusNodes() ?? [testServer()]) {
+    await onServer(server, `alter database ${name} allow_connections false`);
+    await onServer(
+      server,
+      `select pg_terminate_backend(pid, ${TERMINATION_MS}) from pg_stat_activity where datname = '${name}'`,
+    );
+  }
+  return name;
+}
+
 /** The same on a cluster, in some 1 s. */
-async function createOnCitus(servers: readonly string[]): Promise<TestDatabase> {
+async function createOnCitus(servers: readonly string[], template: string): Promise<TestDatabase> {
   const { copyCitusTemplate } = await import('./citus.js');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  const adminUrl = await copyCitusTemplate(servers, 'mailwright_template', name);
+  const adminUrl = await copyCitusTemplate(servers, template, name);
   const database = openTestDatabase(adminUrl, async () => {
     for (const server of servers) await onServer(server, `drop database ${name} with (force)`);
   });

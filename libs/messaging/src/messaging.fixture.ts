@@ -81,6 +81,16 @@ export class MessagingFixture {
     return MessagingFixture.#start(surroundings, variables, true);
   }
 
+  /** The same on a database that is there already and stays. */
+  static openOn(
+    test: TestDatabase,
+    variables: Readonly<Record<string, string>> = {},
+    now = new Date(),
+  ): Promise<MessagingFixture> {
+    const surroundings = { test, clock: new ManualClock(now), publisher: SilentPublisher };
+    return MessagingFixture.#start(surroundings, variables, false);
+  }
+
   /** One more worker beside this one, with the same database and clock. Close it first. */
   beside(variables: Readonly<Record<string, string>>): Promise<MessagingFixture> {
     const { test, clock } = this;

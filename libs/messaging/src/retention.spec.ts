@@ -3,10 +3,11 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
 import { Database, LinkTokens, projectRoot } from '#platform';
+import { createTestDatabase, makeTemplate, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { isWaitingForLock } from '#testing/lock-waits';
 import { prepareProject } from '#testing/system';
@@ -45,27 +46,41 @@ let scope: ProjectScope;
 let campaign: Campaign;
 let deliveries: DeliveryRow[];
 
-async function open(settings: Readonly<Record<string, string>>): Promise<void> {
-  fixture = await MessagingFixture.open({ ARCHIVE_DIRECTORY: directory, ...settings });
-  scope = (await prepareProject(fixture.test, '')).test;
+/** With the campaign, its mails and what became of them: each test has a copy. */
+let original: TestDatabase;
+let template: string;
+let begin: Date;
+
+beforeAll(async () => {
+  original = await createTestDatabase();
+  fixture = await MessagingFixture.openOn(original);
+  scope = (await prepareProject(original, '')).test;
   campaign = await fixture.queuedCampaign(scope, READERS, { contentJson, translations: { de: same } });
   await fixture.test.query(
     `update messaging.deliveries set locale = 'de' where address < (select max(address) from messaging.deliveries)`,
   );
   fixture.engine.start();
   deliveries = await fixture.settled('all are sent', ({ state }) => state === 'SENT');
-  await isSent();
+  await eventually('it has ended', async () => (await fixture.campaign(campaign.id)).status === 'SENT');
   await eventsHappen();
-}
+  begin = fixture.clock.now();
+  await fixture.close();
+  template = await makeTemplate(original);
+});
+afterAll(() => original?.drop());
 
-const isSent = () =>
-  eventually('it has ended', async () => (await fixture.campaign(campaign.id)).status === 'SENT');
+async function open(settings: Readonly<Record<string, string>>): Promise<void> {
+  const copy = await createTestDatabase(template);
+  fixture = await MessagingFixture.openOn(copy, { ARCHIVE_DIRECTORY: directory, ...settings }, begin);
+  fixture.engine.start();
+}
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'mailwright-archive-'));
 });
 afterEach(async () => {
   await fixture.close();
+  await fixture.test.drop();
   await rm(directory, { recursive: true, force: true });
 });
 
