@@ -14,6 +14,7 @@ import {
   PeriodicTasks,
   type RetentionKind,
   RetiredTablesService,
+  named,
 } from '#platform';
 import { PARTITION } from './deliveries/campaign-front.query.js';
 import { ProjectRetentionRepository } from './project-retention.repository.js';
@@ -135,7 +136,7 @@ export class ApplyRetention {
   async #present({ kind, environmentId }: RetentionCutoff): Promise<string> {
     const [row] = await this.database.statement<{ day: string }>(
       'system',
-      sql`select ${keptFrom(kind, sql`${environmentId}::bigint`)} as day`,
+      sql`${named('kept_from')} select ${keptFrom(kind, sql`${environmentId}::bigint`)} as day`,
     );
     return row?.day ?? '-infinity';
   }

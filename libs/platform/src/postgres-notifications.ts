@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import { Connection } from './database/connection.js';
+import { named } from './database/statement.js';
 import { Notifications, type NotificationTransport } from './notifications.js';
 
 const RECONNECT_MS = 500;
@@ -71,7 +72,7 @@ export function postgresTransport(
     send: (notifications) => {
       const channels = notifications.map(({ channel }) => channel);
       const payloads = notifications.map(({ payload }) => payload);
-      return run(sql`
+      return run(sql`${named('notify')}
         select pg_notify(channel, payload) from unnest(${channels}::text[], ${payloads}::text[]) w(channel, payload)
       `);
     },

@@ -2,7 +2,16 @@ import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } fro
 import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { type PublishedEventType, Clock, type ProjectScope } from '#kernel';
-import { type PublishedEvent, Publisher, Database, logFailure, environmentOf, LOGGER, Loop } from '#platform';
+import {
+  type PublishedEvent,
+  Publisher,
+  Database,
+  logFailure,
+  environmentOf,
+  LOGGER,
+  Loop,
+  named,
+} from '#platform';
 
 const REFRESH_MS = 2_000;
 
@@ -49,7 +58,7 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
   async refresh(): Promise<void> {
     const rows = await this.database.statement(
       'system',
-      sql<{ environmentId: number; eventTypes: string[] }>`
+      sql<{ environmentId: number; eventTypes: string[] }>`${named('webhook_endpoints')}
         select environment_id as "environmentId", event_types as "eventTypes" from webhooks.endpoints where status = 'ENABLED'
       `,
     );

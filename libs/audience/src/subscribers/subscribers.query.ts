@@ -8,7 +8,16 @@ import {
   type PageRequest,
   type ProjectScope,
 } from '#kernel';
-import { Database, environmentOf, limitOf, ListOrder, neverJoined, NEWEST_FIRST, totalOf } from '#platform';
+import {
+  Database,
+  environmentOf,
+  limitOf,
+  ListOrder,
+  neverJoined,
+  NEWEST_FIRST,
+  totalOf,
+  named,
+} from '#platform';
 import type { SubscriberStatus } from '../consents/consent.js';
 import { type Counted, countedPage } from '../counted-page.js';
 import { changedCount, createdCount, subscriberCount, topicSubscriberCount } from '../counters.query.js';
@@ -50,7 +59,7 @@ export class SubscribersQuery {
     if (filter.topicKey !== undefined && !isTopicKey(filter.topicKey)) return NOBODY;
     const rows = await this.database.statement(
       scope,
-      sql<Counted<SubscriberView>>`
+      sql<Counted<SubscriberView>>`${named('list_subscribers')}
         with ${listed(scope, filter, request)}
         select n.total, s.* from n
         left join (
@@ -71,7 +80,7 @@ export class SubscribersQuery {
     // The most frequent query: a transaction would take three round trips.
     const [subscriber] = await this.database.statement(
       scope,
-      sql<SubscriberView>`
+      sql<SubscriberView>`${named('subscriber_of_address')}
         select ${subscriberColumns(scope)} from audience.subscribers b
         where b.environment_id = ${environmentOf(scope)} and b.email_key = ${address.key}
       `,

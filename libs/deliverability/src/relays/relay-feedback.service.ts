@@ -3,7 +3,16 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { EnvironmentsQuery } from '#access';
 import { Clock, UnavailableError } from '#kernel';
-import { type Config, CONFIG, Database, LinkTokens, OutgoingHttp, postOutcome, SecretBox } from '#platform';
+import {
+  type Config,
+  CONFIG,
+  Database,
+  LinkTokens,
+  OutgoingHttp,
+  postOutcome,
+  SecretBox,
+  named,
+} from '#platform';
 import { FeedbackEvents, FeedbackMetrics, type ReportingRelay } from './feedback-events.service.js';
 import {
   type FeedbackFormat,
@@ -136,14 +145,14 @@ export class RelayFeedback {
 
   /** Null if the address is not ours, was rotated away, or is of another kind or a relay that is gone. */
   async #find(path: string, token: string): Promise<FeedbackRelay | null> {
-    const named = this.addresses.read(token);
-    const scope = named && (await this.environments.find(named.environmentId));
-    if (named === null || scope === null) return null;
+    const address = this.addresses.read(token);
+    const scope = address && (await this.environments.find(address.environmentId));
+    if (address === null || scope === null) return null;
     const [row] = await this.database.statement<RelayRow>(
       scope,
-      sql`
+      sql`${named('relay_of_feedback')}
         select id, kind, feedback_key_box as "feedbackKeyBox", last_feedback_at as "lastFeedbackAt" from deliverability.relays
-        where environment_id = ${scope.environmentId} and feedback_id = ${named.feedbackId}
+        where environment_id = ${scope.environmentId} and feedback_id = ${address.feedbackId}
       `,
     );
     if (row === undefined || this.addresses.pathOf(row.kind) !== path) return null;
@@ -157,7 +166,7 @@ export class RelayFeedback {
     if (lastFeedbackAt !== null && lastFeedbackAt > before) return;
     await this.database.statement(
       scope,
-      sql`
+      sql`${named('note_relay_feedback')}
         update deliverability.relays set last_feedback_at = ${now}
         where environment_id = ${scope.environmentId} and id = ${id}
           and (last_feedback_at is null or last_feedback_at <= ${before})

@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, unlessTaken } from '#platform';
+import { Database, unlessTaken, named } from '#platform';
 import { DnsRecord, RECORD_PURPOSES } from '../dns/dns-record.js';
 import { RelaysQuery } from '../relays/relays.query.js';
 import { SendingDomain, SendingDomainExistsError } from './sending-domain.js';
@@ -66,7 +66,7 @@ export class SendingDomainRepository {
     // The scope shows the domain of one environment.
     const others = await this.database.statement(
       'system',
-      sql<{ id: number }>`
+      sql<{ id: number }>`${named('domain_of_others')}
         select d.id from deliverability.sending_domains d
         where d.domain_name = ${domainName} and d.tenant_id <> ${tenantId}
           and d.verified_at is not null and d.status <> 'EXPIRED' limit 1

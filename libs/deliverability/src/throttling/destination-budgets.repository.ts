@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { before, Database, Periodic, removeOldRows } from '#platform';
+import { before, Database, named, Periodic, removeOldRows } from '#platform';
 import { DISTRUST_REPORTS, SLOW_DOWN_MS } from '../bounces/retry-schedule.js';
 import type { DeliverabilityTables } from '../deliverability.schema.js';
 import type { DestinationLimit } from './destination.js';
@@ -58,7 +58,7 @@ export class DestinationBudgets {
     }));
     return this.database.statement(
       scope,
-      sql<BudgetGrant>`
+      sql<BudgetGrant>`${named('take_budgets')}
         select destination, granted, places, slow_until as "slowUntil"
         from deliverability.take_budgets(${line}::text, ${JSON.stringify(asked)}::jsonb, ${now}::timestamptz)
       `,
@@ -109,7 +109,7 @@ export class DestinationBudgets {
   async slowDown(scope: ProjectScope, destination: string, now: Date, until: Date): Promise<boolean> {
     const [row] = await this.database.statement(
       scope,
-      sql<{ readonly begun: boolean }>`
+      sql<{ readonly begun: boolean }>`${named('slow_destination')}
         select deliverability.slow_destination(${destination}::text, ${now}::timestamptz, ${until}::timestamptz) as begun
       `,
     );

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { named } from './statement.js';
 
 /** Most sets of questions, each a statement to prepare: others are asked one by one. */
 const MAX_SETS = 50;
@@ -48,7 +49,7 @@ export class AskedTogether {
   async #askFor(questions: readonly WaitingQuestion[]): Promise<void> {
     const columns = questions.map(({ condition }, index) => sql`${condition} as ${sql.id(`q${index}`)}`);
     try {
-      const [answers] = await this.ask(sql`select ${sql.join(columns)}`);
+      const [answers] = await this.ask(sql`${named('conditions')} select ${sql.join(columns)}`);
       for (const [index, { waiting }] of questions.entries())
         waiting.resolve(answers?.[`q${index}`] === true);
     } catch (error) {

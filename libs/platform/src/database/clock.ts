@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { Clock } from '#kernel';
 import { Loop } from '../lifecycle/loop.js';
 import type { Database } from './database.js';
+import { named } from './statement.js';
 
 /** Arrival of the statement at PostgreSQL, by its clock: times that processes share are compared and written with it. */
 export const present: RawBuilder<Date> = sql`platform.now()`;
@@ -43,7 +44,10 @@ export class DatabaseClock extends Clock {
   /** The server read its clock between question and answer: what fits into that is left as it is. */
   async #read(database: Database): Promise<void> {
     const asked = performance.now();
-    const [row] = await database.statement('system', sql<{ readonly now: Date }>`select ${present} as now`);
+    const [row] = await database.statement(
+      'system',
+      sql<{ readonly now: Date }>`${named('clock')} select ${present} as now`,
+    );
     const answered = performance.now();
     if (row === undefined) return;
     const [earliest, latest] = [row.now.getTime() - answered, row.now.getTime() + RESOLUTION_MS - asked];

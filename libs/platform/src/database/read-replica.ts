@@ -3,6 +3,7 @@ import { CompiledQuery, type ControlledTransaction, Kysely, type RawBuilder, sql
 import { withTimeout } from '#kernel';
 import { type ConnectionPool, poolOf, type PoolOptions } from './connection-pool.js';
 import { databaseFailure, sqlStateOf } from './database-failure.js';
+import { named } from './statement.js';
 import { ScopedPostgresDialect, setLocal, settingsOf, transactionSettings } from './scoped-dialect.js';
 
 /** Setting of a transaction that may not write. */
@@ -38,7 +39,7 @@ interface LogPosition {
 }
 
 /** Asked of the primary: all that was committed lies before it. */
-const LOG_POSITION = sql<LogPosition>`
+const LOG_POSITION = sql<LogPosition>`${named('log_position')}
   select pg_current_wal_flush_lsn()::text as lsn, pg_postmaster_start_time()::text as "startedAt",
     (select system_identifier::text from pg_control_system()) as cluster`;
 

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '#kernel';
 import { present, presentAnd } from '../database/clock.js';
 import type { Database } from '../database/database.js';
+import { named } from '../database/statement.js';
 import { DecoratedMethods } from '../decorated-methods.js';
 import { Loop } from '../lifecycle/loop.js';
 import { logFailure } from '../lifecycle/outage.js';
@@ -83,7 +84,7 @@ export class PeriodicTasks {
     const ranBefore = presentAnd(-0.9 * task.everyMs);
     const rows = await this.database.statement(
       'system',
-      sql`
+      sql`${named('claim_periodic_task')}
         with added as (
           insert into platform.schedule (name, last_run_at) values (${task.name}, ${present})
           on conflict do nothing returning name

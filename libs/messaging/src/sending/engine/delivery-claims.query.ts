@@ -160,7 +160,7 @@ export class DeliveryClaimsQuery {
     if (!(await this.database.holds(isAny))) return [];
     const rows = await this.database.statement(
       'system',
-      sql<ProjectScope & Omit<CampaignUnderWay, 'scope' | 'byOwnRelays'>>`
+      sql<ProjectScope & Omit<CampaignUnderWay, 'scope' | 'byOwnRelays'>>`${named('campaigns_under_way')}
         select c.id, ${PARTITION} as "queuedOn", c.ambiguous_policy as "ambiguousPolicy",
           c.usage_period as "usagePeriod", is_due.yes is not null as "isDue", ${scopeColumns}
         from messaging.campaigns c left join lateral (
@@ -257,7 +257,7 @@ export class DeliveryClaimsQuery {
     if (!(await this.#isAnySingle(kinds))) return [];
     const rows = await this.database.statement(
       'system',
-      sql<ProjectScope>`
+      sql<ProjectScope>`${named('environments_of_singles')}
         select ${scopeColumns} from messaging.deliveries d join ${environmentScopes} e on e.environment_id = d.environment_id
         where d.single_ended_at is null and ${ofKinds(kinds)} and ${due} and ${byOwner(owner, sql`d.environment_id`, sql`d.kind`)}
           and e.environment = ${owner.environment}
@@ -272,7 +272,7 @@ export class DeliveryClaimsQuery {
     if (!(await this.database.holds(sql`exists (select 1 from ${ownStreams} o)`))) return [];
     const rows = await this.database.statement(
       'system',
-      sql<ProjectScope & Pick<OwnStream, 'stream'>>`
+      sql<ProjectScope & Pick<OwnStream, 'stream'>>`${named('own_streams')}
         select o.stream, ${scopeColumns}
         from (select distinct environment_id, stream from ${ownStreams} own) o
         join ${environmentScopes} e on e.environment_id = o.environment_id

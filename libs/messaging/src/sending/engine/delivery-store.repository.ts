@@ -4,7 +4,7 @@ import { RecipientsQuery } from '#audience';
 import { EmailQuotaService } from '#billing';
 import { type BounceClass, bounceClassesOf, CONSEQUENCES, type Consequences } from '#deliverability';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
-import { Database, environmentOf, present, presentAnd, unleased } from '#platform';
+import { Database, environmentOf, present, presentAnd, unleased, named } from '#platform';
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
 import {
   AddressConsequencesService,
@@ -78,7 +78,7 @@ export class DeliveryStore {
   async epoch(scope: ProjectScope): Promise<number> {
     const [row] = await this.database.statement(
       scope,
-      sql<{ readonly epoch: number }>`select ${epochOf(scope)} as epoch`,
+      sql<{ readonly epoch: number }>`${named('server_epoch')} select ${epochOf(scope)} as epoch`,
       { flushed: false },
     );
     if (row === undefined) throw new Error('PostgreSQL did not return its epoch.');
@@ -90,7 +90,7 @@ export class DeliveryStore {
     // A transaction that writes nothing to the log would not be waited for.
     await this.database.statement(
       scope,
-      sql`
+      sql`${named('flush_server_epoch')}
         select pg_logical_emit_message(true, 'mailwright', '') from messaging.server_epoch e
         where e.environment_id = ${environmentOf(scope)}
       `,
