@@ -6,6 +6,7 @@ import {
   recordComplaint,
   FeedbackEvents,
   findReportedMessages,
+  kindRules,
   readReport,
   type ReportedBounce,
   ReportsService,
@@ -176,6 +177,7 @@ export class FindReportedMessages {
     private readonly mails: DeliveryFeedbackService,
     private readonly feedback: FeedbackEvents,
     private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   @Job(findReportedMessages)
@@ -187,7 +189,7 @@ export class FindReportedMessages {
     const known = Map.groupBy(await this.mails.named(scope, [...ids]), ({ messageId }) => messageId);
     const found = reported.reports.map((report) => ({
       report,
-      mail: mailOf(report, known.get(report.messageId) ?? [], reported.idIsUnique),
+      mail: mailOf(report, known.get(report.messageId) ?? [], kindRules(reported.kind).idIsUnique),
     }));
     await this.feedback.record(
       scope,
@@ -197,7 +199,15 @@ export class FindReportedMessages {
     );
     const missing = found.filter(({ mail }) => mail === null).map(({ report }) => report);
     const age = now - Date.parse(reported.receivedAt);
-    if (missing.length === 0 || age >= GIVE_UP_AFTER_MS) return done;
+    if (missing.length === 0) return done;
+    if (age >= GIVE_UP_AFTER_MS) {
+      const { kind } = reported;
+      this.logger.warn(
+        { environmentId: scope.environmentId, kind, missing: missing.length },
+        'a provider reported mails that are not known here',
+      );
+      return done;
+    }
     const again = new Date(now + Math.max(LOOK_AGAIN_MS, age));
     await enqueue(
       this.database,

@@ -8,7 +8,7 @@ import { factsOf, type ReportFacts } from '../bounces/report.js';
 import { inSets, ReportsService } from '../bounces/reports.service.js';
 import { ReturnPaths } from '../bounces/return-path.js';
 import type { FeedbackEvent, OnceToken, ReadFeedback } from './kinds/kind.js';
-import { kindRules, type RelayKind } from './kinds/kinds.js';
+import type { RelayKind } from './kinds/kinds.js';
 
 /** An event that names its mail by the provider's own id alone. */
 export interface FeedbackByMessageId {
@@ -25,8 +25,8 @@ export const findReportedMessages = jobType<{
   receivedAt: string;
   /** When they are looked for, ISO 8601; at once where it is left out. */
   lookAt?: string;
-  /** True if ids never repeat. */
-  idIsUnique: boolean;
+  /** Kind of the relay, which names the provider. */
+  kind: RelayKind;
   reports: readonly FeedbackByMessageId[];
 }>('bounces.find_messages', 'bounces');
 
@@ -129,8 +129,7 @@ export class FeedbackEvents {
     for (const event of events) this.metrics.count(kind, this.#sort(scope, event, sorted));
     const { known, toFind } = sorted;
     if (known.length === 0 && toFind.length === 0 && onceToken === undefined) return;
-    const { idIsUnique } = kindRules(kind);
-    const told = { receivedAt: receivedAt.toISOString(), idIsUnique };
+    const told = { receivedAt: receivedAt.toISOString(), kind };
     await this.database.transaction(scope, async () => {
       if (onceToken !== undefined && !(await this.#isFirst(relay, onceToken))) return;
       await this.record(scope, known);
