@@ -23,7 +23,7 @@ export const PROOF = consentProof('API_KEY', 'key-1', { source: 'signup-form', i
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 
-/** Queues mails as the context that sends them does, as far as the audience can tell. */
+/** Queues mails as the context that sends them does, as far as the audience can tell: without addresses, which that one erases. */
 @Injectable()
 export class QueuedOptInMails extends OptInMails {
   /** The number of mails of each call. */
@@ -38,8 +38,8 @@ export class QueuedOptInMails extends OptInMails {
     await sql`
       insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
         address_key, message_id, state, next_attempt_at, created_at)
-      select platform.new_id(), current_date, ${scope.environmentId}, 'OPT_IN', r.confirmation_id, r.subscriber_id, r.email,
-        r.email_key, '', 'PENDING', ${dueAt}::timestamptz, now()
+      select platform.new_id(), current_date, ${scope.environmentId}, 'OPT_IN', r.confirmation_id, r.subscriber_id,
+        r.confirmation_id, r.confirmation_id, '', 'PENDING', ${dueAt}::timestamptz, now()
       from (${confirmationRecipients(scope, confirmationIds)}) r
     `.execute(this.database.tables());
   }
