@@ -9,7 +9,7 @@ import { ActivityCatalogue, RuleCatalogueQuery } from '../libs/audience/src/rule
 import { SegmentEvaluationsService } from '../libs/audience/src/segments/segment-evaluations.service.js';
 import { SubscriberRulesService } from '../libs/audience/src/rules/subscriber-rules.service.js';
 import { SegmentRepository } from '../libs/audience/src/segments/segment.repository.js';
-import { prepareForRules } from '../libs/audience/src/rules/set-plans.query.js';
+import { plannedForRules } from '../libs/audience/src/rules/set-plans.query.js';
 import { type AudienceData, fillAudience, type Query } from './support/audience-data.js';
 import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
@@ -130,10 +130,12 @@ function countByRules(rules: string, { data: { scope, now }, predicates }: Measu
   return timed(() =>
     database.transaction(scope, async () => {
       const predicate = await predicates.ofRules(scope, await predicates.read(scope, rules, null), now);
-      await prepareForRules(database, scope, predicate);
-      const { rows } = await sql<{ count: number }>`
+      const counted = sql<{ count: number }>`
         select count(*) from audience.scoped_subscribers b where b.environment_id = ${scope.environmentId} and ${predicate}
-      `.execute(database.tables());
+      `;
+      const { rows } = await plannedForRules(database, scope, predicate, () =>
+        counted.execute(database.tables()),
+      );
       return rows[0]!.count;
     }),
   );
@@ -142,11 +144,11 @@ function countByRules(rules: string, { data: { scope, now }, predicates }: Measu
 async function explained(rules: string, { data: { scope, now }, predicates }: Measuring): Promise<string> {
   return database.transaction(scope, async () => {
     const predicate = await predicates.ofRules(scope, await predicates.read(scope, rules, null), now);
-    await prepareForRules(database, scope, predicate);
-    const { rows } = await sql<Record<string, string>>`
+    const plan = sql<Record<string, string>>`
       explain (analyze, costs off, timing off, buffers off)
       select count(*) from audience.scoped_subscribers b where b.environment_id = ${scope.environmentId} and ${predicate}
-    `.execute(database.tables());
+    `;
+    const { rows } = await plannedForRules(database, scope, predicate, () => plan.execute(database.tables()));
     return rows.map((row) => `    ${Object.values(row)[0]}`).join('\n');
   });
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, enqueue, environmentOf, jobType, Publisher } from '#platform';
+import { Database, enqueue, jobType, Publisher } from '#platform';
 import type { ConsentProof } from './consents/consent.js';
 import { ConsentRepository } from './consents/consent.repository.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
@@ -64,7 +64,7 @@ export class ErasureService {
   async #removeFromImports(scope: ProjectScope, emailKey: string): Promise<void> {
     const tables = this.database.tables();
     await sql`
-      delete from audience.import_errors where environment_id = ${environmentOf(scope)} and email_key = ${emailKey}
+      delete from audience.import_errors where environment_id = ${scope.environmentId} and email_key = ${emailKey}
     `.execute(tables);
     await sql`
       update audience.import_rows r set email_key = null, cells = '[]', fault = 'was erased before it was imported',
@@ -72,7 +72,7 @@ export class ErasureService {
         custom_fields = null
       from (
         select import_id, row_number from audience.import_rows
-        where environment_id = ${environmentOf(scope)} and email_key = ${emailKey} for update skip locked
+        where environment_id = ${scope.environmentId} and email_key = ${emailKey} for update skip locked
       ) waiting
       where r.environment_id = ${scope.environmentId} and r.import_id = waiting.import_id and r.row_number = waiting.row_number
     `.execute(tables);

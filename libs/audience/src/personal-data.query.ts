@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { Database } from '#platform';
 import { SuppressionsService, type SuppressionView } from './suppressions/suppressions.service.js';
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
@@ -58,7 +58,7 @@ export class PersonalDataQuery {
 const subscriberOf = ({ environmentId }: ProjectScope, { key }: EmailAddress) => sql<Record<string, unknown>>`
   select id, subscriber_key, email, first_name, last_name, phone, locale, time_zone, status,
     source, custom_fields, paused_until, created_at, updated_at
-  from audience.subscribers where environment_id = ${environmentOf({ environmentId })} and email_key = ${key}
+  from audience.subscribers where environment_id = ${environmentId} and email_key = ${key}
 `;
 
 const consentsOf = ({ environmentId }: ProjectScope, id: string) => sql<Record<string, unknown>>`
@@ -102,5 +102,5 @@ const importErrorsOf = ({ environmentId }: ProjectScope, { key }: EmailAddress) 
 >`
   select e.import_id, i.created_at as imported_at, e.row_number as "row", e.email, e.errors
   from audience.import_errors e join audience.imports i on i.environment_id = e.environment_id and i.id = e.import_id
-  where e.environment_id = ${environmentOf({ environmentId })} and e.email_key = ${key} order by i.created_at, e.row_number
+  where e.environment_id = ${environmentId} and e.email_key = ${key} order by i.created_at, e.row_number
 `;

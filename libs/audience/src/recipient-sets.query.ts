@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { environmentOf, isOf, neverJoined } from '#platform';
+import { neverJoined } from '#platform';
 
 /** Comes before every id (RFC 9562 §5.9). */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
@@ -38,24 +38,24 @@ export function recipientsInOrder(
   asOf: Date,
   chunk: OrderedChunk,
 ): RawBuilder<unknown> {
-  const environment = environmentOf(scope);
+  const { environmentId } = scope;
   const isSubscribed = sql`exists (
     select 1 from audience.consents c
-    where ${isOf(scope, sql`c.environment_id`)} and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${isSubscribedAt(asOf)}
+    where c.environment_id = ${scope.environmentId} and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${isSubscribedAt(asOf)}
     ${neverJoined}
   )`;
   const isOfOneTopic = chunk.frozen === undefined && topicIds.length === 1;
   return sql`
-    candidates as materialized (${candidates(environment, topicIds, asOf, chunk)} order by 1 limit ${chunk.size}),
+    candidates as materialized (${candidates(scope, topicIds, asOf, chunk)} order by 1 limit ${chunk.size}),
     people as materialized (
       select b.id, b.email, b.email_key, b.locale, b.time_zone from audience.subscribers b
-      where ${isOf(scope, sql`b.environment_id`)} and b.id = any(array(select subscriber_id from candidates))
+      where b.environment_id = ${scope.environmentId} and b.id = any(array(select subscriber_id from candidates))
         and (b.paused_until is null or b.paused_until <= ${asOf})
     ),
     audience as (
       select p.id as subscriber_id, p.email as address, p.email_key as address_key, p.locale, p.time_zone from people p
       where not exists (
-        select 1 from audience.suppressions s where s.environment_id = ${environment} and s.email_key = p.email_key ${neverJoined}
+        select 1 from audience.suppressions s where s.environment_id = ${environmentId} and s.email_key = p.email_key ${neverJoined}
       ) and ${isOfOneTopic ? sql`true` : isSubscribed}
     )
   `;
@@ -69,24 +69,24 @@ interface OrderedChunk {
 
 /** The table to page through: the frozen audience, else the one topic, else all subscribers. */
 function candidates(
-  environment: RawBuilder<unknown>,
+  { environmentId }: ProjectScope,
   topicIds: readonly string[],
   asOf: Date,
   { after, frozen }: OrderedChunk,
 ): RawBuilder<unknown> {
   if (frozen !== undefined) {
     return sql`select f.subscriber_id from audience.frozen_audience_members f
-      where f.environment_id = ${environment} and f.audience_id = ${frozen} and f.subscriber_id > ${after}::uuid`;
+      where f.environment_id = ${environmentId} and f.audience_id = ${frozen} and f.subscriber_id > ${after}::uuid`;
   }
   const [only, ...others] = topicIds;
   if (only !== undefined && others.length === 0) {
     return sql`select c.subscriber_id from audience.consents c
-      where c.environment_id = ${environment} and c.topic_id = ${only} and ${isSubscribedAt(asOf)}
+      where c.environment_id = ${environmentId} and c.topic_id = ${only} and ${isSubscribedAt(asOf)}
         and c.subscriber_id > ${after}::uuid`;
   }
   return sql`
     select b.id as subscriber_id from audience.subscribers b
-    where b.environment_id = ${environment} and b.id > ${after}::uuid`;
+    where b.environment_id = ${environmentId} and b.id > ${after}::uuid`;
 }
 
 function isSubscribedAt(asOf: Date): RawBuilder<unknown> {

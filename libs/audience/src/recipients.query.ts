@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, environmentOf, neverJoined } from '#platform';
+import { Database, neverJoined } from '#platform';
 import { templateDefaults } from './custom-fields/custom-field-values.js';
 import type { CustomFieldValues } from './custom-fields/custom-field.js';
 import { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
@@ -14,7 +14,7 @@ import {
   recipientsAmong,
   recipientsInOrder,
 } from './recipient-sets.query.js';
-import { endSets, prepareForRules, prepareForSets } from './rules/set-plans.query.js';
+import { plannedForRules, plannedForSets } from './rules/set-plans.query.js';
 import { SubscriberRulesService } from './rules/subscriber-rules.service.js';
 import { activeValues } from './subscribers/subscriber.repository.js';
 
@@ -101,9 +101,9 @@ export class RecipientsQuery {
   /** Size of the audience of the topics, and of at least one of the segments if any are named. */
   count(scope: ProjectScope, { topicIds, segmentIds }: ChosenAudience, asOf: Date): Promise<number> {
     return this.database.transaction(scope, async () => {
-      const chosen = await this.#chosen(scope, { topicIds, segmentIds }, asOf);
-      const { rows } = await sql<{ count: number }>`select count(*) from (${chosen}) a`.execute(this.#db);
-      await endSets(this.database);
+      const { rows } = await this.#chosen(scope, { topicIds, segmentIds }, asOf, (chosen) =>
+        sql<{ count: number }>`select count(*) from (${chosen}) a`.execute(this.#db),
+      );
       return rows[0]!.count;
     });
   }
@@ -125,12 +125,12 @@ export class RecipientsQuery {
         delete from audience.frozen_audience_members
         where environment_id = ${scope.environmentId} and audience_id = ${id}
       `.execute(this.#db);
-      const audience = await this.#chosen(scope, chosen, asOf);
-      await sql`
-        insert into audience.frozen_audience_members (audience_id, subscriber_id, environment_id)
-        select ${id}, a.subscriber_id, a.environment_id from (${audience}) a
-      `.execute(this.#db);
-      await endSets(this.database);
+      await this.#chosen(scope, chosen, asOf, (audience) =>
+        sql`
+          insert into audience.frozen_audience_members (audience_id, subscriber_id, environment_id)
+          select ${id}, a.subscriber_id, a.environment_id from (${audience}) a
+        `.execute(this.#db),
+      );
     });
   }
 
@@ -143,25 +143,31 @@ export class RecipientsQuery {
     });
   }
 
-  /** A SELECT of the audience, for which the transaction is prepared: until `endSets`. */
-  async #chosen(
+  /** Runs `work` with a SELECT of the audience. */
+  #chosen<T>(
     scope: ProjectScope,
     { topicIds, segmentIds }: ChosenAudience,
     asOf: Date,
-  ): Promise<RawBuilder<unknown>> {
-    const { people, areChosen } = await this.#people(scope, segmentIds, asOf);
-    return recipientsAmong(sql`${people} where ${areChosen} and`, scope, topicIds, asOf);
+    work: (chosen: RawBuilder<unknown>) => Promise<T>,
+  ): Promise<T> {
+    return this.#people(scope, segmentIds, asOf, (people, areChosen) =>
+      work(recipientsAmong(sql`${people} where ${areChosen} and`, scope, topicIds, asOf)),
+    );
   }
 
-  /** The members of the segments, as a table `b` and a condition; the transaction is prepared for them, until `endSets`. */
-  async #people(scope: ProjectScope, segmentIds: readonly string[], asOf: Date) {
-    if (segmentIds.length === 0) {
-      await prepareForSets(this.database);
-      return { people: sql`audience.subscribers b`, areChosen: sql`true` };
-    }
+  /** Runs `work`, planned for sets, with the members of the segments: a table `b` and a condition. */
+  async #people<T>(
+    scope: ProjectScope,
+    segmentIds: readonly string[],
+    asOf: Date,
+    work: (people: RawBuilder<unknown>, areChosen: RawBuilder<boolean>) => Promise<T>,
+  ): Promise<T> {
+    if (segmentIds.length === 0)
+      return plannedForSets(this.database, () => work(sql`audience.subscribers b`, sql`true`));
     const areChosen = await this.segments.anyOf(scope, segmentIds, asOf);
-    await prepareForRules(this.database, scope, areChosen);
-    return { people: sql`audience.scoped_subscribers b`, areChosen };
+    return plannedForRules(this.database, scope, areChosen, () =>
+      work(sql`audience.scoped_subscribers b`, areChosen),
+    );
   }
 
   /**
@@ -175,12 +181,13 @@ export class RecipientsQuery {
     asOf: Date,
   ): Promise<AudienceSurvey> {
     return this.database.transaction(scope, async () => {
-      const { people, areChosen } = await this.#people(scope, segmentIds, asOf);
       // Otherwise each process would aggregate all consents for itself.
       if (topicIds.length > 1) await sql`set local max_parallel_workers_per_gather = 0`.execute(this.#db);
-      const counted = breakdownByDomain(sql`${people} on ${areChosen}`, scope, { topicIds, domains }, asOf);
-      const { rows } = await counted.execute(this.#db);
-      await endSets(this.database);
+      const { rows } = await this.#people(scope, segmentIds, asOf, (people, areChosen) =>
+        breakdownByDomain(sql`${people} on ${areChosen}`, scope, { topicIds, domains }, asOf).execute(
+          this.#db,
+        ),
+      );
       return surveyOf(rows);
     });
   }
@@ -195,17 +202,17 @@ export class RecipientsQuery {
     topicIds: RawBuilder<unknown>,
     now: Date,
   ): RawBuilder<unknown> {
-    const environment = environmentOf(scope);
+    const { environmentId } = scope;
     return sql`exists (
       select 1 from audience.subscribers b
-      where b.id = ${subscriberId} and b.environment_id = ${environment} and (b.paused_until is null or b.paused_until <= ${now})
+      where b.id = ${subscriberId} and b.environment_id = ${environmentId} and (b.paused_until is null or b.paused_until <= ${now})
         and exists (
           select 1 from audience.consents k
-          where k.subscriber_id = b.id and k.environment_id = ${environment}
+          where k.subscriber_id = b.id and k.environment_id = ${environmentId}
             and k.topic_id = any(${topicIds}) and k.status = 'SUBSCRIBED'
         )
         and not exists (
-          select 1 from audience.suppressions s where s.environment_id = ${environment} and s.email_key = b.email_key
+          select 1 from audience.suppressions s where s.environment_id = ${environmentId} and s.email_key = b.email_key
         )
     )`;
   }
@@ -226,13 +233,13 @@ export class RecipientsQuery {
         from unnest(${[...subscriberIds]}::uuid[]) wanted(id)
         cross join lateral (
           select * from audience.subscribers b
-          where b.environment_id = ${environmentOf(scope)} and b.id = wanted.id ${neverJoined}
+          where b.environment_id = ${scope.environmentId} and b.id = wanted.id ${neverJoined}
         ) b
-        left join audience.suppressions s on s.environment_id = ${environmentOf(scope)} and s.email_key = b.email_key
+        left join audience.suppressions s on s.environment_id = ${scope.environmentId} and s.email_key = b.email_key
         left join lateral (
           select array_agg(t.name order by t.name, t.id) as names
           from audience.consents c join audience.topics t on t.environment_id = c.environment_id and t.id = c.topic_id
-          where c.environment_id = ${environmentOf(scope)} and c.subscriber_id = b.id
+          where c.environment_id = ${scope.environmentId} and c.subscriber_id = b.id
             and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
         ) c on true
       `.execute(this.#db);

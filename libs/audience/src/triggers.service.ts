@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, environmentOf, neverJoined } from '#platform';
+import { Database, neverJoined } from '#platform';
 import type { AudienceTables, AwaitedTrigger } from './audience-tables.js';
 
 /** Channel on which waiters hear that a trigger may have been recorded. */
@@ -55,7 +55,7 @@ export class Triggers {
   /** A condition of SQL: the subscriber with this id was not erased. */
   isThere(scope: ProjectScope, subscriberId: RawBuilder<unknown>): RawBuilder<boolean> {
     return sql<boolean>`exists (
-      select 1 from audience.subscribers b where b.id = ${subscriberId} and b.environment_id = ${environmentOf(scope)}
+      select 1 from audience.subscribers b where b.id = ${subscriberId} and b.environment_id = ${scope.environmentId}
     )`;
   }
 
@@ -75,7 +75,7 @@ export class Triggers {
   taking(scope: ProjectScope, watcherId: string, limit: number): RawBuilder<unknown> {
     return sql`
       delete from audience.recorded_triggers s
-      where s.environment_id = ${environmentOf(scope)} and s.id = any(array(
+      where s.environment_id = ${scope.environmentId} and s.id = any(array(
         select id from audience.recorded_triggers where environment_id = ${scope.environmentId} and watcher_id = ${watcherId}
         order by id limit ${limit} for update skip locked
       ))

@@ -135,7 +135,7 @@ export class WebhookEndpointsService {
       .select('id')
       .where('endpointId', '=', id)
       .where('environmentId', '=', environmentId)
-      .where('state', '=', 'PENDING')
+      .where('state', '=', sql.lit('PENDING'))
       // The order in which outcomes are settled: one order of locks.
       .orderBy('id')
       .forUpdate();
@@ -143,7 +143,7 @@ export class WebhookEndpointsService {
       .updateTable('webhooks.deliveries')
       .set({ state: 'FAILED', finishedAt: now, lastError: reason })
       .where('environmentId', '=', environmentId)
-      .where('state', '=', 'PENDING')
+      .where('state', '=', sql.lit('PENDING'))
       .where('id', '=', sql<string>`any(array(${pending}))`)
       .execute();
   }

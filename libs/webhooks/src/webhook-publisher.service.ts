@@ -2,16 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } fro
 import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { type PublishedEventType, Clock, type ProjectScope } from '#kernel';
-import {
-  type PublishedEvent,
-  Publisher,
-  Database,
-  logFailure,
-  environmentOf,
-  LOGGER,
-  Loop,
-  named,
-} from '#platform';
+import { type PublishedEvent, Publisher, Database, logFailure, LOGGER, Loop, named } from '#platform';
 
 const REFRESH_MS = 2_000;
 
@@ -100,7 +91,7 @@ export class WebhookPublisher extends Publisher implements OnModuleInit, OnAppli
   /** Keeps no event without a listener. `rows` is the caller's SQL. */
   async #write(scope: Pick<ProjectScope, 'environmentId'>, rows: RawBuilder<unknown>): Promise<void> {
     const now = this.clock.now();
-    const listens = sql`p.environment_id = ${environmentOf(scope)} and p.status = 'ENABLED'
+    const listens = sql`p.environment_id = ${scope.environmentId} and p.status = 'ENABLED'
       and (p.event_types = '{}' or e.type = any (p.event_types))`;
     const { rows: written } = await sql<{ deliveries: number }>`
       with told as materialized (

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope, type PublishedEventType } from '#kernel';
-import { Database, environmentOf, named, Publisher } from '#platform';
+import { Database, named, Publisher } from '#platform';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';
 import {
   act,
@@ -41,11 +41,11 @@ export function confirmationRecipients(
     from unnest(${[...confirmationIds]}::uuid[]) n(id)
     cross join lateral (
       select f.id, f.subscriber_id from audience.confirmations f
-      where f.environment_id = ${environmentOf(scope)} and f.id = n.id limit 1
+      where f.environment_id = ${scope.environmentId} and f.id = n.id limit 1
     ) f
     cross join lateral (
       select b.id, b.email, b.email_key from audience.subscribers b
-      where b.environment_id = ${environmentOf(scope)} and b.id = f.subscriber_id limit 1
+      where b.environment_id = ${scope.environmentId} and b.id = f.subscriber_id limit 1
     ) b`;
 }
 
@@ -202,11 +202,11 @@ export class ConsentRepository {
    * joined: while a project grows faster than its statistics, the planner would join by reading all subscribers.
    */
   async refreshStatuses(scope: Environment, subscriberIds: readonly string[], at: Date): Promise<void> {
-    const environment = environmentOf(scope);
+    const { environmentId } = scope;
     await sql`
-      update audience.subscribers b set status = ${derivedStatus(environment)}, updated_at = ${at}
-      where b.environment_id = ${environment} and b.id = any(${[...subscriberIds]}::uuid[])
-        and b.status <> ${derivedStatus(environment)}
+      update audience.subscribers b set status = ${derivedStatus(scope)}, updated_at = ${at}
+      where b.environment_id = ${environmentId} and b.id = any(${[...subscriberIds]}::uuid[])
+        and b.status <> ${derivedStatus(scope)}
     `.execute(this.database.tables());
   }
 
@@ -462,13 +462,13 @@ export const statusByConsents: RawBuilder<unknown> = sql`case ${sql.join(
 )} else ${sql.lit(STATUS_WITHOUT_CONSENT)} end`;
 
 /** `subscriberStatus` as SQL for a subscriber `b`. One subselect in all: Citus takes no COALESCE of subselects in an UPDATE. */
-const derivedStatus = (environment: RawBuilder<unknown>) => sql`(select coalesce(
+const derivedStatus = ({ environmentId }: Environment) => sql`(select coalesce(
   (
     select ${statusOfSuppressed(sql`s.reason`)} from audience.suppressions s
-    where s.environment_id = ${environment} and s.email_key = b.email_key
+    where s.environment_id = ${environmentId} and s.email_key = b.email_key
   ),
   (
     select ${statusByConsents} from audience.consents c
-    where c.environment_id = ${environment} and c.subscriber_id = b.id
+    where c.environment_id = ${environmentId} and c.subscriber_id = b.id
   )
 ))`;

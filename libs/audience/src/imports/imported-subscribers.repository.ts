@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { Database, plannedForValues } from '#platform';
 import type { ChangeContext, FirstConsents } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
 import type { SubscriberFields } from '../subscribers/subscriber.js';
@@ -45,7 +45,7 @@ export class ImportedSubscribersRepository {
         and r.row_number between ${first} and ${last} and r.email is not null
         and (
           select b.id from audience.subscribers b
-          where b.environment_id = ${environmentOf(scope)} and b.email_key = r.email_key
+          where b.environment_id = ${scope.environmentId} and b.email_key = r.email_key
         ) is null
         and (${this.suppressions.isSuppressed(scope, sql`r.email_key`)}) is false
         and (${this.erased.isErased(scope, sql`r.email_key`)}) is false
@@ -63,7 +63,7 @@ export class ImportedSubscribersRepository {
         select b.id, b.email_key, b.first_name, b.last_name, b.phone, b.locale, b.time_zone,
           b.custom_fields
         from audience.subscribers b
-        where b.environment_id = ${environmentOf(scope)} and b.email_key = k.key collate "C"
+        where b.environment_id = ${scope.environmentId} and b.email_key = k.key collate "C"
         limit 1 for update
       ) b
     `.execute(this.database.tables());
@@ -114,12 +114,14 @@ export class ImportedSubscribersRepository {
   /** Writes all fields of locked subscribers. */
   async update(scope: ProjectScope, people: readonly KnownPerson[], at: Date): Promise<void> {
     if (people.length === 0) return;
-    await sql`
+    const update = sql`
       update audience.subscribers b set first_name = n.first_name, last_name = n.last_name, phone = n.phone,
         locale = n.locale, time_zone = n.time_zone, custom_fields = n.custom_fields::jsonb, updated_at = ${at}
       from unnest(${people.map(({ id }) => id)}::uuid[], ${fieldsOf(people)}) as n(id, ${FIELD_NAMES})
       where b.environment_id = ${scope.environmentId} and b.id = n.id
-    `.execute(this.database.tables());
+    `;
+    // An array of unknown length is taken for ten: each person would be compared with each.
+    await plannedForValues(this.database, {}, () => update.execute(this.database.tables()));
   }
 }
 

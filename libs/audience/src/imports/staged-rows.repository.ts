@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, plannedForValues } from '#platform';
 import { type CheckedRow, type RowRange, type StagedRow, WHOLE_ROW } from './import.js';
 
 /** Bytes of one COPY. A request holds two buffers of this size. */
@@ -164,9 +164,7 @@ export class StagedRowsRepository {
    */
   async setRepeatedAside(scope: ProjectScope, importId: string): Promise<number> {
     // Keeps the hash table of a million addresses in memory. With old statistics a nested loop would read all rows for each.
-    await sql`set local work_mem = '96MB'`.execute(this.database.tables());
-    await sql`set local enable_nestloop = off`.execute(this.database.tables());
-    const { rows } = await sql<{ count: number }>`
+    const setting = sql<{ count: number }>`
       with repeated as (
         select email_key, max(row_number) as last, max(line) as last_line from audience.import_rows
         where environment_id = ${scope.environmentId} and import_id = ${importId} and email_key is not null
@@ -187,9 +185,10 @@ export class StagedRowsRepository {
         returning row_number
       )
       select count(*) from removed
-    `.execute(this.database.tables());
-    await sql`set local work_mem to default`.execute(this.database.tables());
-    await sql`set local enable_nestloop to default`.execute(this.database.tables());
+    `;
+    const { rows } = await plannedForValues(this.database, { work_mem: '96MB', enable_nestloop: 'off' }, () =>
+      setting.execute(this.database.tables()),
+    );
     return rows[0]!.count;
   }
 

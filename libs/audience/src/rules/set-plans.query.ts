@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import type { Database } from '#platform';
+import { type Database, plannedForValues } from '#platform';
 import { subscriberCount } from '../counters.query.js';
 import { hasOneOf } from './field-predicate.query.js';
 import type { FieldTest, RuleNode } from './rule.js';
@@ -8,19 +8,17 @@ import type { FieldTest, RuleNode } from './rule.js';
 /** Memory for hashed sets: without it a set of a million people would be searched once for each of a million. */
 const ROOM = '64MB';
 
-/** Gives memory to the sets of conditions that cannot be joins. Holds until the transaction ends. */
-export async function makeRoomForSets(database: Database): Promise<void> {
-  await sql`select set_config('work_mem', ${ROOM}, true)`.execute(database.tables());
+/** Runs `work` with memory for the sets of conditions that cannot be joins. */
+export function withRoomForSets<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  return plannedForValues(database, { work_mem: ROOM }, work);
 }
 
 /**
- * Prepares a statement about all subscribers: sets are hashed or merged. With statistics older than most of the rows the
- * planner would compare everybody with everybody in a nested loop. Holds until `endSets`.
+ * Runs `work`, a statement about all subscribers: sets are hashed or merged. With statistics older than most of the rows the
+ * planner would compare everybody with everybody in a nested loop.
  */
-export async function prepareForSets(database: Database): Promise<void> {
-  await sql`select set_config('work_mem', ${ROOM}, true), set_config('enable_nestloop', 'off', true)`.execute(
-    database.tables(),
-  );
+export function plannedForSets<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  return plannedForValues(database, { work_mem: ROOM, enable_nestloop: 'off' }, work);
 }
 
 /** Size of a subscriber's row: few take less. */
@@ -33,32 +31,22 @@ const LARGE_SHARE = 4;
  * one. A `predicate` on subscribers alone reads the whole table, in parallel, where the project has a good part of it. The sizes
  * are counted and measured, since statistics may be old.
  */
-export async function prepareForRules(
+export function plannedForRules<T>(
   database: Database,
   scope: ProjectScope,
   predicate: RawBuilder<boolean>,
-): Promise<void> {
+  work: () => Promise<T>,
+): Promise<T> {
   const readsOthers = /\bselect\b/i.test(predicate.compile(database.tables()).sql);
-  await sql`
-    select set_config('work_mem', ${ROOM}, true), set_config('enable_nestloop', 'off', true),
-      set_config(
-        'enable_seqscan',
-        ${readsOthers ? sql`'off'` : sql`case when ${isLargeProject(scope)} then 'on' else 'off' end`},
-        true
-      )
-  `.execute(database.tables());
+  const enable_seqscan = readsOthers
+    ? 'off'
+    : sql`case when ${isLargeProject(scope)} then 'on' else 'off' end`;
+  return plannedForValues(database, { work_mem: ROOM, enable_nestloop: 'off', enable_seqscan }, work);
 }
 
 /** SQL condition: the project has a good part of all subscribers. */
 export function isLargeProject(scope: ProjectScope): RawBuilder<boolean> {
   return sql`(${subscriberCount(scope)} * ${ROW_BYTES * LARGE_SHARE}::bigint >= pg_relation_size('audience.subscribers'))`;
-}
-
-/** Ends the preparation: later statements of the transaction look up single rows. */
-export async function endSets(database: Database): Promise<void> {
-  await sql`set local enable_nestloop to default; set local enable_seqscan to default`.execute(
-    database.tables(),
-  );
 }
 
 /** The size of the random sample: some 2 000 people. */

@@ -6,7 +6,7 @@ import { ActivityCatalogue, RuleCatalogueQuery } from './rule-catalogue.query.js
 import { type ResolvedSegment, rulePredicate } from './rule-predicate.query.js';
 import { parseRuleText, type ReadRules, readRules, referencesIn, type RuleErrors } from './rule-reader.js';
 import type { RuleCatalogue, RuleNode } from './rule.js';
-import { frequentOptions, makeRoomForSets } from './set-plans.query.js';
+import { frequentOptions, withRoomForSets } from './set-plans.query.js';
 
 interface StoredSegment {
   readonly id: string;
@@ -109,11 +109,11 @@ export class SubscriberRulesService {
     const context = { scope, now, segments, activity: this.activity, frequent: new Set<never>() };
     const predicate = rulePredicate(where, context);
     return this.database.transaction(scope, async () => {
-      await makeRoomForSets(this.database);
-      const { rows } = await sql<{ id: string }>`
+      const members = sql<{ id: string }>`
         select b.id from audience.scoped_subscribers b
         where b.environment_id = ${scope.environmentId} and b.id = any(${[...subscriberIds]}::uuid[]) and ${predicate}
-      `.execute(this.database.tables());
+      `;
+      const { rows } = await withRoomForSets(this.database, () => members.execute(this.database.tables()));
       return new Set(rows.map(({ id }) => id));
     });
   }

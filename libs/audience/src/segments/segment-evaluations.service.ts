@@ -13,7 +13,7 @@ import {
   removeOldRows,
 } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
-import { endSets, prepareForRules } from '../rules/set-plans.query.js';
+import { plannedForRules } from '../rules/set-plans.query.js';
 import { SubscriberRulesService } from '../rules/subscriber-rules.service.js';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';
 import { UsageCatalogue } from '../usage-catalogue.service.js';
@@ -169,12 +169,11 @@ export class SegmentEvaluationsService {
       if (segment?.type !== 'DYNAMIC') return;
       const now = this.clock.now();
       const predicate = await this.rules.anyOf(scope, [segmentId], now);
-      await prepareForRules(this.database, scope, predicate);
-      const memberCount =
+      const memberCount = await plannedForRules(this.database, scope, predicate, () =>
         segment.evaluatedAt === null
-          ? await this.#fill(segment, predicate, now)
-          : await this.#compare(segment, predicate, now);
-      await endSets(this.database);
+          ? this.#fill(segment, predicate, now)
+          : this.#compare(segment, predicate, now),
+      );
       segment.evaluate(memberCount, now);
       await this.segments.save(segment, null);
     });

@@ -9,9 +9,9 @@ import {
   type PageRequest,
   type ProjectScope,
 } from '#kernel';
-import { Database, environmentOf, limitOf, ListOrder, neverJoined, totalOf } from '#platform';
+import { Database, limitOf, ListOrder, neverJoined, totalOf } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
-import { endSets, prepareForRules } from '../rules/set-plans.query.js';
+import { plannedForRules } from '../rules/set-plans.query.js';
 import { SubscriberRulesService } from '../rules/subscriber-rules.service.js';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';
 import { SegmentEvaluationsService } from './segment-evaluations.service.js';
@@ -93,9 +93,8 @@ export class SegmentMembersService {
     return this.database.transaction(scope, async () => {
       const now = this.clock.now();
       const predicate = await this.rules.ofRules(scope, await this.rules.read(scope, rules, null), now);
-      await prepareForRules(this.database, scope, predicate);
       await sql`select set_config('statement_timeout', ${PREVIEW_MS}, true)`.execute(this.database.tables());
-      const { rows } = await sql<Counted<SegmentMember>>`
+      const counted = sql<Counted<SegmentMember>>`
         with matching as materialized (
           select b.id, b.created_at from audience.scoped_subscribers b
           where b.environment_id = ${scope.environmentId} and ${predicate}
@@ -108,12 +107,14 @@ export class SegmentMembersService {
           from (select id, created_at from matching order by created_at desc, id desc limit ${SAMPLE}) m
           cross join lateral (
             select email, first_name, last_name from audience.subscribers
-            where environment_id = ${environmentOf(scope)} and id = m.id ${neverJoined}
+            where environment_id = ${scope.environmentId} and id = m.id ${neverJoined}
           ) b
         ) p on true
         order by p.created_at desc, p.subscriber_id desc
-      `.execute(this.database.tables());
-      await endSets(this.database);
+      `;
+      const { rows } = await plannedForRules(this.database, scope, predicate, () =>
+        counted.execute(this.database.tables()),
+      );
       const { items, totalElements } = countedPage(rows, { size: SAMPLE });
       return { count: totalElements, sample: items };
     });

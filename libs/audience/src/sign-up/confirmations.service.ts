@@ -8,7 +8,7 @@ import {
   NotFoundError,
   type ProjectScope,
 } from '#kernel';
-import { Database, drainEnvironments, environmentOf, Periodic } from '#platform';
+import { Database, drainEnvironments, Periodic } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import {
   type Consent,
@@ -195,11 +195,10 @@ export class ConfirmationsService {
 
   /** Returns the number of subscribers whose consents expired. */
   async #expire(environmentId: number, expired: RawBuilder<unknown>, most: number): Promise<number> {
-    const environment = environmentOf({ environmentId });
     const { rows } = await sql<{ id: string }>`
       select b.id from audience.subscribers b
-      where b.environment_id = ${environment} and b.id in (
-        select c.subscriber_id from ${expired} and c.environment_id = ${environment}
+      where b.environment_id = ${environmentId} and b.id in (
+        select c.subscriber_id from ${expired} and c.environment_id = ${environmentId}
       )
       limit ${most} for update skip locked
     `.execute(this.database.tables());
@@ -302,7 +301,7 @@ export class ConfirmationsService {
         'b.timeZone',
         's.emailKey as suppressedKey',
       ])
-      .where('f.environmentId', '=', environmentOf(scope))
+      .where('f.environmentId', '=', scope.environmentId)
       .where('f.id', '=', confirmationId)
       .executeTakeFirst();
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { type Consent, ConsentExistsError, consentProof, type ConsentProof } from '../consents/consent.js';
 import { ConsentRepository, type SubscriberOutcome } from '../consents/consent.repository.js';
@@ -168,7 +168,7 @@ export class ConsentsService {
             of
               .selectFrom('audience.consent_ledger as l')
               .select(['l.textLocale', 'l.textVersion'])
-              .where('l.environmentId', '=', environmentOf(scope))
+              .where('l.environmentId', '=', scope.environmentId)
               .whereRef('l.subscriberId', '=', 'b.id')
               .whereRef('l.topicId', '=', 'c.topicId')
               .where('l.toStatus', '=', 'SUBSCRIBED')
@@ -180,7 +180,7 @@ export class ConsentsService {
         .select(['b.email', 's.emailKey as suppressedKey', 't.topicKey', 't.name as topicName'])
         .select(['c.status', 'c.grantedAt', 'c.confirmedAt', 'c.revokedAt', 'agreed.textLocale'])
         .select('agreed.textVersion')
-        .where('b.environmentId', '=', environmentOf(scope))
+        .where('b.environmentId', '=', scope.environmentId)
         .where('b.emailKey', '=', address.key)
         .orderBy('t.createdAt', 'desc')
         .orderBy('t.id', 'desc')

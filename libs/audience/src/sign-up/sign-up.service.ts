@@ -8,7 +8,7 @@ import {
   newId,
   type ProjectScope,
 } from '#kernel';
-import { Database, environmentOf, named, Publisher } from '#platform';
+import { Database, named, Publisher } from '#platform';
 import { addressLock, newSubscriberColumns } from '../subscribers/subscriber.repository.js';
 import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
 import {
@@ -118,7 +118,7 @@ export class SignUpService {
       select
         (
           select b.id from audience.subscribers b
-          where b.environment_id = ${environmentOf(scope)} and b.email_key = ${address.key}
+          where b.environment_id = ${scope.environmentId} and b.email_key = ${address.key}
         ) is not null as is_subscriber,
         ${this.suppressions.isAddressSuppressed(scope, address.key)} as is_suppressed,
         ${this.erased.isAddressErased(scope, address.key)} as is_erased,

@@ -8,7 +8,7 @@ import {
   NotFoundError,
   type ProjectScope,
 } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { Database } from '#platform';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';
 
 /** An event that a client reports about a subscriber, under the client's own name; without a time it happened now. */
@@ -47,7 +47,7 @@ export class SubscriberEventsService {
       // Locked, so that no event stays behind when the person is erased at the same time.
       const { rows } = await sql<{ id: string }>`
         select id from audience.subscribers
-        where environment_id = ${environmentOf(scope)} and email_key = ${key} for key share
+        where environment_id = ${scope.environmentId} and email_key = ${key} for key share
       `.execute(this.database.tables());
       const subscriberId = rows[0]?.id;
       if (subscriberId === undefined) throw new NotFoundError();

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { hostName, offsetOf, type PageRequest, type ProjectScope } from '#kernel';
-import { environmentOf, limitOf, neverJoined, NEWEST_FIRST } from '#platform';
+import { limitOf, neverJoined, NEWEST_FIRST } from '#platform';
 
 /** The number of matches above which reading the list finds the first page sooner than sorting the matches. */
 const MANY = 20_000;
@@ -51,7 +51,7 @@ function counted(scope: ProjectScope, places: readonly Place[]): RawBuilder<unkn
           places.map(({ begins }) => sql`coalesce(${begins}, false)::int`),
           sql` + `,
         )} as times
-        from audience.subscribers b where b.environment_id = ${environmentOf(scope)} and b.id = s.id ${neverJoined}
+        from audience.subscribers b where b.environment_id = ${scope.environmentId} and b.id = s.id ${neverJoined}
       ) x
     )::bigint as total)
   `;

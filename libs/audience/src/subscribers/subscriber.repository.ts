@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, environmentOf, named } from '#platform';
+import { Database, named } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { Subscriber, type SubscriberView } from './subscriber.js';
 
@@ -40,7 +40,7 @@ export class SubscriberRepository {
         .selectFrom('audience.subscribers')
         .select(COLUMNS)
         .select(archivedKeys(scope).as('archivedKeys'))
-        .where('environmentId', '=', environmentOf(scope))
+        .where('environmentId', '=', scope.environmentId)
         .where('emailKey', '=', emailKey)
         .forUpdate()
         .executeTakeFirst();
@@ -141,7 +141,7 @@ export class SubscriberRepository {
   async #lockByKey(scope: ProjectScope, emailKey: string): Promise<string | null> {
     const { rows } = await sql<{ id: string }>`${named('lock_subscriber_by_key')}
       select b.id from audience.subscribers b
-      where b.environment_id = ${environmentOf(scope)} and b.email_key = ${emailKey} for update
+      where b.environment_id = ${scope.environmentId} and b.email_key = ${emailKey} for update
     `.execute(this.database.tables());
     return rows[0]?.id ?? null;
   }
@@ -155,7 +155,7 @@ export function addressLock({ environmentId }: ProjectScope, emailKey: string): 
 /** The keys of the project's archived fields: a value of type text[]. */
 export function archivedKeys(scope: ProjectScope): RawBuilder<string[]> {
   return sql<string[]>`array(
-    select f.key from audience.custom_fields f where f.environment_id = ${environmentOf(scope)} and f.status = 'ARCHIVED'
+    select f.key from audience.custom_fields f where f.environment_id = ${scope.environmentId} and f.status = 'ARCHIVED'
   )`;
 }
 

@@ -8,16 +8,7 @@ import {
   type PageRequest,
   type ProjectScope,
 } from '#kernel';
-import {
-  Database,
-  environmentOf,
-  limitOf,
-  ListOrder,
-  neverJoined,
-  NEWEST_FIRST,
-  totalOf,
-  named,
-} from '#platform';
+import { Database, limitOf, ListOrder, neverJoined, NEWEST_FIRST, totalOf, named } from '#platform';
 import type { SubscriberStatus } from '../consents/consent.js';
 import { type Counted, countedPage } from '../counted-page.js';
 import { changedCount, createdCount, subscriberCount, topicSubscriberCount } from '../counters.query.js';
@@ -65,7 +56,7 @@ export class SubscribersQuery {
         left join (
           select b.* from p cross join lateral (
             select ${subscriberColumns(scope)}, ${NEWEST_FIRST.place} as place from audience.subscribers b
-            where b.environment_id = ${environmentOf(scope)} and b.id = p.id ${neverJoined}
+            where b.environment_id = ${scope.environmentId} and b.id = p.id ${neverJoined}
           ) b
         ) s on true
         order by s."createdAt" desc, s.id desc
@@ -82,7 +73,7 @@ export class SubscribersQuery {
       scope,
       sql<SubscriberView>`${named('subscriber_of_address')}
         select ${subscriberColumns(scope)} from audience.subscribers b
-        where b.environment_id = ${environmentOf(scope)} and b.email_key = ${address.key}
+        where b.environment_id = ${scope.environmentId} and b.email_key = ${address.key}
       `,
     );
     if (subscriber === undefined) throw new NotFoundError();
@@ -256,7 +247,7 @@ function among(
     ${
       ofRow
         ? sql`cross join lateral (select b.status, b.updated_at from audience.subscribers b
-          where b.environment_id = ${environmentOf(scope)} and b.id = f.id ${neverJoined}) b`
+          where b.environment_id = ${scope.environmentId} and b.id = f.id ${neverJoined}) b`
         : sql``
     }
     ${topicKey === undefined ? sql`` : sql`cross join lateral (select 1 from audience.consents c where c.subscriber_id = f.id and ${inTopic(scope, topicKey)} ${neverJoined}) c`}

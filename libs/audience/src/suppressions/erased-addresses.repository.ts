@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { before, Database, environmentOf, Periodic, removeOldRows } from '#platform';
+import { before, Database, Periodic, removeOldRows } from '#platform';
 import type { ChangeContext, Consent } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
 import { AddressDigests } from './address-digests.service.js';
@@ -46,7 +46,7 @@ export class ErasedAddresses {
   isAddressErased(scope: ProjectScope, emailKey: string): RawBuilder<boolean> {
     return sql<boolean>`exists (
       select 1 from audience.erased_addresses e
-      where e.environment_id = ${environmentOf(scope)} and e.address_digest = ${this.digests.of(scope, emailKey)}
+      where e.environment_id = ${scope.environmentId} and e.address_digest = ${this.digests.of(scope, emailKey)}
     )`;
   }
 
@@ -57,7 +57,7 @@ export class ErasedAddresses {
       exists (select 1 from audience.erased_addresses e where e.environment_id = ${scope.environmentId})
       and exists (
         select 1 from audience.erased_addresses e
-        where e.environment_id = ${environmentOf(scope)} and e.address_digest = ${this.digests.ofColumn(scope, emailKey)}
+        where e.environment_id = ${scope.environmentId} and e.address_digest = ${this.digests.ofColumn(scope, emailKey)}
       )
     )`;
   }
@@ -75,7 +75,7 @@ export class ErasedAddresses {
         select k.key, (
           select array(select jsonb_object_keys(case when ${this.#isHeld(sql`a`)} then a.left_topics else '{}' end))
           from audience.erased_addresses a
-          where a.environment_id = ${environmentOf(scope)} and a.address_digest = ${this.digests.ofColumn(scope, sql`k.key`)}
+          where a.environment_id = ${scope.environmentId} and a.address_digest = ${this.digests.ofColumn(scope, sql`k.key`)}
         ) as topic_ids
         from unnest(${[...emailKeys]}::text[]) k(key)
         where exists (select 1 from audience.erased_addresses e where e.environment_id = ${scope.environmentId})
@@ -95,26 +95,26 @@ export class ErasedAddresses {
     { at, proof }: ChangeContext,
   ): Promise<void> {
     if (emailKeys.length === 0) return;
-    const environment = environmentOf(scope);
+    const { environmentId } = scope;
     const context = { at, proof: { ...proof, source: LEFT_BEFORE } };
     const revoked = sql`
       select o.subscriber_id, t.id as topic_id, l.left_at::timestamptz as revoked_at
       from owned o cross join lateral jsonb_each_text(o.left_topics) l(topic_id, left_at)
-      join audience.topics t on t.environment_id = ${environment} and t.id = l.topic_id::uuid and t.deleted_at is null
+      join audience.topics t on t.environment_id = ${environmentId} and t.id = l.topic_id::uuid and t.deleted_at is null
       where not exists (
         select 1 from audience.consents c
-        where c.environment_id = ${environment} and c.subscriber_id = o.subscriber_id and c.topic_id = t.id
+        where c.environment_id = ${environmentId} and c.subscriber_id = o.subscriber_id and c.topic_id = t.id
       )`;
     const finding = sql`
       with owned as materialized (
         select e.address_digest, case when ${this.#isHeld(sql`e`)} then e.left_topics else '{}' end as left_topics, (
-            select b.id from audience.subscribers b where b.environment_id = ${environment} and b.email_key = p.key collate "C"
+            select b.id from audience.subscribers b where b.environment_id = ${environmentId} and b.email_key = p.key collate "C"
           ) as subscriber_id
         from unnest(${[...emailKeys]}::text[], ${emailKeys.map((key) => this.digests.of(scope, key))}::bytea[]) as p(key, digest)
-        join audience.erased_addresses e on e.environment_id = ${environment} and e.address_digest = p.digest
+        join audience.erased_addresses e on e.environment_id = ${environmentId} and e.address_digest = p.digest
       ), found as (
         update audience.erased_addresses e set subscriber_id = o.subscriber_id, left_topics = '{}' from owned o
-        where e.environment_id = ${environment} and e.address_digest = o.address_digest
+        where e.environment_id = ${environmentId} and e.address_digest = o.address_digest
       )`;
     await this.consents.insertRevoked(scope, finding, revoked, context);
   }
@@ -130,7 +130,7 @@ export class ErasedAddresses {
       const { rows } = await sql<{ id: string }>`
         select b.id from audience.erased_addresses e
         join audience.subscribers b on b.environment_id = e.environment_id and b.id = e.subscriber_id
-        where e.environment_id = ${environmentOf(scope)} and e.address_digest = ${addressDigest}
+        where e.environment_id = ${scope.environmentId} and e.address_digest = ${addressDigest}
       `.execute(this.database.tables());
       return rows[0]?.id ?? null;
     });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
-import { Database, environmentOf, named } from '#platform';
+import { Database, named } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { AddressDigests } from './address-digests.service.js';
 import type { SuppressionReason } from '../consents/consent.js';
@@ -25,10 +25,10 @@ export class SuppressionRepository {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<StoredSuppression>`${named('suppression_of_address')}
         select email, reason, suppressed_at from audience.suppressions
-        where environment_id = ${environmentOf(scope)} and email_key = ${emailKey}
+        where environment_id = ${scope.environmentId} and email_key = ${emailKey}
         union all
         select null, reason, suppressed_at from audience.erased_suppressions
-        where environment_id = ${environmentOf(scope)} and address_digest = ${digest}
+        where environment_id = ${scope.environmentId} and address_digest = ${digest}
       `.execute(this.database.tables());
       return rows[0] ?? null;
     });
@@ -43,10 +43,10 @@ export class SuppressionRepository {
   isAddressSuppressed(scope: ProjectScope, emailKey: string): RawBuilder<boolean> {
     return sql<boolean>`(
       exists (
-        select 1 from audience.suppressions s where s.environment_id = ${environmentOf(scope)} and s.email_key = ${emailKey}
+        select 1 from audience.suppressions s where s.environment_id = ${scope.environmentId} and s.email_key = ${emailKey}
       ) or exists (
         select 1 from audience.erased_suppressions s
-        where s.environment_id = ${environmentOf(scope)} and s.address_digest = ${this.digests.of(scope, emailKey)}
+        where s.environment_id = ${scope.environmentId} and s.address_digest = ${this.digests.of(scope, emailKey)}
       )
     )`;
   }
@@ -56,13 +56,13 @@ export class SuppressionRepository {
     return sql<boolean>`(
       exists (
         select 1 from audience.suppressions s
-        where s.environment_id = ${environmentOf(scope)} and s.email_key = ${emailKey}
+        where s.environment_id = ${scope.environmentId} and s.email_key = ${emailKey}
       ) or (
         -- once for all rows: without any, no address is digested
         exists (select 1 from audience.erased_suppressions s where s.environment_id = ${scope.environmentId})
         and exists (
           select 1 from audience.erased_suppressions s
-          where s.environment_id = ${environmentOf(scope)} and s.address_digest = ${this.digests.ofColumn(scope, emailKey)}
+          where s.environment_id = ${scope.environmentId} and s.address_digest = ${this.digests.ofColumn(scope, emailKey)}
         )
       )
     )`;
@@ -90,12 +90,12 @@ export class SuppressionRepository {
     const tables = this.database.tables<AudienceTables>();
     const known = await tables
       .deleteFrom('audience.suppressions')
-      .where('environmentId', '=', environmentOf(scope))
+      .where('environmentId', '=', scope.environmentId)
       .where('emailKey', '=', emailKey)
       .executeTakeFirstOrThrow();
     const erased = await tables
       .deleteFrom('audience.erased_suppressions')
-      .where('environmentId', '=', environmentOf(scope))
+      .where('environmentId', '=', scope.environmentId)
       .where('addressDigest', '=', this.digests.of(scope, emailKey))
       .executeTakeFirstOrThrow();
     return known.numDeletedRows + erased.numDeletedRows > 0n;
@@ -107,7 +107,7 @@ export class SuppressionRepository {
     await sql`
       with known as (
         delete from audience.suppressions
-        where environment_id = ${environmentOf(scope)} and email_key = ${emailKey} returning reason, suppressed_at
+        where environment_id = ${scope.environmentId} and email_key = ${emailKey} returning reason, suppressed_at
       )
       insert into audience.erased_suppressions (environment_id, address_digest, reason, suppressed_at, erased_at)
       select ${scope.environmentId}, ${digest}, reason, suppressed_at, ${at}::timestamptz from known

@@ -1,5 +1,6 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { Database } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import { Invoice, type InvoiceLine, type InvoiceStatus } from './invoice.js';
@@ -81,7 +82,7 @@ export class InvoiceRepository {
       .updateTable('billing.invoices')
       .set({ status: 'UNCOLLECTIBLE', updatedAt: now })
       .where('subscriptionId', '=', subscriptionId)
-      .where('status', '=', 'OPEN')
+      .where('status', '=', sql.lit('OPEN'))
       .execute();
   }
 }

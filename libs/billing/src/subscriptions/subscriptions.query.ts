@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { AccessTables } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, PreparedQuery } from '#platform';
@@ -106,7 +106,7 @@ export class SubscriptionsQuery {
             .selectFrom('billing.invoices as i')
             .select(eb.fn.countAll<number>().as('count'))
             .whereRef('i.subscriptionId', '=', 's.id')
-            .where('i.status', '=', 'OPEN')
+            .where('i.status', '=', sql.lit('OPEN'))
             .$asScalar()
             .$notNull()
             .as('openInvoices'),

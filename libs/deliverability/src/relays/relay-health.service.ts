@@ -137,7 +137,7 @@ export class RelayHealth {
         .tables<DeliverabilityTables>()
         .selectFrom('deliverability.relays')
         .select(['environmentId', 'id'])
-        .where('status', '=', 'FAILING')
+        .where('status', '=', sql.lit('FAILING'))
         .where('retryAt', '<=', present)
         .orderBy('retryAt')
         .limit(AT_ONCE)

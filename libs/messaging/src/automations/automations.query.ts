@@ -10,7 +10,7 @@ import {
   type Place,
   type ProjectScope,
 } from '#kernel';
-import { countOf, Database, environmentOf, NEWEST_FIRST } from '#platform';
+import { countOf, Database, NEWEST_FIRST } from '#platform';
 import type { Automation, AutomationFields, AutomationStatus, AutomationWarning } from './automation.js';
 import { automationOf, automationsOf } from './automation.repository.js';
 
@@ -117,7 +117,7 @@ export class AutomationsQuery {
           coalesce(sum(c.completed), 0)::bigint as total_completed,
           coalesce(sum(c.entered - c.completed - c.ended), 0)::bigint as currently_active
         from messaging.automation_counters c
-        where c.automation_number = a.number and c.environment_id = ${environmentOf(scope)}
+        where c.automation_number = a.number and c.environment_id = ${scope.environmentId}
       ) n
       order by a.created_at desc, a.id desc
     `.execute(this.database.tables());

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { EmailQuotaService } from '#billing';
 import { bounceClassesOf } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { Database, environmentOf, isOf, keptDay } from '#platform';
+import { Database, keptDay } from '#platform';
 import { movingFrontBack } from '../deliveries/campaign-front.query.js';
 import { wakeSenders } from '../deliveries/delivery-queue.query.js';
 import type { Campaign } from './campaign.js';
@@ -69,7 +69,7 @@ export class FailedDeliveriesService {
         ), opened as (
           update messaging.deliveries d set state = 'PENDING', attempt = 0, reason = null, last_error = null,
             created_at = ${from}, next_attempt_at = ${from}, due_since = null, finished_at = null
-          from failed where d.id = failed.id and d.queued_on = failed.queued_on and d.environment_id = ${environmentOf(scope)}
+          from failed where d.id = failed.id and d.queued_on = failed.queued_on and d.environment_id = ${scope.environmentId}
           returning d.next_attempt_at, d.id
         ), front as (${movingFrontBack(scope, campaign.id, sql`opened`)})
         select count(*) from opened
@@ -81,6 +81,6 @@ export class FailedDeliveriesService {
 
 const temporarilyFailed = (scope: ProjectScope, { id, queuedAt }: SentCampaign): RawBuilder<unknown> => sql`
   d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = (${queuedAt}::timestamptz at time zone 'UTC')::date
-  and ${isOf(scope, sql`d.environment_id`)}
+  and d.environment_id = ${scope.environmentId}
   and d.state = 'FAILED' and d.reason is not null and d.reason = any(${TEMPORARY}::text[])
 `;

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { type Database, environmentOf, named } from '#platform';
+import { type Database, named } from '#platform';
 
 /** The day, `YYYY-MM-DD`, by which the deliveries of a campaign `c` are partitioned. */
 export const PARTITION = sql<string>`(c.queued_at at time zone 'UTC')::date`;
@@ -28,15 +28,7 @@ export const firstOpenOf = sql`(
   select d.id from messaging.deliveries d where ${isOpenOf} order by d.next_attempt_at, d.id limit 1
 )`;
 
-/**
- * Prepares the open transaction to read behind a front: the planner takes it for a third of the campaign, and would read the
- * whole partition.
- */
-export async function lookBehindFront(database: Database): Promise<void> {
-  await sql`set local enable_seqscan = off`.execute(database.tables());
-}
-
-/** Prepares it to take the first in their order: sorting would read all that are open for each batch. */
+/** Prepares the open transaction to take the first in their order: sorting would read all that are open for each batch. */
 export async function walkFromFront(database: Database): Promise<void> {
   await sql`
     select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan', 'enable_sort']) name
@@ -81,7 +73,7 @@ export const movingFrontBack = (
 ): RawBuilder<unknown> => sql`
   update messaging.campaigns c set front_at = first.next_attempt_at, front_id = first.id
   from (select o.next_attempt_at, o.id from ${opened} o order by o.next_attempt_at, o.id limit 1) first
-  where c.id = ${campaignId} and c.environment_id = ${environmentOf(scope)}
+  where c.id = ${campaignId} and c.environment_id = ${scope.environmentId}
     and (first.next_attempt_at, first.id) < (c.front_at, c.front_id)
 `;
 

@@ -2,15 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { Injectable } from '@nestjs/common';
 import { ERASED_MAILS_KEPT_DAYS, ErasedAddresses, type PageReader, PreferencesService } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
-import {
-  before,
-  Database,
-  environmentOf,
-  type LinkedMail,
-  neverJoined,
-  Periodic,
-  removeOldRows,
-} from '#platform';
+import { before, Database, type LinkedMail, neverJoined, Periodic, removeOldRows } from '#platform';
 
 /** A mail of a campaign or of an automation. */
 export interface MailOfLink {
@@ -38,7 +30,7 @@ export async function findMailOfLink(
   deliveryId: string,
   lock?: 'lock',
 ): Promise<MailOfLink | null> {
-  const environment = environmentOf(scope);
+  const { environmentId } = scope;
   const { rows } = await sql<MailOfLink>`
     select d.id, d.queued_on, d.subscriber_id, d.address, d.address_key, d.locale,
       coalesce(d.sent_at, d.created_at) as shown_at, d.message_id,
@@ -46,15 +38,15 @@ export async function findMailOfLink(
       coalesce(c.topic_ids, array_remove(array[v.mail_topic_ids[p.place + 1]], null)) as topic_ids
     from messaging.deliveries d
     left join messaging.campaigns c
-      on d.kind = 'CAMPAIGN' and c.id = d.source_id and c.environment_id = ${environment}
+      on d.kind = 'CAMPAIGN' and c.id = d.source_id and c.environment_id = ${environmentId}
     left join lateral (
       select r.version_id from messaging.automation_runs r
-      where d.kind = 'AUTOMATION' and r.id = messaging.run_of_step(d.source_id) and r.environment_id = ${environment}
+      where d.kind = 'AUTOMATION' and r.id = messaging.run_of_step(d.source_id) and r.environment_id = ${environmentId}
       ${neverJoined}
     ) r on true
-    left join messaging.automation_versions v on v.id = r.version_id and v.environment_id = ${environment}
+    left join messaging.automation_versions v on v.id = r.version_id and v.environment_id = ${environmentId}
     cross join lateral (select messaging.place_of_step(d.source_id) as place) p
-    where d.id = ${deliveryId} and d.environment_id = ${environment} and (c.id is not null or v.id is not null)
+    where d.id = ${deliveryId} and d.environment_id = ${environmentId} and (c.id is not null or v.id is not null)
     ${lock === undefined ? sql`` : sql`for update of d`}
   `.execute(database.tables());
   return rows[0] ?? null;
@@ -172,7 +164,7 @@ async function addressDigestOf(
 ): Promise<Buffer | null> {
   const { rows } = await sql<{ digest: Buffer }>`
     select e.address_digest as digest from messaging.erased_mails e
-    where e.environment_id = ${environmentOf(scope)} and e.delivery_id = ${deliveryId} and ${isRecent(sql`e.queued_on`, now)}
+    where e.environment_id = ${scope.environmentId} and e.delivery_id = ${deliveryId} and ${isRecent(sql`e.queued_on`, now)}
   `.execute(database.tables());
   return rows[0]?.digest ?? null;
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { type BounceClass, CONSEQUENCES } from '#deliverability';
 import { Clock, newId, type ProjectScope } from '#kernel';
-import { Database, environmentOf, isOf, named } from '#platform';
+import { Database, named } from '#platform';
 import type { DeliveriesTable, MessagingTables } from '../messaging-tables.js';
 import { AddressConsequencesService, type FailedMail } from './address-consequences.service.js';
 import { addToCounters, addToMinutes } from './campaign-counters.repository.js';
@@ -155,7 +155,7 @@ export class DeliveryFeedbackService {
       update messaging.deliveries d set bounced_at = ${now}, bounce_type = b."bounceType", bounce_class = b."bounceClass"
       from jsonb_to_recordset(${JSON.stringify(mails.map((mail) => ({ ...keyOf(mail), ...typeOf(mail) })))}::jsonb)
         as b("deliveryId" uuid, "queuedOn" date, "bounceType" text, "bounceClass" text)
-      where d.id = b."deliveryId" and d.queued_on = b."queuedOn" and d.environment_id = ${environmentOf(scope)}
+      where d.id = b."deliveryId" and d.queued_on = b."queuedOn" and d.environment_id = ${scope.environmentId}
     `.execute(this.database.tables());
     const answers = mails.map((mail) => ({ ...mail, ...typeOf(mail) }));
     const added = await addFeedbackEvents(this.database, scope, { type: 'BOUNCED', at: now, of: answers });
@@ -240,7 +240,7 @@ const KEPT_ANSWERS = { UNSUBSCRIBED: sql`g.unsubscribed_at`, COMPLAINED: sql`g.c
 
 const isUnanswered = (scope: ProjectScope, answeredAt: RawBuilder<unknown>) => sql`not exists (
   select 1 from messaging.delivery_engagement g where g.delivery_id = m."deliveryId" and g.queued_on = m."queuedOn"
-    and g.environment_id = ${environmentOf(scope)} and ${answeredAt} is not null
+    and g.environment_id = ${scope.environmentId} and ${answeredAt} is not null
 )`;
 
 /** An answer to a mail. */
@@ -276,7 +276,7 @@ async function addFeedbackEvents(
         "subscriberId" uuid, "campaignId" uuid, "bounceType" text)
       where not exists (
         select 1 from messaging.delivery_events e
-        where ${isSame} and e.delivery_id = m."deliveryId" and ${isOf(scope, sql`e.environment_id`)} and e.type = ${type}
+        where ${isSame} and e.delivery_id = m."deliveryId" and e.environment_id = ${scope.environmentId} and e.type = ${type}
       ) ${type === 'BOUNCED' ? sql`` : sql`and ${isUnanswered(scope, KEPT_ANSWERS[type])}`}
       returning delivery_id as "deliveryId"
     `.execute(database.tables());

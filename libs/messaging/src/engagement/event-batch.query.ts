@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { ArrayColumn, environmentOf } from '#platform';
+import { ArrayColumn } from '#platform';
 import { AGENT_KINDS, type AgentKind, type Classification } from './classification.js';
 
 /** An open or a click, as it came. */
@@ -127,30 +127,29 @@ export class EventBatch {
   }
 
   /**
-   * The rows, `k`, in an unspecified order: `position`, which begins with 1, and the facts of an event. Their number is hidden
-   * from the planner: it is to look up a row for each, however few are in the tables by what it knows of them.
+   * The rows, `k`, in an unspecified order: `position`, which begins with 1, and the facts of an event.
    */
   get rows(): RawBuilder<unknown> {
     const of = <Key extends keyof Mailing>(key: Key) => this.#mailings.map((mailing) => mailing[key]);
     return sql`(
       select position, delivery_id, mailing, (${of('queuedOn')}::date[])[mailing] as queued_on,
-        ${environmentOf(this)} as environment_id, (${of('campaignId')}::uuid[])[mailing] as campaign_id,
+        ${this.environmentId}::bigint as environment_id, (${of('campaignId')}::uuid[])[mailing] as campaign_id,
         case when code >= ${sql.lit(CLICK)} then 'CLICKED' else 'OPENED' end as type,
         nullif(code & ${LINKS}, 0) as link_number, at,
         (${CLASSES}::text[])[code / ${sql.lit(KNOWN)} & 15] as known,
         (${AGENT_KINDS}::text[])[code / ${sql.lit(AGENT)} & 255] as agent,
         (${[...this.#urls.keys()]}::text[])[url] as url
-      from unnest((select ${this.#deliveryIds.bytes}::uuid[]), (select ${this.#mailingOfEach.bytes}::int[]),
-        (select ${this.#codes.bytes}::int[]), (select ${this.#times.bytes}::timestamptz[]),
-        (select ${this.#urls.size === 0 ? [] : this.#urlOfEach.bytes}::int[])
+      from unnest(${this.#deliveryIds.bytes}::uuid[], ${this.#mailingOfEach.bytes}::int[],
+        ${this.#codes.bytes}::int[], ${this.#times.bytes}::timestamptz[],
+        ${this.#urls.size === 0 ? [] : this.#urlOfEach.bytes}::int[]
       ) with ordinality u(delivery_id, mailing, code, at, url, position)
     ) k`;
   }
 
-  /** The days of its mails: what is outside is no partition to look at. */
-  get days(): { readonly first: string; readonly last: string } {
+  /** The days of its mails, as literals: a plan for any values then has no partitions outside. */
+  get days(): { readonly first: RawBuilder<string>; readonly last: RawBuilder<string> } {
     const days = this.#mailings.map(({ queuedOn }) => queuedOn).sort();
-    return { first: days[0] ?? '', last: days.at(-1) ?? '' };
+    return { first: sql.lit(days[0] ?? ''), last: sql.lit(days.at(-1) ?? '') };
   }
 
   /** From so long before the first of them until so long after the last. */

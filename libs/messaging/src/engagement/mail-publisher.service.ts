@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { environmentOf, isOf, Publisher } from '#platform';
+import { Publisher } from '#platform';
 import type { EventBatch } from './event-batch.query.js';
 
 /** Deliveries of one environment and partition. */
@@ -60,11 +60,11 @@ export class MailPublisher {
           select d.subscriber_id,
             ${FACTS} || jsonb_build_object('at', ${timestamp('e.occurred_at')}, 'link', e.link_number) as data
           from ${batch.rows} join messaging.delivery_events e on e.delivery_id = k.delivery_id
-            and ${isOf(batch, sql`e.environment_id`)}
+            and e.environment_id = ${batch.environmentId}
             and e.campaign_id is not distinct from k.campaign_id and e.type = k.type and e.occurred_at = k.at
             and e.link_number is not distinct from k.link_number and e.classification = 'human'
           join messaging.deliveries d on d.id = k.delivery_id and d.queued_on = k.queued_on
-            and d.environment_id = ${environmentOf(batch)}
+            and d.environment_id = ${batch.environmentId}
           left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id
           where k.type = ${type}
         `,
@@ -81,8 +81,8 @@ const FACTS = sql`jsonb_build_object('deliveryId', d.id, 'kind', d.kind, 'email'
   'campaignId', c.id, 'campaignKey', c.campaign_key, 'messageId', d.message_id)`;
 
 const among = (deliveries: PublishedDeliveries) => sql`
-  d.id = any(${[...deliveries.ids]}::uuid[]) and d.queued_on = ${deliveries.queuedOn}::date
-  and d.environment_id = ${environmentOf(deliveries)} and ${MAILINGS}`;
+  d.id = any(${[...deliveries.ids]}::uuid[]) and d.queued_on = ${sql.lit(deliveries.queuedOn)}::date
+  and d.environment_id = ${deliveries.environmentId} and ${MAILINGS}`;
 
 const told = (facts: RawBuilder<unknown>, which: RawBuilder<unknown>) => sql`
   select d.subscriber_id, ${FACTS} || ${facts} as data

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database, environmentOf, isOf } from '#platform';
+import { Database, neverJoined } from '#platform';
 import { COUNTERS_WRITER } from './campaign-counters.repository.js';
 import { BURST_MS, burstsOf, type Classification, type Click } from './classification.js';
 import { EventBatch, type TrackedEvent } from './event-batch.query.js';
@@ -23,9 +23,9 @@ interface BurstCandidate extends Click {
 /** The first key of the advisory locks by which writers take turns. */
 const TURNS_LOCK = 7_207_001;
 
-/** Looked up for each event, by an OFFSET behind it: a join may read all deliveries for a few events. */
+/** A delivery of one environment, partition and mailing. */
 const sameDelivery = (batch: EventBatch) => sql`
-  d.id = k.delivery_id and d.queued_on = k.queued_on and d.environment_id = ${environmentOf(batch)}
+  d.id = k.delivery_id and d.queued_on = k.queued_on and d.environment_id = ${batch.environmentId}
   and case when k.campaign_id is null then d.kind = 'AUTOMATION'
     else d.kind = 'CAMPAIGN' and d.source_id = k.campaign_id end
 `;
@@ -91,7 +91,7 @@ async function burstCandidates(database: Database, batch: EventBatch): Promise<B
     select e.delivery_id, e.occurred_at, coalesce(e.link_number, 0), null::bigint, e.id, e.classification
     from mails m cross join lateral (
       select e.delivery_id, e.occurred_at, e.link_number, e.id, e.classification from messaging.delivery_events e
-      where ${isTheirs} and e.delivery_id = m.delivery_id and ${isOf(batch, sql`e.environment_id`)} and e.type = 'CLICKED'
+      where ${isTheirs} and e.delivery_id = m.delivery_id and e.environment_id = ${batch.environmentId} and e.type = 'CLICKED'
         and e.occurred_at between m.earliest and m.latest
         and e.occurred_at between ${earliest}::timestamptz and ${latest}::timestamptz
     ) e where ${mails}
@@ -134,6 +134,7 @@ async function recordEvents(database: Database, batch: EventBatch, bursts: reado
           when k.at - d.sent_at < interval ${TOO_SOON} then 'scanner' else 'human' end) as first_sight
         from messaging.deliveries d
         where ${sameDelivery(batch)} and d.queued_on between ${first}::date and ${last}::date
+        ${neverJoined}
       ) d
     ), written as (
       insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type,
@@ -154,8 +155,9 @@ async function recordEvents(database: Database, batch: EventBatch, bursts: reado
         l.clicks > 0 and coalesce(e.clicks, 0) = 0 as is_new_clicker
       from looks l left join lateral (
         select e.opens, e.clicks from messaging.delivery_engagement e
-        where e.delivery_id = l.delivery_id and e.queued_on = l.queued_on and e.environment_id = ${environmentOf(batch)}
+        where e.delivery_id = l.delivery_id and e.queued_on = l.queued_on and e.environment_id = ${batch.environmentId}
           and e.queued_on between ${first}::date and ${last}::date
+        ${neverJoined}
       ) e on true
     ), first_seen as (
       insert into messaging.delivery_engagement (delivery_id, queued_on, environment_id, campaign_id, opens, clicks,
@@ -167,7 +169,7 @@ async function recordEvents(database: Database, batch: EventBatch, bursts: reado
         first_opened_at = least(e.first_opened_at, a.first_opened_at),
         first_clicked_at = least(e.first_clicked_at, a.first_clicked_at)
       from added a where not a.is_first and e.delivery_id = a.delivery_id and e.queued_on = a.queued_on
-        and e.environment_id = ${environmentOf(batch)}
+        and e.environment_id = ${batch.environmentId}
         and e.queued_on between ${first}::date and ${last}::date
     ), ${counting(sql`
       select campaign_id, environment_id, sum(opens) as opened, count(*) filter (where is_new_opener) as unique_opens,
@@ -191,7 +193,7 @@ async function disownClicks(
   const { rows } = await sql<{ id: string }>`
     update messaging.delivery_events e set classification = 'scanner'
     from jsonb_to_recordset(${keys}::jsonb) as k(id uuid, at timestamptz)
-    where e.id = k.id and e.occurred_at = k.at and e.environment_id = ${environmentOf(batch)} and e.classification = 'human'
+    where e.id = k.id and e.occurred_at = k.at and e.environment_id = ${batch.environmentId} and e.classification = 'human'
     returning e.id
   `.execute(database.tables());
   if (rows.length === 0) return;
@@ -201,7 +203,7 @@ async function disownClicks(
       select e.campaign_id, e.delivery_id, e.environment_id, e.occurred_at as at
       from jsonb_to_recordset(${keys}::jsonb) as k(id uuid, at timestamptz)
       join messaging.delivery_events e on e.id = k.id and e.occurred_at = k.at
-      where e.id = any(${disowned}::uuid[]) and e.environment_id = ${environmentOf(batch)} and e.campaign_id is not null
+      where e.id = any(${disowned}::uuid[]) and e.environment_id = ${batch.environmentId} and e.campaign_id is not null
     ), looks as (
       select campaign_id, delivery_id, count(*)::int as clicks, min(at) as first_at from taken group by campaign_id, delivery_id
     ), engaged as (
@@ -211,7 +213,7 @@ async function disownClicks(
         first_clicked_at = case when g.first_clicked_at < l.first_at then g.first_clicked_at
           else (select min(e.occurred_at) from messaging.delivery_events e where ${isLookOf} and e.type = 'CLICKED') end
       from looks l
-      where g.delivery_id = l.delivery_id and g.campaign_id = l.campaign_id and g.environment_id = ${environmentOf(batch)}
+      where g.delivery_id = l.delivery_id and g.campaign_id = l.campaign_id and g.environment_id = ${batch.environmentId}
       returning g.campaign_id, g.environment_id, l.clicks, (g.opens = 0)::int as lost_opener, (g.clicks = 0)::int as lost_clicker
     ), ${counting(sql`
       select campaign_id, environment_id, -sum(clicks) as opened, -sum(lost_opener) as unique_opens, -sum(clicks) as clicked,

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { environmentScopes, scopeColumns } from '#access';
 import { Clock, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, environmentOf, LOGGER, MailMetrics, Periodic } from '#platform';
+import { Database, LOGGER, MailMetrics, Periodic } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
 import { DomainControlService } from '#deliverability';
 import { bounceClassesIn } from '../engagement/address-consequences.service.js';
@@ -135,7 +135,7 @@ export class SendingGuard {
       .set((eb) => ({ status: 'PAUSED', failureReason: eb.ref('s.reason'), updatedAt: now }))
       .whereRef('s.environmentId', '=', 'c.environmentId')
       .where('s.resumedAt', 'is', null)
-      .where('c.status', '=', 'SENDING')
+      .where('c.status', '=', sql.lit('SENDING'))
       .execute();
   }
 }
@@ -204,12 +204,12 @@ export class SenderGuard {
   }
 
   async #figuresOf(scope: ProjectScope, now: Date, since: Date): Promise<SenderFigures> {
-    const environment = environmentOf(scope);
+    const { environmentId } = scope;
     const { rows } = await sql<SenderFigures>`
       select of_campaigns.mails + singles.mails as mails, of_campaigns.refusals + singles.refusals as sender_refusals
       from (
         select greatest(${since}::timestamptz, (
-          select s.stopped_at from messaging.sender_stops s where s.environment_id = ${environment}
+          select s.stopped_at from messaging.sender_stops s where s.environment_id = ${environmentId}
         )) as since
       ) judged
       cross join lateral (
@@ -217,14 +217,14 @@ export class SenderGuard {
           coalesce(sum(m.sender_refused + m.sender_bounced), 0)::bigint as refusals
         from messaging.campaigns c
         join messaging.campaign_minutes m on m.campaign_id = c.id and m.environment_id = c.environment_id
-        where c.environment_id = ${environment} and c.queued_at >= ${new Date(now.getTime() - CAMPAIGN_MS)}
+        where c.environment_id = ${environmentId} and c.queued_at >= ${new Date(now.getTime() - CAMPAIGN_MS)}
           and m.minute > judged.since
       ) of_campaigns
       cross join lateral (
         -- confirmations, test mails and automations, which are too few to be counted while they are sent
         select count(*) as mails, count(*) filter (where ${IS_SENDERS}) as refusals
         from messaging.deliveries d
-        where d.environment_id = ${environment} and kind <> 'CAMPAIGN' and single_ended_at > judged.since
+        where d.environment_id = ${environmentId} and kind <> 'CAMPAIGN' and single_ended_at > judged.since
           and (sent_at is not null or reason in (${JUDGED}))
       ) singles
     `.execute(this.database.tables());

@@ -89,10 +89,17 @@ const CONNECTION_TIMEOUT_MS = 15_000;
 const RANDOM_PAGES = 'random_page_cost = 1';
 
 /**
- * Settings for single statements and pages of lists: plans for any values, so that no environment is taken for an empty one. A
- * plan made while a table has one page must not read all of it when it has thousands.
+ * Plans for any values, so that no environment is taken for an empty one: of one that is newer than the statistics the planner
+ * believes that it has no rows, and any index that begins with the environment seems as good as the right one. Unknown, it is
+ * taken for one of average size.
  */
-export const GENERIC_PLANS = ['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'jit = off'];
+const GENERIC_PLANS = 'plan_cache_mode = force_generic_plan';
+
+/**
+ * Settings for single statements and pages of lists, whose plans are kept: one made while a table has one page must not read all
+ * of it when it has thousands.
+ */
+export const KEPT_PLANS = ['enable_seqscan = off', 'jit = off'];
 
 const INT8_OID = 20;
 const DATE_OID = 1082;
@@ -114,6 +121,7 @@ export function poolOf(
       'idle_in_transaction_session_timeout = 60000',
       `statement_timeout = ${options.statementTimeoutMs ?? 0}`,
       RANDOM_PAGES,
+      GENERIC_PLANS,
       ...settings,
     ],
     max: size,

@@ -8,7 +8,7 @@ import { eventually } from '#testing/eventually';
 import { databaseFailure } from './database-failure.js';
 import { Database, type Tables } from './database.js';
 import { schemaDifference } from './fit-database.js';
-import { environmentOf, isOf } from './planner.js';
+import { isOf, plannedForValues } from './planner.js';
 import { textFor } from './scoped-dialect.js';
 import { named, PreparedQuery } from './statement.js';
 
@@ -349,31 +349,40 @@ describe('Database', () => {
     });
   });
 
-  it('hides an environment from the planner of PostgreSQL, and names it to that of Citus', () => {
+  it('keeps a comparison from the indexes of PostgreSQL, and names it to the planner of Citus', () => {
     const ofOne = sql`${named('topics_of_key')}
-      select ${'a'} from audience.topics t where t.id = ${environmentOf(scopeOf(7))} and ${isOf(scopeOf(8), sql`t.environment_id`)}`;
+      select ${'a'} from audience.topics t where ${isOf(scopeOf(8), sql`t.environment_id`)}`;
     const statement = database.compile(ofOne);
     const [hiding, naming] = [false, true].map((isDistributed) => textFor(statement, { isDistributed }));
     expect(hiding).toBe(statement.sql);
-    expect(hiding).toMatch(
-      /t\.id = \(select \$2::bigint\) and \(t\.environment_id = \(select \$3::bigint\)\) is true$/,
-    );
-    expect(naming).toMatch(/t\.id = \$2::bigint and \(t\.environment_id = \$3::bigint\)$/);
-    expect(statement).toMatchObject({ name: 'topics_of_key', parameters: ['a', 7, 8] });
+    expect(hiding).toMatch(/where \(t\.environment_id = \$2\) is true$/);
+    expect(naming).toMatch(/where \(t\.environment_id = \$2\)$/);
+    expect(statement).toMatchObject({ name: 'topics_of_key', parameters: ['a', 8] });
     const open = database.compile(sql`select ${1}`);
     expect(textFor(open, { isDistributed: true })).toBe('select $1');
   });
 
-  it('reads a list on connections that plan for any values, and writes nothing there', async () => {
-    const setting = sql<{ mode: string; id: string }>`
-      select current_setting('plan_cache_mode') as mode, current_setting('mailwright.environment_id') as id`;
+  it('plans for any values, and for those of sets, after which the settings are what they were', async () => {
+    const settings = sql<{ mode: string; memory: string }>`
+      select current_setting('plan_cache_mode') as mode, current_setting('work_mem') as memory`;
+    await database.transaction(scopeOf(1), async () => {
+      const read = async () => (await settings.execute(database.tables())).rows[0];
+      const before = await read();
+      expect(before?.mode).toBe('force_generic_plan');
+      const during = await plannedForValues(database, { work_mem: '7MB' }, read);
+      expect(during).toEqual({ mode: 'force_custom_plan', memory: '7MB' });
+      expect(await read()).toEqual(before);
+    });
+  });
+
+  it('reads a list on connections that scan no table, and writes nothing there', async () => {
+    const setting = sql<{ scans: string; id: string }>`
+      select current_setting('enable_seqscan') as scans, current_setting('mailwright.environment_id') as id`;
     const read = async () => (await setting.execute(database.tables())).rows;
-    expect(await database.read(scopeOf(71), { isList: true }, read)).toEqual([
-      { mode: 'force_generic_plan', id: '71' },
-    ]);
+    expect(await database.read(scopeOf(71), { isList: true }, read)).toEqual([{ scans: 'off', id: '71' }]);
     expect(
       await database.transaction(scopeOf(71), () => database.read(scopeOf(71), { isList: true }, read)),
-    ).toEqual([{ mode: 'auto', id: '71' }]);
+    ).toEqual([{ scans: 'on', id: '71' }]);
     const write = () => sql`delete from audience.topics`.execute(database.tables());
     await expect(database.read(scopeOf(71), { isList: true }, write)).rejects.toThrow(/read-only/);
   });

@@ -15,7 +15,7 @@ import { postgresTransport } from '../postgres-notifications.js';
 import { AskedTogether } from './asked-together.js';
 import {
   type ConnectionPool,
-  GENERIC_PLANS,
+  KEPT_PLANS,
   onOwnConnection,
   poolOf,
   type PoolOptions,
@@ -150,8 +150,8 @@ export class Database {
       ensureDatabase: false,
       allowGlobalContext: false,
     });
-    const lookUps = poolOf(options, LOOK_UP_CONNECTIONS, GENERIC_PLANS);
-    const lists = poolOf(options, LIST_CONNECTIONS, GENERIC_PLANS);
+    const lookUps = poolOf(options, LOOK_UP_CONNECTIONS, KEPT_PLANS);
+    const lists = poolOf(options, LIST_CONNECTIONS, KEPT_PLANS);
     const database = new Database(orm, pool, lookUps, lists, options, outage);
     return database;
   }

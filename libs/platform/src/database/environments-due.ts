@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.js';
+import { plannedForValues } from './planner.js';
 
 /** Work that waits in rows of any project. */
 export interface WorkOfEnvironments {
@@ -19,9 +20,11 @@ export async function drainEnvironments(
   take: (environmentId: number, most: number) => Promise<number>,
 ): Promise<void> {
   const { rows: due } = await database.system(() =>
-    sql<{
-      environmentId: number;
-    }>`select distinct environment_id from ${rows} order by environment_id`.execute(database.tables()),
+    plannedForValues(database, {}, () =>
+      sql<{
+        environmentId: number;
+      }>`select distinct environment_id from ${rows} order by environment_id`.execute(database.tables()),
+    ),
   );
   while (due.length > 0)
     await database.system(async () => {

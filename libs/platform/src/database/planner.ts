@@ -1,35 +1,18 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-
-/** Value in a template that the compiler hides from the planner; not from that of Citus, which chooses the node by it. */
-export class HiddenValue {
-  constructor(readonly value: number) {}
-}
 
 /** Part of a template that keeps a comparison from being answered by an index; Citus must recognise it, and gets it without. */
 export class WithoutIndex {}
 
-/** An id whose statistics the planner must not go by. */
-export function hidden(id: number): RawBuilder<number> {
-  return sql<number>`${new HiddenValue(id)}`;
-}
-
 /**
- * The environment, for a statement that looks up people by an address. The planner must not know which one it is: of an
- * environment that has grown since the table was analysed it believes that it has no rows, any index that begins with the
- * environment then seems as good as the right one, and a look-up reads all of its rows. Unknown, it is taken for one of
- * average size.
+ * Condition: the row is of the environment; no index answers it, so that another one must find the row. Of many small projects
+ * the average one has no more rows than a batch asks for, and an index that begins with the environment would seem as good.
  */
-export function environmentOf({ environmentId }: Pick<ProjectScope, 'environmentId'>): RawBuilder<number> {
-  return hidden(environmentId);
-}
-
-/** Condition: the row is of the environment; no index answers it, so that another one must find the row. */
 export function isOf(
-  scope: Pick<ProjectScope, 'environmentId'>,
+  { environmentId }: Pick<ProjectScope, 'environmentId'>,
   column: RawBuilder<unknown>,
 ): RawBuilder<boolean> {
-  return sql<boolean>`(${column} = ${environmentOf(scope)})${new WithoutIndex()}`;
+  return sql<boolean>`(${column} = ${environmentId})${new WithoutIndex()}`;
 }
 
 /**
@@ -37,3 +20,28 @@ export function isOf(
  * a project where statistics say that this is nothing.
  */
 export const neverJoined: RawBuilder<unknown> = sql.raw('offset 0');
+
+/** Planner settings of a transaction. */
+export type PlannerSetting = 'work_mem' | 'plan_cache_mode' | 'enable_nestloop' | 'enable_seqscan';
+
+/**
+ * Runs `work` on plans for the values of each statement, under `settings`, in the open transaction: for sets, of which the values
+ * tell how many rows they are. Afterwards the settings are what they were.
+ */
+export async function plannedForValues<T>(
+  database: { tables(): Kysely<unknown> },
+  settings: Partial<Record<PlannerSetting, RawBuilder<unknown> | string>>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const wanted = Object.entries({ plan_cache_mode: 'force_custom_plan', ...settings });
+  const changes = wanted.map(
+    ([name, value]) => sql`current_setting(${name}), set_config(${name}, ${value}, true)`,
+  );
+  const { rows } = await sql<{ readonly before: readonly string[] }>`
+    select array[${sql.join(changes)}] as before
+  `.execute(database.tables());
+  const result = await work();
+  const before = wanted.map(([name], index) => sql`set_config(${name}, ${rows[0]!.before[index * 2]}, true)`);
+  await sql`select ${sql.join(before)}`.execute(database.tables());
+  return result;
+}

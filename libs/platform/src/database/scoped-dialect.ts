@@ -19,7 +19,7 @@ import {
 import type { Clock, ProjectScope } from '#kernel';
 import type { Connection } from './connection.js';
 import type { ConnectionPool, PooledConnection } from './connection-pool.js';
-import { HiddenValue, WithoutIndex } from './planner.js';
+import { WithoutIndex } from './planner.js';
 import { type Statement, StatementName } from './statement.js';
 
 /** Rows that a transaction sees: those of one environment, of all, or none (`unscoped`, before there is a scope). */
@@ -62,7 +62,7 @@ const OFFSET = /\boffset $/i;
 /**
  * Writes limits and offsets of 0 as literals: a plan for any values takes an unknown limit for a tenth of all rows, and reads
  * them all. A prepared statement with ever other limits computes it: `limit least(…)`. Names statements (`named`), and hides
- * from the planner what it must not know (`planner.ts`), which Citus must.
+ * from the planner what no index may answer (`planner.ts`), which Citus must know.
  */
 class StatementCompiler extends PostgresQueryCompiler {
   #name: string | undefined;
@@ -83,13 +83,10 @@ class StatementCompiler extends PostgresQueryCompiler {
     if (value instanceof StatementName) {
       this.#name = value.name;
       this.append(`/* ${value.name} */`);
-    } else if (value instanceof HiddenValue) {
+    } else if (value instanceof WithoutIndex) {
       this.#hides = true;
-      this.append(this.isForCitus ? '' : '(select ');
-      this.appendValue(value.value);
-      this.append(this.isForCitus ? '::bigint' : '::bigint)');
-    } else if (value instanceof WithoutIndex) this.append(this.isForCitus ? '' : ' is true');
-    else super.visitValue(node);
+      this.append(this.isForCitus ? '' : ' is true');
+    } else super.visitValue(node);
   }
 
   protected override visitRaw({ sqlFragments, parameters }: RawNode): void {

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '../database/database.js';
 import { drainEnvironments } from '../database/environments-due.js';
+import { plannedForValues } from '../database/planner.js';
 import { drain } from './drain.js';
 
 /** Rows that nobody needs any more. */
@@ -32,10 +33,13 @@ export async function removeOldRows(database: Database, ...rows: readonly OldRow
 
 async function remove(database: Database, { table, where }: OldRows, most: number): Promise<number> {
   // The condition stands outside too: a row that was changed meanwhile is looked at again.
-  const { numAffectedRows = 0n } = await sql`
+  const removal = sql`
     delete from ${sql.table(table)}
     where ctid = any(array(select ctid from ${sql.table(table)} where ${where} limit ${most})) and ${where}
-  `.execute(database.tables());
+  `;
+  const { numAffectedRows = 0n } = await plannedForValues(database, {}, () =>
+    removal.execute(database.tables()),
+  );
   return Number(numAffectedRows);
 }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { SubscribersQuery, Triggers } from '#audience';
 import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, environmentOf, hidden } from '#platform';
+import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { AlreadyInsideError, type Automation, refuseUnlessAllowed } from '../automation.js';
 import { automationOf } from '../automation.repository.js';
@@ -141,6 +141,6 @@ function admitted(
     where ${isThere} and n.subscriber_id not in (
       select r.subscriber_id from messaging.automation_runs r
       where r.subscriber_id = any(array(select subscriber_id from noted))
-        and r.environment_id = ${environmentOf(scope)} and r.automation_number = ${hidden(number)} and ${isIn}
+        and r.environment_id = ${scope.environmentId} and r.automation_number = ${number} and ${isIn}
     ) order by n.subscriber_id, n.id`;
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { nextTry, type ProjectScope } from '#kernel';
-import { Database, present, Publisher } from '#platform';
+import { Database, plannedForValues, present, Publisher } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { type ClaimedRun, type RunMove, StepBatch, type TakenStep } from './step-batch.js';
 import type { VersionPlan } from './version-plan.js';
@@ -130,7 +130,7 @@ export class RunRepository {
   ): Promise<void> {
     const move = <Field extends keyof RunMove>(field: Field) => moves.map((one) => one[field]);
     const step = <Field extends keyof TakenStep>(field: Field) => steps.map((one) => one[field]);
-    await sql`
+    const writing = sql`
       with logged as (
         insert into messaging.automation_steps (environment_id, at, entered_on, position, run_id, status, detail)
         select ${environmentId}, ${now}, s.entered_on, s.place, s.run_id, s.status, s.detail
@@ -145,7 +145,9 @@ export class RunRepository {
         ${move('isWaiting')}::boolean[], ${move('isCalling')}::boolean[], ${move('status')}::text[])
         m(id, position, wake_at, is_waiting, is_calling, status)
       where r.id = any(${move('id')}::uuid[]) and r.id = m.id and r.environment_id = ${environmentId}
-    `.execute(this.database.tables());
+    `;
+    // An array of unknown length is taken for ten: each of the moves would be compared with each.
+    await plannedForValues(this.database, {}, () => writing.execute(this.database.tables()));
   }
 
   /** Postpones a run whose step failed, or ends it as FAILED after the last try. Resolves to true when it ended. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, environmentOf, leaseDue, present, presentAnd } from '#platform';
+import { Database, leaseDue, present, presentAnd } from '#platform';
 import { sentCampaign } from '../../campaigns/campaign.repository.js';
 import {
   type LanguageFigures,
@@ -106,7 +106,7 @@ export class CampaignBreakdowns {
       select version, links, providers, languages, counted_at, milliseconds,
         ${versionOf(scope, campaignId)} as current_version
       from messaging.campaign_breakdowns
-      where campaign_id = ${campaignId} and environment_id = ${environmentOf(scope)}
+      where campaign_id = ${campaignId} and environment_id = ${scope.environmentId}
     `.execute(this.database.tables());
     const [row] = rows;
     if (row === undefined) return null;
@@ -210,9 +210,9 @@ export async function forgetBreakdowns(
 const versionOf = (scope: ProjectScope, campaignId: string) => sql`(
   select coalesce(string_agg(k.writer || ':' || k.xmin::text, ',' order by k.writer), '') || '/'
     || (select count(*) from messaging.link_sets l
-      where l.campaign_id = ${campaignId} and l.environment_id = ${environmentOf(scope)})
+      where l.campaign_id = ${campaignId} and l.environment_id = ${scope.environmentId})
   from messaging.campaign_counters k
-  where k.campaign_id = ${campaignId} and k.environment_id = ${environmentOf(scope)}
+  where k.campaign_id = ${campaignId} and k.environment_id = ${scope.environmentId}
 )`;
 
 /** Condition for a campaign `c` that has just ended and has no time to be counted yet. */
@@ -263,7 +263,7 @@ export async function takeDueBreakdowns(
     with ended as (
       insert into messaging.breakdowns_due (campaign_id, environment_id, due_at, earliest_at)
       select c.id, c.environment_id, ${lease}, ${lease} from messaging.campaigns c
-      where c.environment_id = ${environmentOf(scope)} and ${isLargeAndEnded}
+      where c.environment_id = ${scope.environmentId} and ${isLargeAndEnded}
       on conflict do nothing
       returning campaign_id
     ), taken as (

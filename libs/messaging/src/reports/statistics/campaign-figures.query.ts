@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { matchLocale, type ProjectScope } from '#kernel';
-import { type Database, environmentOf, isOf, keptDay } from '#platform';
+import { type Database, keptDay, plannedForValues } from '#platform';
 import {
   type Arrivals,
   type DomainFacts,
@@ -46,7 +46,7 @@ export async function providerFigures(
   campaign: CampaignMails,
   fewest: number,
 ): Promise<ProviderFigures[]> {
-  const { rows } = await sql<ProviderFigures>`
+  const counted = sql<ProviderFigures>`
     with counted(domain, sent, bounced, opened, clicked) as (
       ${figuresBy(sql`split_part(d.address_key, '@', 2)`, scope, campaign)}
     ), ranked as (
@@ -57,7 +57,8 @@ export async function providerFigures(
     select name as domain, sum(sent)::bigint as sent, (sum(sent) - sum(bounced))::bigint as delivered,
       sum(bounced)::bigint as bounced, sum(opened)::bigint as opened, sum(clicked)::bigint as clicked
     from ranked group by name order by name is null, sum(ranked.sent) desc, name
-  `.execute(database.tables());
+  `;
+  const { rows } = await plannedForValues(database, {}, () => counted.execute(database.tables()));
   return (await settledFigures<ProviderFigures[]>(database, scope, campaign.id, 'providers')) ?? rows;
 }
 
@@ -74,7 +75,7 @@ function figuresBy(
     left join messaging.delivery_engagement g
       on g.delivery_id = d.id and g.environment_id = d.environment_id and g.queued_on = ${queuedOn}::date
         and g.campaign_id = ${id}
-    where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.environment_id = ${environmentOf(scope)}
+    where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.environment_id = ${scope.environmentId}
       and d.kind = 'CAMPAIGN' and d.state = 'SENT'
     group by 1
   `;
@@ -98,10 +99,11 @@ export async function languageFigures(
   campaign: TranslatedMails,
 ): Promise<LanguageFigures[]> {
   if (campaign.translations.length === 0) return [];
-  const { rows } = await sql<LanguageFigures>`
+  const counted = sql<LanguageFigures>`
     select locale, sent, sent - bounced as delivered, bounced, opened, clicked
     from (${figuresBy(sql`d.locale`, scope, campaign)}) f(locale, sent, bounced, opened, clicked)
-  `.execute(database.tables());
+  `;
+  const { rows } = await plannedForValues(database, {}, () => counted.execute(database.tables()));
   const settled = await settledFigures<LanguageFigures[]>(database, scope, campaign.id, 'languages');
   if (settled !== null) return settled;
   const sentIn = Map.groupBy(rows, ({ locale }) => matchLocale([locale], campaign.translations));
@@ -131,19 +133,20 @@ export async function domainFigures(
   scope: ProjectScope,
   { id, queuedOn }: CampaignMails,
 ): Promise<DomainFigures> {
-  const { rows } = await sql<DomainFacts & { readonly allMails: number; readonly allUndelivered: number }>`
+  const counted = sql<DomainFacts & { readonly allMails: number; readonly allUndelivered: number }>`
     with counted as (
       select split_part(d.address_key, '@', 2) as domain, count(*) as mails,
         count(*) filter (where d.state = 'FAILED' or d.bounced_at is not null) as undelivered
       from messaging.deliveries d
-      where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and ${isOf(scope, sql`d.environment_id`)}
+      where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.environment_id = ${scope.environmentId}
         and d.kind = 'CAMPAIGN' and d.state in ('SENT', 'FAILED')
       group by 1
     )
     select domain, mails, undelivered, (sum(mails) over ())::bigint as all_mails,
       (sum(undelivered) over ())::bigint as all_undelivered
     from counted order by mails desc, domain limit ${MOST_LISTED}
-  `.execute(database.tables());
+  `;
+  const { rows } = await plannedForValues(database, {}, () => counted.execute(database.tables()));
   const arrivals = { mails: rows[0]?.allMails ?? 0, undelivered: rows[0]?.allUndelivered ?? 0 };
   const domains = rows
     .filter(({ domain, mails }) => domain !== '' && mails >= FEWEST_MAILS_OF_DOMAIN)
@@ -160,21 +163,21 @@ export async function linkClicks(
   scope: ProjectScope,
   { id, queuedAt }: { readonly id: string; readonly queuedAt: Date },
 ): Promise<LinkClicks[]> {
-  const environment = environmentOf(scope);
+  const { environmentId } = scope;
   const { rows } = await sql<LinkClicks>`
     with places as (
       select u.number, min(u.url) as url
       from messaging.link_sets s cross join lateral unnest(s.urls) with ordinality u(url, number)
-      where s.campaign_id = ${id} and s.environment_id = ${environment} and s.translation is null
+      where s.campaign_id = ${id} and s.environment_id = ${environmentId} and s.translation is null
       group by u.number having count(distinct u.url) = 1
     ), links as (
       select url from places
       union select unnest(s.urls) from messaging.link_sets s
-      where s.campaign_id = ${id} and s.environment_id = ${environment} and s.translation is not null
+      where s.campaign_id = ${id} and s.environment_id = ${environmentId} and s.translation is not null
     ), clicks as (
       select case when e.url is null then e.link_number end as number, e.url, count(distinct e.delivery_id) as clickers
       from messaging.delivery_events e
-      where e.campaign_id = ${id} and ${isOf(scope, sql`e.environment_id`)} and e.type = 'CLICKED'
+      where e.campaign_id = ${id} and e.environment_id = ${scope.environmentId} and e.type = 'CLICKED'
         and e.classification = 'human' and e.occurred_at >= ${queuedAt}
       group by 1, 2
     ), counted as (
@@ -206,7 +209,7 @@ async function settledFigures<Figures>(
     select f.${sql.ref(figures)} as figures
     from messaging.settled_figures f join messaging.campaigns c
       on c.id = f.campaign_id and c.environment_id = f.environment_id
-    where f.campaign_id = ${campaignId} and f.environment_id = ${environmentOf(scope)} and ${PARTITION} < ${day}::date
+    where f.campaign_id = ${campaignId} and f.environment_id = ${scope.environmentId} and ${PARTITION} < ${day}::date
   `.execute(database.tables());
   return rows[0]?.figures ?? null;
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database, environmentOf, isOf, keptDay } from '#platform';
+import { type Config, CONFIG, Database, keptDay } from '#platform';
 import { PARTITION } from '../../deliveries/campaign-front.query.js';
 import { type CampaignCounts, countsOf } from '../statistics/campaign-statistics.js';
 import { COUNTED_CAMPAIGNS, IS_TRACKED } from '../statistics/campaign-statistics.query.js';
@@ -122,7 +122,7 @@ async function atAge(
     from jsonb_to_recordset(${JSON.stringify(moments)}::jsonb) as p(id uuid, "from" timestamptz, until timestamptz)
     cross join lateral (
       select coalesce(sum(m.sent), 0)::bigint as sent from messaging.campaign_minutes m
-      where m.campaign_id = p.id and m.environment_id = ${environmentOf(scope)} and m.minute <= p.until
+      where m.campaign_id = p.id and m.environment_id = ${scope.environmentId} and m.minute <= p.until
     ) s
     cross join lateral (
       select count(*) filter (where e.type = 'BOUNCED' and e.bounce_type = 'HARD') as hard_bounced,
@@ -134,7 +134,7 @@ async function atAge(
         count(*) filter (where e.type = 'UNSUBSCRIBED') as total_unsubscribed,
         count(*) filter (where e.type = 'COMPLAINED') as spam_complaints
       from messaging.delivery_events e
-      where e.campaign_id = p.id and ${isOf(scope, sql`e.environment_id`)} and e.occurred_at between p."from" and p.until
+      where e.campaign_id = p.id and e.environment_id = ${scope.environmentId} and e.occurred_at between p."from" and p.until
     ) k
   `.execute(database.tables());
   const counts = new Map(rows.map((row) => [row.id, countsOf(row)]));

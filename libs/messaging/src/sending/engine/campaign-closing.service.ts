@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { EmailQuotaService } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, environmentOf, present, unleased } from '#platform';
+import { Database, present, unleased } from '#platform';
 import type { CampaignStatus } from '../../campaigns/campaign.js';
 import {
   CampaignLifecycleService,
@@ -53,7 +53,7 @@ export class CampaignClosingService {
   /** SENT, when all recipients are queued and no delivery is open: never by a counter. */
   finish({ scope, id }: Pick<CampaignUnderWay, 'scope' | 'id'>): Promise<void> {
     return this.database.transaction(scope, async () => {
-      const isDone = sql`c.id = ${id} and c.environment_id = ${environmentOf(scope)} and ${isOver}`;
+      const isDone = sql`c.id = ${id} and c.environment_id = ${scope.environmentId} and ${isOver}`;
       const over = await sql`select 1 from messaging.campaigns c where ${isDone}`.execute(
         this.database.tables(),
       );
@@ -111,7 +111,7 @@ export class CampaignClosingService {
       if (last !== null) return last;
       const { numAffectedRows } = await sql`
         update messaging.campaigns c set closing_since = null, front_at = 'infinity'
-        where c.id = ${campaignId} and c.environment_id = ${environmentOf(scope)}
+        where c.id = ${campaignId} and c.environment_id = ${scope.environmentId}
           and ${firstOpenOf} is null
       `.execute(this.database.tables());
       return numAffectedRows === 1n ? 'closed' : 'waiting';
@@ -130,7 +130,7 @@ export class CampaignClosingService {
       with present as materialized (select ${epochOf(scope)} as epoch), open as materialized (
         select d.id, d.queued_on, d.next_attempt_at, ${inDoubt} as in_doubt
         from messaging.campaigns c cross join messaging.deliveries d
-        where c.id = ${campaign.id} and c.environment_id = ${environmentOf(scope)} and ${isOpenOf}
+        where c.id = ${campaign.id} and c.environment_id = ${scope.environmentId} and ${isOpenOf}
           and (d.next_attempt_at, d.id) > (${after.at}::timestamptz, ${after.id}::uuid)
           and (not ${inDoubt} or d.lease_until <= ${now})
         order by d.next_attempt_at, d.id limit ${CHUNK} for update of d skip locked
@@ -139,7 +139,7 @@ export class CampaignClosingService {
           state = case when open.in_doubt then 'AMBIGUOUS' else 'CANCELLED' end,
           reason = case when open.in_doubt then 'no-reply' else ${reason} end,
           finished_at = ${now}, ${unleased}, lease_epoch = null
-        from open where d.id = open.id and d.queued_on = open.queued_on and d.environment_id = ${environmentOf(scope)}
+        from open where d.id = open.id and d.queued_on = open.queued_on and d.environment_id = ${scope.environmentId}
         returning d.state
       )
       select count(*) filter (where state = 'CANCELLED') as cancelled, count(*) filter (where state = 'AMBIGUOUS') as unknown,

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
-import { Database, environmentOf, leasedTo, named, present } from '#platform';
+import { Database, leasedTo, named, present } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { Injectable } from '@nestjs/common';
 import { environmentScopes, scopeColumns } from '#access';
@@ -21,7 +21,7 @@ export const RENEW_EVERY_MS = 5_000;
 
 /** The present epoch of an environment's server, 0 until one has begun: see `messaging.server_epoch`. */
 export const epochOf = (scope: Pick<ProjectScope, 'environmentId'>) => sql<number>`
-  coalesce((select e.epoch from messaging.server_epoch e where e.environment_id = ${environmentOf(scope)}), 0)
+  coalesce((select e.epoch from messaging.server_epoch e where e.environment_id = ${scope.environmentId}), 0)
 `;
 
 /** Begins an epoch, if none has begun since the server was made or recovered: later claims can rely on it. */
@@ -139,7 +139,7 @@ const claim = (
     update messaging.deliveries d set state = 'CLAIMED', ${leasedTo(leaseToken, LEASE_MS)},
       lease_epoch = case when ${inEpoch}::boolean then nullif(due.epoch, 0) end,
       possible_duplicate = d.possible_duplicate or due.in_doubt
-    from due where d.id = due.id and d.queued_on = due.queued_on and d.environment_id = ${environmentOf(scope)}
+    from due where d.id = due.id and d.queued_on = due.queued_on and d.environment_id = ${scope.environmentId}
     returning d.id, d.queued_on, d.kind, d.source_id, d.subscriber_id, d.address, d.locale, d.message_id, d.lease_token,
       d.lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, due.claimed_at) as due_since,
       due.in_doubt as interrupted, due.possible_duplicate, d.relay_key
@@ -188,11 +188,11 @@ export class DeliveryClaimsQuery {
   ): Promise<ClaimedDelivery[]> {
     const front = (column: string) =>
       sql`(
-        select c.${sql.ref(column)} from messaging.campaigns c where c.id = ${id} and c.environment_id = ${environmentOf(scope)}
+        select c.${sql.ref(column)} from messaging.campaigns c where c.id = ${id} and c.environment_id = ${scope.environmentId}
       )`;
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
-      where d.source_id = ${id} and d.environment_id = ${environmentOf(scope)} and d.kind = 'CAMPAIGN'
+      where d.source_id = ${id} and d.environment_id = ${scope.environmentId} and d.kind = 'CAMPAIGN'
         and d.queued_on = ${queuedOn}::date and d.finished_at is null
         and (d.next_attempt_at, d.id) >= (${front('front_at')}, ${front('front_id')}) and ${due}
         and exists (
@@ -243,7 +243,7 @@ export class DeliveryClaimsQuery {
   ): Promise<ClaimedDelivery[]> {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
-      where d.environment_id = ${environmentOf(scope)} and d.single_ended_at is null and ${ofKinds(kinds)} and ${due}
+      where d.environment_id = ${scope.environmentId} and d.single_ended_at is null and ${ofKinds(kinds)} and ${due}
       order by d.next_attempt_at, d.id limit ${varied(limit)} for update skip locked
     `;
     const { rows } = await sql<ClaimedDelivery>`

@@ -4,7 +4,7 @@ import { RecipientsQuery } from '#audience';
 import { EmailQuotaService } from '#billing';
 import { type BounceClass, bounceClassesOf, CONSEQUENCES, type Consequences } from '#deliverability';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
-import { Database, environmentOf, present, presentAnd, unleased, named } from '#platform';
+import { Database, present, presentAnd, unleased, named } from '#platform';
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
 import {
   AddressConsequencesService,
@@ -92,7 +92,7 @@ export class DeliveryStore {
       scope,
       sql`${named('flush_server_epoch')}
         select pg_logical_emit_message(true, 'mailwright', '') from messaging.server_epoch e
-        where e.environment_id = ${environmentOf(scope)}
+        where e.environment_id = ${scope.environmentId}
       `,
     );
   }
@@ -189,7 +189,7 @@ export class DeliveryStore {
       state === 'SENT' && providerMessageId === null ? 'sent' : 'rest',
     );
     const deliveries = [...deliveriesOf(outcomes), ...starting];
-    const isThere = sql`d.environment_id = ${environmentOf(scope)} and ${isQueuedOn(deliveries[0]?.queuedOn ?? null)}`;
+    const isThere = sql`d.environment_id = ${scope.environmentId} and ${isQueuedOn(deliveries[0]?.queuedOn ?? null)}`;
     const kinds = [...new Set(deliveries.map(({ kind }) => kind))].sort();
     return sql<OutcomeBatchRow>`
       with sent as (
@@ -238,18 +238,18 @@ export class DeliveryStore {
 
   /** True for a delivery `d` of one of these kinds that is still wanted, and for none of another kind. */
   #isWanted(scope: ProjectScope, kinds: readonly DeliveryKind[], now: Date): RawBuilder<unknown> {
-    const environment = environmentOf(scope);
+    const { environmentId } = scope;
     const mayReceive = (topicIds: RawBuilder<unknown>) =>
       this.recipients.mayReceive(scope, sql`d.subscriber_id`, topicIds, now);
     const conditions = {
       CAMPAIGN: sql`exists (
         select 1 from messaging.campaigns c
-        where c.id = d.source_id and c.environment_id = ${environment} and ${isSending} and ${mayReceive(sql`c.topic_ids`)}
+        where c.id = d.source_id and c.environment_id = ${environmentId} and ${isSending} and ${mayReceive(sql`c.topic_ids`)}
       )`,
       AUTOMATION: sql`exists (
         select 1 from messaging.automation_runs r join messaging.automation_versions v on v.id = r.version_id
           and v.environment_id = r.environment_id
-        where r.id = messaging.run_of_step(d.source_id) and r.environment_id = ${environment}
+        where r.id = messaging.run_of_step(d.source_id) and r.environment_id = ${environmentId}
           and ${mayReceive(sql`array[v.mail_topic_ids[messaging.place_of_step(d.source_id) + 1]]`)}
       )`,
       OPT_IN: sql`true`,
@@ -335,8 +335,8 @@ function isOneOf(deliveries: readonly ClaimedDelivery[], isThere: RawBuilder<unk
  */
 function isHeld(scope: ProjectScope, deliveries: readonly ClaimedDelivery[]): RawBuilder<unknown> {
   const tokens = [...new Set(deliveries.map(({ leaseToken }) => leaseToken))];
-  return sql`d.id = any(${uuids(deliveries.map(({ id }) => id))}) and d.environment_id = ${environmentOf(scope)}
-    and d.queued_on = ${deliveries[0]?.queuedOn ?? null}::date and d.lease_token = any(${tokens}::uuid[])`;
+  return sql`d.id = any(${uuids(deliveries.map(({ id }) => id))}) and d.environment_id = ${scope.environmentId}
+    and ${isQueuedOn(deliveries[0]?.queuedOn ?? null)} and d.lease_token = any(${tokens}::uuid[])`;
 }
 
 /** True for a delivery `d` that was queued on that day; names the month for the planner: one partition, not all. */
