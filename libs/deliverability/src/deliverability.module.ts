@@ -3,11 +3,11 @@ import { AccessModule } from '#access';
 import { type Config, CONFIG } from '#platform';
 import { ReportsService } from './bounces/reports.service.js';
 import { ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
-import { DkimKeyMaker, SealedDkimKeys } from './dkim/dkim-keys.service.js';
+import { DkimKeysService, SealedDkimKeys } from './dkim/dkim-keys.service.js';
 import { DkimSigner } from './dkim/dkim-signer.js';
 import { SigningKeyring } from './dkim/signing-key.js';
 import { DnsReader } from './dns/dns-reader.service.js';
-import { SenderHosts } from './dns/sender-hosts.service.js';
+import { SenderHostsService } from './dns/sender-hosts.service.js';
 import { FeedbackEvents, FeedbackMetrics } from './relays/feedback-events.service.js';
 import { FeedbackAddresses, FeedbackDocuments, RelayFeedback } from './relays/relay-feedback.service.js';
 import { RelayHealth, RelayRoutes } from './relays/relay-health.service.js';
@@ -22,8 +22,8 @@ import {
 import { SendingDomainRepository } from './sending-domains/sending-domain.repository.js';
 import { SendingDomainsQuery } from './sending-domains/sending-domains.query.js';
 import { DomainControlService, SendingDomainsService } from './sending-domains/sending-domains.service.js';
-import { DestinationBudgets } from './throttling/destination-budgets.repository.js';
-import { WarmUpPlaces } from './throttling/warm-up-places.repository.js';
+import { DestinationBudgetRepository } from './throttling/destination-budget.repository.js';
+import { WarmUpPlaceRepository } from './throttling/warm-up-place.repository.js';
 import { TrackingHostChecks } from './tracking-host-checks.service.js';
 import { TrackingHostsQuery } from './tracking-hosts.query.js';
 
@@ -41,8 +41,8 @@ const byTokenSecret = <Addresses>(Class: new (secret: string) => Addresses) => (
 export class ReturnPathsModule {}
 
 const SERVICES = [
-  DestinationBudgets,
-  DkimKeyMaker,
+  DestinationBudgetRepository,
+  DkimKeysService,
   DnsReader,
   DomainCheckRequests,
   DomainControlService,
@@ -54,12 +54,12 @@ const SERVICES = [
   RelaysService,
   SealedDkimKeys,
   SealedRelaySecrets,
-  SenderHosts,
+  SenderHostsService,
   SendingDomainRepository,
   SendingDomainsQuery,
   SigningKeyring,
   TrackingHostsQuery,
-  WarmUpPlaces,
+  WarmUpPlaceRepository,
 ];
 
 /** Sending domains, relays, hosts for links and throttling, for senders of mail and for the operator. */

@@ -34,7 +34,7 @@ export {
 } from './dkim/signing-key.js';
 export { alignmentBelow, type DmarcAlignment } from './dns/dmarc-policy.js';
 export { DNS_RECORD_STATUSES, DNS_RECORD_TYPES, type RecordPurpose } from './dns/dns-record.js';
-export { SenderHosts } from './dns/sender-hosts.service.js';
+export { SenderHostsService } from './dns/sender-hosts.service.js';
 export { analyseCampaign, quotaMessage } from './pre-send/campaign-checks.js';
 export type { CampaignFacts, ContentFacts, DestinationFacts } from './pre-send/campaign-facts.js';
 export { mergeTagCheck, type ReviewedContent } from './pre-send/content-checks.js';
@@ -91,9 +91,9 @@ export {
 } from './sending-domains/sending-domains.service.js';
 export {
   type BudgetGrant,
-  DestinationBudgets,
+  DestinationBudgetRepository,
   SLOW_DOWNS_CHANNEL,
-} from './throttling/destination-budgets.repository.js';
+} from './throttling/destination-budget.repository.js';
 export {
   type DestinationLimit,
   destinationOf,
@@ -102,7 +102,7 @@ export {
   PROVIDER_DOMAINS,
   providerOf,
 } from './throttling/destination.js';
-export { type DomainWarmUp, WarmUpPlaces } from './throttling/warm-up-places.repository.js';
+export { type DomainWarmUp, WarmUpPlaceRepository } from './throttling/warm-up-place.repository.js';
 export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';
 export { TrackingHostChecks } from './tracking-host-checks.service.js';
 export { publicHostOf } from './tracking-host.js';

@@ -104,7 +104,7 @@ export { CampaignStatisticsQuery } from './reports/statistics/campaign-statistic
 export { ReportExportsService } from './reports/exports/report-exports.service.js';
 export { DeliveryPacing } from './sending/delivery-pacing.service.js';
 export { SenderGuard, SendingGuard } from './sending/sending-guard.service.js';
-export { SendingStops } from './campaigns/sending-stops.service.js';
+export { SendingStopsService } from './campaigns/sending-stops.service.js';
 export {
   type OpenedTestInboxMessage,
   type TestInboxMessage,

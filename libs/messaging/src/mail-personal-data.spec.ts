@@ -18,7 +18,7 @@ import { eventually } from '#testing/eventually';
 import { createProject } from '#testing/fixtures';
 import { tracesOf } from '#testing/traces';
 import { messagingEntities } from './messaging-tables.js';
-import { MailPreparation } from './sending/mails/mail-preparation.service.js';
+import { MailPreparationService } from './sending/mails/mail-preparation.service.js';
 import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';
 import { DeliveryStore } from './sending/engine/delivery-store.repository.js';
 import type { DeliveryOutcome } from './sending/delivery-outcome.js';
@@ -175,7 +175,7 @@ describe('erasure from mail', () => {
       (delivery) => ({ scope, delivery, ambiguousPolicy: 'RESEND', usagePeriod: null }) as const,
     );
     const composed = await eventually('the campaign is compiled', async () => {
-      const [first] = await get(MailPreparation).campaigns(work);
+      const [first] = await get(MailPreparationService).campaigns(work);
       return first !== undefined && 'mail' in first && first;
     });
     expect(composed).toMatchObject({ mail: { to: ada.address.value } });
@@ -190,7 +190,7 @@ describe('erasure from mail', () => {
 
     const [again] = await claims.claimCampaign(under, 10, newId());
     expect(again).toMatchObject({ id: ids[0], subscriberId: null, address: '' });
-    const [prepared] = await get(MailPreparation).campaigns([{ ...work[0]!, delivery: again! }]);
+    const [prepared] = await get(MailPreparationService).campaigns([{ ...work[0]!, delivery: again! }]);
     expect(prepared).toMatchObject({ outcome: { state: 'SKIPPED', reason: 'erased' } });
     const outcomes = [(prepared as { outcome: DeliveryOutcome }).outcome];
     await store.write(scope, { outcomes, starting: [], usagePeriod: null, flushed: true }, clock.now());

@@ -10,8 +10,8 @@ import { CampaignScheduler } from './campaigns/campaign-scheduler.service.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 import { CampaignExpansionService } from './sending/engine/campaign-expansion.service.js';
 import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';
-import { DeliverySources } from './sending/engine/delivery-sources.service.js';
-import { OwnRelaySenders } from './sending/engine/own-relay-senders.service.js';
+import { DeliverySourcesService } from './sending/engine/delivery-sources.service.js';
+import { OwnRelaySendersService } from './sending/engine/own-relay-senders.service.js';
 import { ProjectRetentionRepository } from './project-retention.repository.js';
 import { ApplyRetention, RetentionRunner } from './retention.job.js';
 import { MailErasureService } from './mail-personal-data.service.js';
@@ -21,13 +21,13 @@ import { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
 import { DeliverySenderFactory } from './sending/engine/delivery-sender.service.js';
 import { DeliveryStore } from './sending/engine/delivery-store.repository.js';
 import { DeliveryPacing, SlowedDestinations } from './sending/delivery-pacing.service.js';
-import { MailPreparation } from './sending/mails/mail-preparation.service.js';
+import { MailPreparationService } from './sending/mails/mail-preparation.service.js';
 import { MailBatches } from './sending/mails/mail-batches.service.js';
 import { MailSigning } from './sending/mails/mail-signing.service.js';
 import { OptInMailsService } from './sending/mails/opt-in-mails.service.js';
 import { MailboxSimulator } from './sending/mailbox-simulator.service.js';
 import { SenderGuard, SendingGuard } from './sending/sending-guard.service.js';
-import { RelaysInUse } from './sending/engine/relays-in-use.service.js';
+import { RelaysInUseService } from './sending/engine/relays-in-use.service.js';
 
 const SERVICES = [
   ApplyRetention,
@@ -38,19 +38,19 @@ const SERVICES = [
   DeliveryEngine,
   DeliveryPacing,
   DeliverySenderFactory,
-  DeliverySources,
+  DeliverySourcesService,
   DeliveryStore,
   SenderGuard,
   SendingGuard,
   MailBatches,
   MailErasureService,
-  MailPreparation,
+  MailPreparationService,
   MailSigning,
   MailboxSimulator,
   OptInMailsService,
-  OwnRelaySenders,
+  OwnRelaySendersService,
   ProjectRetentionRepository,
-  RelaysInUse,
+  RelaysInUseService,
   RetentionRunner,
   RetiredTablesService,
   SlowedDestinations,

@@ -10,17 +10,17 @@ import { CampaignLifecycleService } from './campaigns/campaign-lifecycle.service
 import { CampaignRepository } from './campaigns/campaign.repository.js';
 import { CampaignUsageQuery } from './campaigns/campaign-usage.query.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
-import { SendersModule } from './campaigns/senders.service.js';
+import { FromAddressesModule } from './campaigns/from-addresses.service.js';
 import { DeliveryActivityQuery } from './engagement/delivery-activity.query.js';
 import { DeliveriesQuery } from './sending/deliveries.query.js';
 import { FailedDeliveriesService } from './campaigns/failed-deliveries.service.js';
-import { MailRendering } from './sending/mails/mail-rendering.service.js';
+import { MailRenderingService } from './sending/mails/mail-rendering.service.js';
 import { ContentModule } from './content/content.module.js';
 import { MailPersonalDataQuery } from './mail-personal-data.service.js';
 import { LinkedMails } from './deliveries/linked-mails.service.js';
 import { MailPagesService } from './engagement/mail-pages.service.js';
 import { ReportsModule } from './reports/reports.module.js';
-import { SendingStops } from './campaigns/sending-stops.service.js';
+import { SendingStopsService } from './campaigns/sending-stops.service.js';
 import { AddressConsequencesService } from './engagement/address-consequences.service.js';
 import { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
 import { LinkSetsService } from './engagement/link-sets.service.js';
@@ -28,9 +28,9 @@ import { MailPublisher } from './engagement/mail-publisher.service.js';
 import { TrackedEventsService } from './engagement/tracked-events.service.js';
 import { TrackingService } from './engagement/tracking.service.js';
 import {
-  AutomationMails,
+  AutomationMailsService,
   CampaignMailsService,
-  MailCompiler,
+  MailCompilerService,
 } from './sending/mails/compiled-mails.service.js';
 import { CampaignPreviewService, MailViewService } from './sending/mails/mail-preview.service.js';
 import { TestMailsService } from './sending/mails/test-mails.service.js';
@@ -38,7 +38,7 @@ import { TestInboxService } from './sending/test-inbox.service.js';
 
 const SERVICES = [
   AddressConsequencesService,
-  AutomationMails,
+  AutomationMailsService,
   CampaignAudienceQuery,
   CampaignLifecycleService,
   CampaignMailsService,
@@ -52,13 +52,13 @@ const SERVICES = [
   FailedDeliveriesService,
   LinkSetsService,
   LinkedMails,
-  MailCompiler,
+  MailCompilerService,
   MailPagesService,
   MailPublisher,
-  MailRendering,
+  MailRenderingService,
   MailViewService,
   PreSendAnalysisService,
-  SendingStops,
+  SendingStopsService,
   TestInboxService,
   TestMailsService,
   TrackedEventsService,
@@ -76,10 +76,10 @@ const SERVICES = [
     DeliverabilityModule,
     ReportsModule,
     ReturnPathsModule,
-    SendersModule,
+    FromAddressesModule,
   ],
   providers: SERVICES,
-  exports: [ContentModule, ReportsModule, SendersModule, ...SERVICES],
+  exports: [ContentModule, ReportsModule, FromAddressesModule, ...SERVICES],
 })
 export class MessagingModule {}
 

@@ -250,10 +250,11 @@ function retentionText(name: string, { deliveriesDays, eventsDays }: KeptDays): 
 }
 
 async function resumeSending(cli: CliContext, project: string) {
-  const { MessagingModule, SendingStops } = await import('#messaging');
+  const { MessagingModule, SendingStopsService } = await import('#messaging');
   const resumed = await withServices(
     cli,
-    async ({ get, projectList }) => get(SendingStops).resume((await findProject(projectList, project)).live),
+    async ({ get, projectList }) =>
+      get(SendingStopsService).resume((await findProject(projectList, project)).live),
     [MessagingModule],
   );
   if (!resumed) throw new OperatorError('not-stopped', `The sending of ${project} is not stopped.`);

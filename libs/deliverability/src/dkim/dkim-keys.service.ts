@@ -15,7 +15,7 @@ const ED25519_BYTES = 32;
 
 /** Makes the keys that a domain's mail is signed with. */
 @Injectable()
-export class DkimKeyMaker {
+export class DkimKeysService {
   constructor(
     private readonly secrets: SecretBox,
     @Inject(CONFIG) private readonly config: Config,

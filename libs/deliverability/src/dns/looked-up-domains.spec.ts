@@ -2,19 +2,19 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#testing/clocks';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { DnsReader } from './dns-reader.service.js';
-import { SenderHosts } from './sender-hosts.service.js';
+import { SenderHostsService } from './sender-hosts.service.js';
 
 const MINUTE = 60_000;
 
 describe('what DNS says of the domains of a campaign', () => {
   let dns: DnsServer;
   let clock: ManualClock;
-  let hosts: SenderHosts;
+  let hosts: SenderHostsService;
 
   beforeEach(async () => {
     dns = await startDnsServer();
     clock = new ManualClock(new Date('2026-11-21T06:00:00Z'));
-    hosts = new SenderHosts(new DnsReader({ DNS_SERVERS: [dns.address] }), clock);
+    hosts = new SenderHostsService(new DnsReader({ DNS_SERVERS: [dns.address] }), clock);
   });
   afterEach(() => dns.stop());
 

@@ -34,7 +34,7 @@ class AnswersInTime<Answer> {
 
 /** Looks up hosts of senders in DNS while a client waits, 4 s at most: null without an answer. */
 @Injectable()
-export class SenderHosts {
+export class SenderHostsService {
   readonly #policies: AnswersInTime<DmarcPolicy | null>;
   readonly #receiving: AnswersInTime<boolean | null>;
 

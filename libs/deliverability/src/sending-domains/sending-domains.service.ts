@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, NotFoundError, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database } from '#platform';
-import { DkimKeyMaker } from '../dkim/dkim-keys.service.js';
+import { DkimKeysService } from '../dkim/dkim-keys.service.js';
 import { ownersRecords, parseDomainName, SendingDomain, SendingDomainExistsError } from './sending-domain.js';
 import { SendingDomainRepository } from './sending-domain.repository.js';
 
@@ -25,7 +25,7 @@ export class SendingDomainsService {
   constructor(
     private readonly database: Database,
     private readonly domains: SendingDomainRepository,
-    private readonly keyMaker: DkimKeyMaker,
+    private readonly keyMaker: DkimKeysService,
     private readonly plan: DomainPlan,
     private readonly usage: DomainUsage,
     private readonly clock: Clock,
@@ -121,7 +121,7 @@ export class DomainControlService {
   constructor(
     private readonly database: Database,
     private readonly domains: SendingDomainRepository,
-    private readonly keyMaker: DkimKeyMaker,
+    private readonly keyMaker: DkimKeysService,
     private readonly clock: Clock,
   ) {}
 

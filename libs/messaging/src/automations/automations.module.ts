@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
-import { SendersModule } from '../campaigns/senders.service.js';
+import { FromAddressesModule } from '../campaigns/from-addresses.service.js';
 import { ContentModule } from '../content/content.module.js';
 import { AutomationSecretsService, SealedAutomationSecrets } from './automation-secrets.service.js';
 import { AutomationRepository } from './automation.repository.js';
@@ -18,18 +18,18 @@ import { DueWorkQuery } from './runs/due-work.query.js';
 import { ExecutionsQuery } from './runs/executions.query.js';
 import { RunRepository } from './runs/run.repository.js';
 import { StepExecutorService } from './runs/step-executor.service.js';
-import { VersionPlans } from './runs/version-plans.query.js';
+import { VersionPlansQuery } from './runs/version-plans.query.js';
 import { WebhookCaller } from './runs/webhook-caller.job.js';
 import { WebhookClientService } from './runs/webhook-client.service.js';
 
-const imports = [AccessModule, AudienceModule, BillingModule, ContentModule, SendersModule];
+const imports = [AccessModule, AudienceModule, BillingModule, ContentModule, FromAddressesModule];
 const SERVICES = [
   AutomationEntriesService,
   AutomationsQuery,
   AutomationsService,
   AutomationTemplatesService,
   ExecutionsQuery,
-  VersionPlans,
+  VersionPlansQuery,
 ];
 const SECRETS = [AutomationSecretsService, SealedAutomationSecrets];
 const WORK = [AutomationRunner, WebhookCaller];

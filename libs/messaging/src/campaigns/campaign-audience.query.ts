@@ -9,7 +9,7 @@ import {
 } from '#audience';
 import {
   type CampaignFacts,
-  DestinationBudgets,
+  DestinationBudgetRepository,
   type DestinationFacts,
   destinationOf,
   limitOf,
@@ -44,7 +44,7 @@ export class CampaignAudienceQuery {
     private readonly rules: SubscriberRulesService,
     private readonly usage: UsageCatalogue,
     private readonly recipients: RecipientsQuery,
-    private readonly budgets: DestinationBudgets,
+    private readonly budgets: DestinationBudgetRepository,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

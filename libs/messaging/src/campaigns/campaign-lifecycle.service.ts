@@ -10,7 +10,7 @@ import { describeFailures, PreSendRejectedError } from './campaign.errors.js';
 import { CampaignRepository } from './campaign.repository.js';
 import { FailedDeliveriesService } from './failed-deliveries.service.js';
 import { type CampaignAnalysis, PreSendAnalysisService } from './pre-send-analysis.service.js';
-import { SendingStops } from './sending-stops.service.js';
+import { SendingStopsService } from './sending-stops.service.js';
 
 /** `send` was accepted, or its time has come; the worker is to queue the recipients and send to each. */
 export const expandCampaign = jobType<{ campaignId: string }>('campaigns.expand', 'campaigns');
@@ -49,7 +49,7 @@ export class CampaignLifecycleService {
     private readonly campaigns: CampaignRepository,
     private readonly analysis: PreSendAnalysisService,
     private readonly quota: EmailQuotaService,
-    private readonly stops: SendingStops,
+    private readonly stops: SendingStopsService,
     private readonly failed: FailedDeliveriesService,
     private readonly publisher: Publisher,
     private readonly clock: Clock,

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { type Use, UsageCatalogue, type UsedThings, type UserSource } from '#audience';
 import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
-import { ContentProcesses } from '../content/processes/content-processes.service.js';
+import { ContentProcessesService } from '../content/processes/content-processes.service.js';
 import type { MessagingTables } from '../messaging-tables.js';
 import { contentIn } from './campaign-content.js';
 import { type CampaignStatus, UNDER_WAY } from './campaign.js';
@@ -21,7 +21,7 @@ export class CampaignUsageQuery implements UserSource, OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly usage: UsageCatalogue,
-    private readonly processes: ContentProcesses,
+    private readonly processes: ContentProcessesService,
   ) {}
 
   onModuleInit(): void {

@@ -15,12 +15,12 @@ import type { SampleMail } from '../content/document/content-review.js';
 import { placeName } from '../content/mail/link-tracking.js';
 import { MailLinksService } from '../content/mail/mail-links.service.js';
 import { projectValues, SAMPLE_VALUES } from '../content/merge/merge-values.js';
-import { ContentProcesses, footerOf } from '../content/processes/content-processes.service.js';
+import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
 import type { Campaign } from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
 import { contentIn } from './campaign-content.js';
 import { CampaignRepository } from './campaign.repository.js';
-import { type MailOrigin, Senders } from './senders.service.js';
+import { type MailOrigin, FromAddressesService } from './from-addresses.service.js';
 
 export interface CampaignAnalysis extends PreSendAnalysis {
   readonly audience: AudienceBreakdown;
@@ -44,11 +44,11 @@ export class PreSendAnalysisService {
     private readonly database: Database,
     private readonly campaigns: CampaignRepository,
     private readonly audience: CampaignAudienceQuery,
-    private readonly senders: Senders,
+    private readonly fromAddresses: FromAddressesService,
     private readonly subscriptions: SubscriptionsQuery,
     private readonly quota: EmailQuotaService,
     private readonly customFields: CustomFieldsQuery,
-    private readonly processes: ContentProcesses,
+    private readonly processes: ContentProcessesService,
     private readonly links: MailLinksService,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
@@ -66,9 +66,9 @@ export class PreSendAnalysisService {
   /** Fetches ahead what `analyse` would wait for, content and DNS, so that no transaction that holds a lock waits for it. */
   async prepare(scope: ProjectScope, campaign: Campaign): Promise<void> {
     if (!campaign.allows('change')) return;
-    const origin = await this.senders.of(scope, campaign);
+    const origin = await this.fromAddresses.of(scope, campaign);
     if (origin === null) return;
-    await this.senders.facts(scope, addressesOf(campaign, origin));
+    await this.fromAddresses.facts(scope, addressesOf(campaign, origin));
     await this.#review(scope, campaign, origin);
   }
 
@@ -85,7 +85,7 @@ export class PreSendAnalysisService {
       destinations,
       now,
       sendingAllowed: (await this.subscriptions.ofTenant(scope))?.isSendingAllowed === true,
-      ...(await this.senders.facts(scope, addressesOf(campaign, origin))),
+      ...(await this.fromAddresses.facts(scope, addressesOf(campaign, origin))),
       emailsRemaining: scope.environment === 'LIVE' ? await this.quota.remaining(scope, now) : null,
       ...own,
     };
@@ -102,7 +102,7 @@ export class PreSendAnalysisService {
   }
 
   async #origin(scope: ProjectScope, campaign: Campaign): Promise<MailOrigin> {
-    const origin = await this.senders.of(scope, campaign);
+    const origin = await this.fromAddresses.of(scope, campaign);
     if (origin === null) throw new Error('The project of this scope is gone.');
     return origin;
   }
@@ -123,7 +123,7 @@ export class PreSendAnalysisService {
       sample: this.#sample(scope, campaign, origin, templateDefaults(definitions)),
     };
     const review = async (locale: string | null): Promise<ReviewedContent> => {
-      const footer = footerOf(origin.project, await this.senders.wording(scope, locale));
+      const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, locale));
       const content = { ...contentIn(campaign, locale), fromName: campaign.fromName };
       return this.processes.review(scope, { ...known, footer, content });
     };

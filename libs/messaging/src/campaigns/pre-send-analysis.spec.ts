@@ -5,7 +5,7 @@ import { rsaKey } from '#testing/dkim-keys';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { insertSendingDomain } from '#testing/sending-domain';
 import { CampaignMailsService } from '../sending/mails/compiled-mails.service.js';
-import { MailRendering } from '../sending/mails/mail-rendering.service.js';
+import { MailRenderingService } from '../sending/mails/mail-rendering.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { CampaignDraft } from './campaign.js';
 import { PreSendRejectedError } from './campaign.errors.js';
@@ -122,7 +122,7 @@ describe('the analysis of a campaign', () => {
     const mail = await fixture
       .get(CampaignMailsService)
       .ofQueued({ scope, campaignId: id, version: '1' }, null);
-    const recipient = await fixture.get(MailRendering).sampleRecipient(mail, 'ada@example.com');
+    const recipient = await fixture.get(MailRenderingService).sampleRecipient(mail, 'ada@example.com');
     const one = {
       deliveryId: newId(),
       messageId: newId() + '@a.example',
@@ -131,7 +131,7 @@ describe('the analysis of a campaign', () => {
       date: new Date(),
       returnPathHost: null,
     };
-    const raw = octetsOf((await fixture.get(MailRendering).compose(mail, one)).raw).toString('latin1');
+    const raw = octetsOf((await fixture.get(MailRenderingService).compose(mail, one)).raw).toString('latin1');
     const sent = raw.slice(
       raw.indexOf('\r\n\r\n', raw.indexOf('text/html')) + 4,
       raw.lastIndexOf('\r\n--=_'),

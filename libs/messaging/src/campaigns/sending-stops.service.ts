@@ -5,7 +5,7 @@ import type { MessagingTables } from '../messaging-tables.js';
 
 /** Stops of a project's live sending, for its bounces or complaints. */
 @Injectable()
-export class SendingStops {
+export class SendingStopsService {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,

@@ -5,7 +5,7 @@ import type { Campaign } from '../campaigns/campaign.js';
 import { FailedDeliveriesService } from '../campaigns/failed-deliveries.service.js';
 import { MailErasureService } from '../mail-personal-data.service.js';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
-import { DeliverySources } from '../sending/engine/delivery-sources.service.js';
+import { DeliverySourcesService } from '../sending/engine/delivery-sources.service.js';
 import type { DeliverySource } from '../sending/delivery-work.js';
 import { moveFront } from './campaign-front.query.js';
 
@@ -20,7 +20,7 @@ describe('the front of a campaign', () => {
   });
   beforeEach(async () => {
     await fixture.clear();
-    const found = fixture.get(DeliverySources).of('LIVE').at(-1);
+    const found = fixture.get(DeliverySourcesService).of('LIVE').at(-1);
     if (found === undefined) throw new Error('There are no sources.');
     source = found;
     scope = await fixture.scope();

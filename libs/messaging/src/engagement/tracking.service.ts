@@ -18,7 +18,7 @@ import { classificationOf, kindOfAgent } from './classification.js';
 import { EventBatch, type EventFacts } from './event-batch.query.js';
 import { isNumbered, type LinkSet, LinkSetsService } from './link-sets.service.js';
 import { TrackedEventsService } from './tracked-events.service.js';
-import { type RequestBlock, WaitingRequests } from './waiting-requests.service.js';
+import { type RequestBlock, WaitingRequestsService } from './waiting-requests.service.js';
 
 /** A request for a pixel or a tracked link. */
 export interface TrackedRequest {
@@ -45,7 +45,7 @@ const TRIES = 5;
  */
 @Injectable()
 export class TrackingService implements OnApplicationShutdown {
-  readonly #waiting = new WaitingRequests(LARGEST_BATCH);
+  readonly #waiting = new WaitingRequestsService(LARGEST_BATCH);
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
   #isPausing = false;

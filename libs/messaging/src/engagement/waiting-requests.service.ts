@@ -98,7 +98,7 @@ export class RequestBlock {
  * The requests that wait to be written, in blocks of bytes. As objects they would live just long enough for the collector of
  * young objects to copy each of them twice (bench/history/runs.md).
  */
-export class WaitingRequests {
+export class WaitingRequestsService {
   readonly #blocks: RequestBlock[] = [];
   #spare: RequestBlock | undefined;
   #length = 0;

@@ -2,7 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { TrackingTokens } from '#platform';
 import * as fc from '#testing/properties';
 import { AGENT_KINDS } from './classification.js';
-import { type RequestBlock, type WaitingRequest, WaitingRequests } from './waiting-requests.service.js';
+import {
+  type RequestBlock,
+  type WaitingRequest,
+  WaitingRequestsService,
+} from './waiting-requests.service.js';
 
 const tokens = new TrackingTokens('a secret of the tests, long enough for it');
 const ROOM = 3;
@@ -24,7 +28,7 @@ const step = fc.oneof(
   fc.constantFrom('write' as const, 'fail' as const),
 );
 
-function add(waiting: WaitingRequests, { claims, at, agent, isLookAhead }: WaitingRequest): void {
+function add(waiting: WaitingRequestsService, { claims, at, agent, isLookAhead }: WaitingRequest): void {
   const token = tokens.sign(claims, claims.place + 1).at(-1) ?? '';
   waiting.add(tokens.verifyBytes(token)!, at, agent, isLookAhead);
 }
@@ -33,7 +37,7 @@ const requestsOf = (block: RequestBlock) =>
   Array.from({ length: block.length }, (_, index) => block.request(index));
 
 /** Takes the next block; what it held when it is done with, or nothing when it is put back. */
-function take(waiting: WaitingRequests, isWritten: boolean): WaitingRequest[] {
+function take(waiting: WaitingRequestsService, isWritten: boolean): WaitingRequest[] {
   const block = waiting.take();
   if (block === undefined) return [];
   expect(block.length).toBeLessThanOrEqual(ROOM);
@@ -47,7 +51,7 @@ describe('requests that wait to be written', () => {
   it('come out as they came, each once and in their order, whether writing fails now and then or not', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const waiting = new WaitingRequests(ROOM);
+        const waiting = new WaitingRequestsService(ROOM);
         const [came, written]: WaitingRequest[][] = [[], []];
         for (const each of steps) {
           if (typeof each === 'object') {
@@ -64,7 +68,7 @@ describe('requests that wait to be written', () => {
   });
 
   it('may come while a block is being written', () => {
-    const waiting = new WaitingRequests(ROOM);
+    const waiting = new WaitingRequestsService(ROOM);
     const [first, second] = fc.sample(request, 2);
     add(waiting, first!);
     const writing: RequestBlock = waiting.take()!;

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import {
   type BudgetGrant,
-  DestinationBudgets,
+  DestinationBudgetRepository,
   destinationOf,
   type DomainWarmUp,
   limitOf,
@@ -11,7 +11,7 @@ import {
   SLOW_DOWN_MS,
   SLOW_DOWNS_CHANNEL,
   slowsDown,
-  WarmUpPlaces,
+  WarmUpPlaceRepository,
 } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
 import {
@@ -47,7 +47,7 @@ export class SlowedDestinations {
   #changes = 0;
 
   constructor(
-    private readonly budgets: DestinationBudgets,
+    private readonly budgets: DestinationBudgetRepository,
     private readonly notifications: Notifications,
     private readonly metrics: MailMetrics,
   ) {}
@@ -98,9 +98,9 @@ export class DeliveryPacing {
 
   constructor(
     private readonly database: Database,
-    private readonly budgets: DestinationBudgets,
+    private readonly budgets: DestinationBudgetRepository,
     private readonly slowed: SlowedDestinations,
-    private readonly warmUpPlaces: WarmUpPlaces,
+    private readonly warmUpPlaces: WarmUpPlaceRepository,
     private readonly metrics: MailMetrics,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,

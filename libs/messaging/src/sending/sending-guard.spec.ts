@@ -5,7 +5,7 @@ import type { Campaign } from '../campaigns/campaign.js';
 import { CampaignsService } from '../campaigns/campaigns.service.js';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { faultOf, SendingGuard } from './sending-guard.service.js';
-import { SendingStops } from '../campaigns/sending-stops.service.js';
+import { SendingStopsService } from '../campaigns/sending-stops.service.js';
 
 const DAY = 24 * 60 * MINUTE;
 
@@ -106,8 +106,8 @@ describe('a project whose mail comes back too often', () => {
     const second = await another(scope, first);
     expect([await statusOf(first), await statusOf(second)]).toEqual(['PAUSED', 'PAUSED']);
 
-    expect(await messaging.get(SendingStops).resume(scope)).toBe(true);
-    expect(await messaging.get(SendingStops).resume(scope)).toBe(false);
+    expect(await messaging.get(SendingStopsService).resume(scope)).toBe(true);
+    expect(await messaging.get(SendingStopsService).resume(scope)).toBe(false);
     messaging.clock.advance(MINUTE);
     await resume(scope, first);
     await note(first, { sent: 400, complained: 2 });
@@ -116,7 +116,7 @@ describe('a project whose mail comes back too often', () => {
     await note(first, { sent: 100 });
     await guard();
     expect(await statusOf(first)).toBe('PAUSED');
-    expect(await messaging.get(SendingStops).reasonOf(scope)).toMatch(
+    expect(await messaging.get(SendingStopsService).reasonOf(scope)).toMatch(
       /^2 of the last 500 mails were called spam/,
     );
   });
@@ -132,6 +132,6 @@ describe('a project whose mail comes back too often', () => {
     await note(campaign, { hardBounced: 3 });
     await guard();
     expect(await statusOf(campaign)).toBe('PAUSED');
-    expect(await messaging.get(SendingStops).reasonOf(scope)).toMatch(/^27 of the last 504 mails/);
+    expect(await messaging.get(SendingStopsService).reasonOf(scope)).toMatch(/^27 of the last 504 mails/);
   });
 });

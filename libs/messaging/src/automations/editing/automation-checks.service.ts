@@ -11,7 +11,7 @@ import {
 import { boundedErrors, type ProjectScope } from '#kernel';
 import { OutgoingHttp } from '#platform';
 import type { Wording } from '#wording';
-import { ContentProcesses, footerOf } from '../../content/processes/content-processes.service.js';
+import { ContentProcessesService, footerOf } from '../../content/processes/content-processes.service.js';
 import type { MailReview } from '../../content/document/content-review.js';
 import type { Automation, AutomationCheck, AutomationWarning } from '../automation.js';
 import type { VersionReferences } from '../automation.repository.js';
@@ -60,7 +60,7 @@ export class AutomationChecksService {
     private readonly projects: ProjectsQuery,
     private readonly wordings: ProjectWordings,
     private readonly customFields: CustomFieldsQuery,
-    private readonly processes: ContentProcesses,
+    private readonly processes: ContentProcessesService,
     private readonly http: OutgoingHttp,
   ) {}
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { namedInRules, type Use, UsageCatalogue, type UsedThings, type UserSource } from '#audience';
 import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
-import { ContentProcesses } from '../../content/processes/content-processes.service.js';
+import { ContentProcessesService } from '../../content/processes/content-processes.service.js';
 import { type AutomationNode, isOf } from '../graph/automation-graph.js';
 import { readGraph } from '../graph/graph-reader.js';
 import { namedIn } from '../graph/node-config.js';
@@ -24,7 +24,7 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly usage: UsageCatalogue,
-    private readonly processes: ContentProcesses,
+    private readonly processes: ContentProcessesService,
   ) {}
 
   onModuleInit(): void {

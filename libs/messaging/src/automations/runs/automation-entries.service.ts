@@ -9,7 +9,7 @@ import { automationOf } from '../automation.repository.js';
 import type { ReEntry } from '../graph/node-config.js';
 import { holdSteps, wakeRunners } from './run.repository.js';
 import { runStart } from './version-plan.js';
-import { VersionPlans } from './version-plans.query.js';
+import { VersionPlansQuery } from './version-plans.query.js';
 
 /** Runs per transaction. */
 const CHUNK = 10_000;
@@ -26,7 +26,7 @@ interface Entered {
 export class AutomationEntriesService {
   constructor(
     private readonly database: Database,
-    private readonly plans: VersionPlans,
+    private readonly plans: VersionPlansQuery,
     private readonly triggers: Triggers,
     private readonly subscribers: SubscribersQuery,
     private readonly clock: Clock,

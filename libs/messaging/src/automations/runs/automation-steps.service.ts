@@ -6,7 +6,7 @@ import type { DueVersion } from './due-work.query.js';
 import { holdSteps, RunRepository } from './run.repository.js';
 import type { ClaimedRun, StepBatch } from './step-batch.js';
 import { StepExecutorService } from './step-executor.service.js';
-import { VersionPlans } from './version-plans.query.js';
+import { VersionPlansQuery } from './version-plans.query.js';
 
 /** Runs per transaction: few enough to be done in a moment, enough that statements are shared. */
 const BATCH = 1_000;
@@ -35,7 +35,7 @@ export class AutomationStepsService {
     private readonly database: Database,
     private readonly runs: RunRepository,
     private readonly executor: StepExecutorService,
-    private readonly plans: VersionPlans,
+    private readonly plans: VersionPlansQuery,
     private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}

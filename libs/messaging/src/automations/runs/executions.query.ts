@@ -7,7 +7,7 @@ import type { MessagingTables } from '../../messaging-tables.js';
 import { AutomationsQuery } from '../automations.query.js';
 import type { RunStatus } from './step-batch.js';
 import type { VersionPlan } from './version-plan.js';
-import { VersionPlans } from './version-plans.query.js';
+import { VersionPlansQuery } from './version-plans.query.js';
 
 /** The outcome of a step; WAITING while the run is at it. */
 export const EXECUTION_STEP_STATUSES = ['DONE', 'SKIPPED', 'FAILED', 'WAITING'] as const;
@@ -47,7 +47,7 @@ export class ExecutionsQuery {
   constructor(
     private readonly database: Database,
     private readonly automations: AutomationsQuery,
-    private readonly plans: VersionPlans,
+    private readonly plans: VersionPlansQuery,
     private readonly recipients: RecipientsQuery,
     private readonly clock: Clock,
   ) {}

@@ -6,7 +6,7 @@ import { Database, plannedForValues, present, Publisher } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { type ClaimedRun, type RunMove, StepBatch, type TakenStep } from './step-batch.js';
 import type { VersionPlan } from './version-plan.js';
-import { VersionPlans } from './version-plans.query.js';
+import { VersionPlansQuery } from './version-plans.query.js';
 
 const MINUTE_MS = 60_000;
 /** Between one try of a step that fails and the next; after one more the run has failed. */
@@ -73,7 +73,7 @@ export async function eraseRuns(
 export class RunRepository {
   constructor(
     private readonly database: Database,
-    private readonly plans: VersionPlans,
+    private readonly plans: VersionPlansQuery,
     private readonly recipients: RecipientsQuery,
     private readonly publisher: Publisher,
   ) {}

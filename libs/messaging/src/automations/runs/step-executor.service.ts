@@ -13,7 +13,7 @@ import {
 import { EmailQuotaService } from '#billing';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { Senders } from '../../campaigns/senders.service.js';
+import { FromAddressesService } from '../../campaigns/from-addresses.service.js';
 import { wakeSenders } from '../../deliveries/delivery-queue.query.js';
 import type { NodeType } from '../graph/automation-graph.js';
 import { delayDetail, delayEnd } from '../graph/delay.js';
@@ -87,7 +87,7 @@ export class StepExecutorService {
     private readonly segments: SegmentsQuery,
     private readonly members: SegmentMembersService,
     private readonly recipients: RecipientsQuery,
-    private readonly senders: Senders,
+    private readonly fromAddresses: FromAddressesService,
     private readonly quota: EmailQuotaService,
   ) {}
 
@@ -184,7 +184,7 @@ export class StepExecutorService {
     now: Date,
   ): Promise<void> {
     if (addressees.length === 0) return;
-    const from = await this.senders.of(scope, config);
+    const from = await this.fromAddresses.of(scope, config);
     if (from === null) throw new Error('The project of this scope is gone.');
     const column = (field: keyof Addressee) => addressees.map((addressee) => addressee[field]);
     await this.database.transaction(scope, async () => {

@@ -9,7 +9,7 @@ const KEPT = 200;
 
 /** Reads versions of automations, each once a process: a version never changes. */
 @Injectable()
-export class VersionPlans {
+export class VersionPlansQuery {
   readonly #plans = new LRUCache<number, Promise<VersionPlan>>({ max: KEPT });
 
   constructor(private readonly database: Database) {}

@@ -16,7 +16,7 @@ import type { MessagingTables } from '../../messaging-tables.js';
 import { type DueVersion, DueWorkQuery } from './due-work.query.js';
 import { holdSteps, RunRepository, RUNS_CHANNEL, wakeRunners } from './run.repository.js';
 import { onwards, StepBatch } from './step-batch.js';
-import { VersionPlans } from './version-plans.query.js';
+import { VersionPlansQuery } from './version-plans.query.js';
 import { type WebhookCall, WebhookClientService, type WebhookOutcome } from './webhook-client.service.js';
 
 const POLL_MS = 500;
@@ -48,7 +48,7 @@ export class WebhookCaller {
   constructor(
     private readonly database: Database,
     private readonly due: DueWorkQuery,
-    private readonly plans: VersionPlans,
+    private readonly plans: VersionPlansQuery,
     private readonly runs: RunRepository,
     private readonly client: WebhookClientService,
     notifications: Notifications,

@@ -5,7 +5,7 @@ import { Clock, type ProjectScope } from '#kernel';
 import { OutgoingHttp, postOutcome, webhookHeaders } from '#platform';
 import { MergeTemplateError } from '../../content/content.errors.js';
 import { type MergeValues, projectValues, subscriberValues } from '../../content/merge/merge-values.js';
-import { ContentProcesses } from '../../content/processes/content-processes.service.js';
+import { ContentProcessesService } from '../../content/processes/content-processes.service.js';
 import { AutomationSecretsService } from '../automation-secrets.service.js';
 import type { ClaimedRun } from './step-batch.js';
 import type { PlannedStep, VersionPlan } from './version-plan.js';
@@ -43,7 +43,7 @@ export class WebhookClientService {
     private readonly recipients: RecipientsQuery,
     private readonly fields: CustomFieldsQuery,
     private readonly projects: ProjectsQuery,
-    private readonly processes: ContentProcesses,
+    private readonly processes: ContentProcessesService,
     private readonly clock: Clock,
   ) {}
 

@@ -9,13 +9,13 @@ import { Clock } from '#kernel';
 import { Database, LOGGER, Notifications, OutgoingHttp } from '#platform';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { eventually } from '#testing/eventually';
-import { ContentProcesses } from '../../content/processes/content-processes.service.js';
+import { ContentProcessesService } from '../../content/processes/content-processes.service.js';
 import { AutomationsFixture, chain, trigger } from '../automations.fixture.js';
 import { AutomationSecretsService } from '../automation-secrets.service.js';
 import { AutomationRunner } from './automation-runner.job.js';
 import { DueWorkQuery } from './due-work.query.js';
 import { RunRepository } from './run.repository.js';
-import { VersionPlans } from './version-plans.query.js';
+import { VersionPlansQuery } from './version-plans.query.js';
 import { WebhookCaller } from './webhook-caller.job.js';
 import { WebhookClientService } from './webhook-client.service.js';
 
@@ -77,7 +77,7 @@ describe('a webhook of a running automation that is led elsewhere on its way', (
     return new WebhookCaller(
       messaging.get(Database),
       messaging.get(DueWorkQuery),
-      messaging.get(VersionPlans),
+      messaging.get(VersionPlansQuery),
       messaging.get(RunRepository),
       new WebhookClientService(
         client,
@@ -85,7 +85,7 @@ describe('a webhook of a running automation that is led elsewhere on its way', (
         messaging.get(RecipientsQuery),
         messaging.get(CustomFieldsQuery),
         messaging.get(ProjectsQuery),
-        messaging.get(ContentProcesses),
+        messaging.get(ContentProcessesService),
         messaging.get<Clock>(Clock),
       ),
       messaging.get(Notifications),

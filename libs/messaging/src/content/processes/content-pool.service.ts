@@ -23,7 +23,7 @@ const MS_IN_TICK = 10;
  * A process for projects' content, which they take in turn; it runs only while it is needed. A thread would not do: where its
  * memory is not enough, V8 may end the whole process, and with it the service of all projects.
  */
-export class ContentPool {
+export class ContentPoolService {
   readonly #queue = new FairQueue();
   #process: ChildProcess | null = null;
   #idle: NodeJS.Timeout | undefined;

@@ -17,7 +17,7 @@ import type { MailReview } from '../document/content-review.js';
 import type { Faults } from '../document/content-document.js';
 import type { LogicParts, RenderedBatch, RenderedMail } from '../mail/mail-renderer.js';
 import type { MergeValues } from '../merge/merge-values.js';
-import { ContentPool } from './content-pool.service.js';
+import { ContentPoolService } from './content-pool.service.js';
 import type { Done, TaskInput, TaskName, TaskValue } from './content-process.js';
 import { RenderBudget } from './fair-queue.js';
 
@@ -48,8 +48,8 @@ interface RenderedAhead {
 
 /** The processes for content of all projects. */
 export class ContentPools {
-  readonly compiling = new ContentPool(COMPILING, 'compile');
-  readonly rendering = new ContentPool(RENDERING);
+  readonly compiling = new ContentPoolService(COMPILING, 'compile');
+  readonly rendering = new ContentPoolService(RENDERING);
 
   close(): void {
     this.compiling.close();
@@ -59,7 +59,7 @@ export class ContentPools {
 
 /** Has projects' content compiled and filled in by processes of their own, so that no content holds up this one. */
 @Injectable()
-export class ContentProcesses implements OnApplicationBootstrap, OnApplicationShutdown {
+export class ContentProcessesService implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #results = new ResultCache();
   readonly #budget = new RenderBudget(() => performance.now());
   /** CPU time of one mail, by the content. */
@@ -163,7 +163,7 @@ export class ContentProcesses implements OnApplicationBootstrap, OnApplicationSh
   }
 
   #cached<Name extends TaskName>(
-    pool: ContentPool,
+    pool: ContentPoolService,
     { projectId }: ProjectScope,
     name: Name,
     input: TaskInput<Name>,

@@ -3,8 +3,8 @@ import type { ProjectScope } from '#kernel';
 import { TOO_MUCH_STYLE, WORST_CONTENT } from '#testing/worst-content';
 import { parseContentDocument } from '../document/content-document.js';
 import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
-import { ContentPool } from './content-pool.service.js';
-import { ContentPools, ContentProcesses, footerOf } from './content-processes.service.js';
+import { ContentPoolService } from './content-pool.service.js';
+import { ContentPools, ContentProcessesService, footerOf } from './content-processes.service.js';
 import { Wording } from '#wording';
 
 const scope: ProjectScope = { tenantId: 1, projectId: 1, environmentId: 1, environment: 'LIVE' };
@@ -57,12 +57,12 @@ const QUICK = new Set([
 
 /** Content that is given up is so after less time. */
 class ImpatientPools extends ContentPools {
-  override readonly compiling = new ContentPool({ cpuMs: 1_500, memoryMb: 256 });
-  override readonly rendering = new ContentPool({ cpuMs: 1_500, memoryMb: 128 });
+  override readonly compiling = new ContentPoolService({ cpuMs: 1_500, memoryMb: 256 });
+  override readonly rendering = new ContentPoolService({ cpuMs: 1_500, memoryMb: 128 });
 }
 
 describe('the worst content', () => {
-  const processes = new ContentProcesses(new ImpatientPools());
+  const processes = new ContentProcessesService(new ImpatientPools());
   afterAll(() => processes.onApplicationShutdown());
 
   it.each(TOO_MUCH_STYLE)(
@@ -87,7 +87,7 @@ describe('the worst content', () => {
 
   it('takes its turn with that of others: of many at once, none holds up another project', async () => {
     // With all the time that there is: to load what compiles takes about as long as the impatient allow.
-    const patient = new ContentProcesses();
+    const patient = new ContentProcessesService();
     const ended: string[] = [];
     const hostile = WORST_CONTENT.filter(({ name }) => QUICK.has(name)).map(({ name, contentJson }) =>
       patient.compile(scope, contentOf(contentJson, 'Once more')).then(
@@ -117,7 +117,7 @@ async function elsewhere<Value>(work: Promise<Value>): Promise<Value> {
 }
 
 /** Null when it became a mail. */
-async function makeMail(processes: ContentProcesses, contentJson: string): Promise<unknown> {
+async function makeMail(processes: ContentProcessesService, contentJson: string): Promise<unknown> {
   try {
     const parts = await elsewhere(processes.compile(scope, contentOf(contentJson)));
     await elsewhere(processes.renderOne(scope, { ...parts, key: contentJson.slice(0, 200) }, values));
@@ -129,7 +129,7 @@ async function makeMail(processes: ContentProcesses, contentJson: string): Promi
 
 describe('the process for content', () => {
   it('is ended when it takes too much, and the next content gets another', async () => {
-    const pool = new ContentPool({ cpuMs: 1_500, memoryMb: 256 });
+    const pool = new ContentPoolService({ cpuMs: 1_500, memoryMb: 256 });
     try {
       const terms = Array.from({ length: 40_000 }, () => 'custom.a').join(' or ');
       const done = await pool.run(1, 'fill', { body: [`{% if ${terms} %}x{% endif %}`], values });
@@ -142,7 +142,7 @@ describe('the process for content', () => {
   });
 
   it('is ended when it takes too much memory', async () => {
-    const pool = new ContentPool({ cpuMs: 60_000, memoryMb: 32 });
+    const pool = new ContentPoolService({ cpuMs: 60_000, memoryMb: 32 });
     try {
       const carousel = WORST_CONTENT.find(({ name }) => name === 'images that each have a page');
       const done = await pool.run(1, 'compile', contentOf(carousel?.contentJson ?? ''));
@@ -155,7 +155,7 @@ describe('the process for content', () => {
   });
 
   it('tells of a merge tag that is wrong as if it were none', async () => {
-    const processes = new ContentProcesses();
+    const processes = new ContentProcessesService();
     try {
       const wrong = processes.compile(scope, contentOf(null, 'Hello {{ subscriber.email'));
       await expect(wrong).rejects.toThrow(MergeTemplateError);

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Notifications } from '#platform';
 import { eventually } from '#testing/eventually';
 import { MessagingFixture } from '../../messaging.fixture.js';
-import { ContentPool } from './content-pool.service.js';
-import { ContentPools, ContentProcesses } from './content-processes.service.js';
+import { ContentPoolService } from './content-pool.service.js';
+import { ContentPools, ContentProcessesService } from './content-processes.service.js';
 
 /** Where the kernel tells which processes there are. */
 const itOnLinux = process.platform === 'linux' ? it : it.skip;
@@ -39,7 +39,7 @@ describe('what compiles content', () => {
 
   itOnLinux('starts when it will be needed, once', async () => {
     const before = contentProcesses();
-    const pool = new ContentPool({ cpuMs: 60_000, memoryMb: 256 }, 'compile');
+    const pool = new ContentPoolService({ cpuMs: 60_000, memoryMb: 256 }, 'compile');
     try {
       pool.warm();
       pool.warm();
@@ -57,9 +57,9 @@ describe('what compiles content', () => {
 
   itOnLinux('starts in all programs when a campaign is written', async () => {
     const pools = new ContentPools();
-    const processes = new ContentProcesses(pools, null, fixture.get(Notifications));
+    const processes = new ContentProcessesService(pools, null, fixture.get(Notifications));
     // That of the fixture is not to be mistaken for it.
-    fixture.get(ContentProcesses).warm();
+    fixture.get(ContentProcessesService).warm();
     const before = await eventually('the others run', () => {
       const found = contentProcesses();
       return found.length > 0 && found;

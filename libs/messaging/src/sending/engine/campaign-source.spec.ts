@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kernel';
 import { Database } from '#platform';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
-import { DeliverySources } from './delivery-sources.service.js';
+import { DeliverySourcesService } from './delivery-sources.service.js';
 import type { DeliverySource } from '../delivery-work.js';
 
 const QUIET = 25;
@@ -19,7 +19,7 @@ describe('campaigns of which all mails wait', () => {
       `update messaging.deliveries set state = 'DEFERRED', attempt = 1, next_attempt_at = $1`,
       [new Date(fixture.clock.now().getTime() + 10 * MINUTE)],
     );
-    const found = fixture.get(DeliverySources).of('LIVE').at(-1);
+    const found = fixture.get(DeliverySourcesService).of('LIVE').at(-1);
     if (found === undefined) throw new Error('There are no sources.');
     source = found;
   });

@@ -16,9 +16,9 @@ import { SlowedDestinations } from '../delivery-pacing.service.js';
 import type { DeliveryTransport } from '../delivery.route.js';
 import { TestInboxTransport } from '../test-inbox.service.js';
 import { type DeliverySender, DeliverySenderFactory } from './delivery-sender.service.js';
-import { DeliverySources } from './delivery-sources.service.js';
+import { DeliverySourcesService } from './delivery-sources.service.js';
 import { InstallationRoute } from './installation.route.js';
-import { OwnRelaySenders } from './own-relay-senders.service.js';
+import { OwnRelaySendersService } from './own-relay-senders.service.js';
 
 /**
  * Sends what is due, in every worker: by the installation's relay and into test inboxes with one sender for each kind of mail and
@@ -32,9 +32,9 @@ export class DeliveryEngine {
 
   constructor(
     private readonly database: Database,
-    private readonly sources: DeliverySources,
+    private readonly sources: DeliverySourcesService,
     private readonly factory: DeliverySenderFactory,
-    private readonly ownRelays: OwnRelaySenders,
+    private readonly ownRelays: OwnRelaySendersService,
     private readonly slowed: SlowedDestinations,
     private readonly notifications: Notifications,
     private readonly metrics: MailMetrics,

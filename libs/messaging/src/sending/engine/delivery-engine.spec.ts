@@ -11,7 +11,7 @@ import { consentProof, UnsubscribeService, SuppressionsService } from '#audience
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { DeliveryClaimsQuery, LEASE_MS } from './delivery-claims.query.js';
-import { DeliverySources } from './delivery-sources.service.js';
+import { DeliverySourcesService } from './delivery-sources.service.js';
 import { DeliveryStore } from './delivery-store.repository.js';
 import { DeliverySenderFactory } from './delivery-sender.service.js';
 import { InstallationRoute } from './installation.route.js';
@@ -96,7 +96,7 @@ describe('the delivery engine', () => {
       `update messaging.deliveries set state = 'SENT', sent_at = $1, finished_at = $1`,
       [lastSentAt],
     );
-    const campaigns = fixture.get(DeliverySources).of('LIVE').at(-1);
+    const campaigns = fixture.get(DeliverySourcesService).of('LIVE').at(-1);
     await campaigns?.claim(10, newId());
     expect(await fixture.campaign(campaign.id)).toMatchObject({ status: 'SENT', completed_at: lastSentAt });
   });
@@ -116,7 +116,7 @@ describe('the delivery engine', () => {
     const route = new InstallationRoute(transport, metrics, fixture.clock, logger);
     const sender = fixture
       .get(DeliverySenderFactory)
-      .make(fixture.get(DeliverySources).of('LIVE').at(-1)!, route);
+      .make(fixture.get(DeliverySourcesService).of('LIVE').at(-1)!, route);
     const { setTimeout: later } = globalThis;
     const noTurn = jest
       .spyOn(globalThis, 'setTimeout')

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Environment, ProjectScope } from '#kernel';
 import type { DeliveryKind } from '../../deliveries/delivery.js';
 import type { DeliverySource, DeliveryWork, PreparedDelivery } from '../delivery-work.js';
-import { MailPreparation } from '../mails/mail-preparation.service.js';
+import { MailPreparationService } from '../mails/mail-preparation.service.js';
 import { CampaignClosingService } from './campaign-closing.service.js';
 import {
   type CampaignUnderWay,
@@ -16,11 +16,11 @@ const LOOK_AGAIN_MS = 1_000;
 
 /** Makes the sources of senders: confirmations, automations and campaigns apart, so that none holds up a confirmation. */
 @Injectable()
-export class DeliverySources {
+export class DeliverySourcesService {
   constructor(
     private readonly claims: DeliveryClaimsQuery,
     private readonly closing: CampaignClosingService,
-    private readonly preparation: MailPreparation,
+    private readonly preparation: MailPreparationService,
   ) {}
 
   /** The mail of all projects except the streams with relays of their own. */
@@ -67,7 +67,7 @@ class CampaignSource implements DeliverySource {
     private readonly owner: MailOwner,
     private readonly claims: DeliveryClaimsQuery,
     private readonly closing: CampaignClosingService,
-    private readonly preparation: MailPreparation,
+    private readonly preparation: MailPreparationService,
   ) {}
 
   async claim(limit: number, leaseToken: string): Promise<DeliveryWork[]> {

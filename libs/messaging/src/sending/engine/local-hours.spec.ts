@@ -6,7 +6,7 @@ import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.ser
 import { CampaignScheduler } from '../../campaigns/campaign-scheduler.service.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import type { DeliverySource } from '../delivery-work.js';
-import { DeliverySources } from './delivery-sources.service.js';
+import { DeliverySourcesService } from './delivery-sources.service.js';
 
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -31,7 +31,7 @@ describe('a campaign at its recipients’ own hour', () => {
 
   beforeAll(async () => {
     fixture = await MessagingFixture.open();
-    const found = fixture.get(DeliverySources).of('LIVE').at(-1);
+    const found = fixture.get(DeliverySourcesService).of('LIVE').at(-1);
     if (found === undefined) throw new Error('There are no sources.');
     source = found;
   });

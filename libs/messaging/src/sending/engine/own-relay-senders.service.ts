@@ -3,10 +3,10 @@ import type { Logger } from 'pino';
 import { Clock } from '#kernel';
 import { logFailure, LOGGER, Loop } from '#platform';
 import { OwnRelaysRoute } from './own-relays.route.js';
-import { RelaysInUse } from './relays-in-use.service.js';
+import { RelaysInUseService } from './relays-in-use.service.js';
 import { DeliveryClaimsQuery, type OwnStream } from './delivery-claims.query.js';
 import { type DeliverySender, DeliverySenderFactory } from './delivery-sender.service.js';
-import { DeliverySources } from './delivery-sources.service.js';
+import { DeliverySourcesService } from './delivery-sources.service.js';
 
 const LOOK_EVERY_MS = 1_000;
 /** A sender with nothing to do is kept for so long. */
@@ -23,16 +23,16 @@ interface RunningSender {
  * up nobody else. Senders are started when there is something to send.
  */
 @Injectable()
-export class OwnRelaySenders {
+export class OwnRelaySendersService {
   readonly #running = new Map<string, RunningSender>();
   readonly #ending = new Set<Promise<void>>();
   readonly #loops: readonly Loop[];
 
   constructor(
     private readonly claims: DeliveryClaimsQuery,
-    private readonly sources: DeliverySources,
+    private readonly sources: DeliverySourcesService,
     private readonly factory: DeliverySenderFactory,
-    private readonly relays: RelaysInUse,
+    private readonly relays: RelaysInUseService,
     private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {

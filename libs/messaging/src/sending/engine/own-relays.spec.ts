@@ -7,7 +7,7 @@ import type { ProjectScope } from '#kernel';
 import { type Relay, RelaysService } from '#deliverability';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
 import { LEASE_MS } from './delivery-claims.query.js';
-import { RelaysInUse } from './relays-in-use.service.js';
+import { RelaysInUseService } from './relays-in-use.service.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 
 type Settings = Partial<Pick<Relay, 'priority' | 'weight' | 'streams' | 'connections' | 'ratePerSecond'>>;
@@ -70,7 +70,7 @@ describe('The relays of a project', () => {
     return row!;
   };
   /** The worker knows of what was changed, as it does within a second. */
-  const seen = () => fixture.get(RelaysInUse).refresh();
+  const seen = () => fixture.get(RelaysInUseService).refresh();
   /** Moves the time while it fails, by less than a lease: what is claimed meanwhile stays its sender's. */
   const worksAgain = (relay: Relay) =>
     eventually('it works again', async () => {

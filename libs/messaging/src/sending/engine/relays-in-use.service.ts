@@ -117,7 +117,7 @@ export class ProjectRelays {
 
 /** The relays of the projects whose mail this worker sends, as their rows say. */
 @Injectable()
-export class RelaysInUse {
+export class RelaysInUseService {
   readonly #projects = new Map<number, ProjectRelays>();
   #toldUsedAt = 0;
   #refreshed: Promise<void> = Promise.resolve();

@@ -6,7 +6,7 @@ import { MailMetrics, SmtpTransport } from '#platform';
 import { eventually } from '#testing/eventually';
 import { letTimeGo, stopTime, timedOut } from '#testing/time-limits';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
-import { DeliverySources } from './delivery-sources.service.js';
+import { DeliverySourcesService } from './delivery-sources.service.js';
 import { InstallationRoute } from './installation.route.js';
 import { DeliveryStore } from './delivery-store.repository.js';
 import { DeliverySender } from './delivery-sender.service.js';
@@ -139,7 +139,7 @@ describe('a delivery to a relay', () => {
     transport: SmtpTransport,
     isSilent: (() => boolean) | null,
   ): Promise<DeliveryRow | undefined> {
-    const source = fixture.get(DeliverySources).of('LIVE').at(-1);
+    const source = fixture.get(DeliverySourcesService).of('LIVE').at(-1);
     if (source === undefined) throw new Error('There is no source of campaigns.');
     const [metrics, clock, logger] = [fixture.get(MailMetrics), fixture.clock, pino({ level: 'silent' })];
     const sender = new DeliverySender(

@@ -6,17 +6,21 @@ import { type ProjectScope, shippedLocale } from '#kernel';
 import type { ShippedLocale } from '#wording';
 import { type Config, CONFIG, Database, MAX_TRACKED_PLACES } from '#platform';
 import type { OwnSender } from '../../campaigns/sender-identity.js';
-import { Senders } from '../../campaigns/senders.service.js';
+import { FromAddressesService } from '../../campaigns/from-addresses.service.js';
 import type { CampaignContent } from '../../content/document/content-compiler.js';
 import { plainTemplatesOf } from '../../content/mail/mail-renderer.js';
 import type { LinkTracking } from '../../content/mail/link-tracking.js';
 import { projectValues } from '../../content/merge/merge-values.js';
 import { compileMimeSkeleton, type Header, listHeaders } from '../../content/mail/mime-message.js';
-import { ContentProcesses, footerOf, hashOf } from '../../content/processes/content-processes.service.js';
+import {
+  ContentProcessesService,
+  footerOf,
+  hashOf,
+} from '../../content/processes/content-processes.service.js';
 import { type LinkSetContent, LinkSetsService } from '../../engagement/link-sets.service.js';
 import { Campaign } from '../../campaigns/campaign.js';
 import { contentIn, translationFor } from '../../campaigns/campaign-content.js';
-import { VersionPlans } from '../../automations/runs/version-plans.query.js';
+import { VersionPlansQuery } from '../../automations/runs/version-plans.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 
 /** Room for some hundreds of usual mails. */
@@ -65,11 +69,11 @@ interface MailSource extends MailLanguage, Pick<CampaignMail, 'kind' | 'campaign
 
 /** Compiles the common part of all mails of a campaign, or of a step of an automation. */
 @Injectable()
-export class MailCompiler {
+export class MailCompilerService {
   constructor(
-    private readonly senders: Senders,
+    private readonly fromAddresses: FromAddressesService,
     private readonly topics: TopicsQuery,
-    private readonly processes: ContentProcesses,
+    private readonly processes: ContentProcessesService,
     private readonly linkSets: LinkSetsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -85,10 +89,10 @@ export class MailCompiler {
   ): Promise<CampaignMail> {
     const { fromName, fromEmail } = content;
     const isPersonal = /\{[{%]/.test(fromName ?? '');
-    const from = await this.senders.of(scope, { fromName: isPersonal ? null : fromName, fromEmail });
+    const from = await this.fromAddresses.of(scope, { fromName: isPersonal ? null : fromName, fromEmail });
     if (from === null) throw new Error('The project no longer exists.');
     const { project, sender, linkBase } = from;
-    const wording = await this.senders.wording(scope, footerLocale);
+    const wording = await this.fromAddresses.wording(scope, footerLocale);
     const topics = await this.topics.named(scope, campaign.topicIds);
     const { subject, previewText, contentJson, contentText } = content;
     const language = translation ?? project.defaultLocale;
@@ -171,7 +175,7 @@ export class CampaignMailsService {
 
   constructor(
     private readonly database: Database,
-    private readonly compiler: MailCompiler,
+    private readonly compiler: MailCompilerService,
   ) {}
 
   /**
@@ -213,7 +217,7 @@ export class CampaignMailsService {
     scope: ProjectScope,
     campaign: Campaign,
     language: MailLanguage,
-    tracked: Parameters<MailCompiler['compile']>[2],
+    tracked: Parameters<MailCompilerService['compile']>[2],
   ): Promise<CampaignMail> {
     const { fromName, fromEmail, replyTo } = campaign;
     const content = { ...contentIn(campaign, language.translation), fromName, fromEmail };
@@ -245,13 +249,13 @@ export interface AutomationMailStep {
 
 /** Compiles the mails of automations; a version never changes, so each is compiled once a process and day. */
 @Injectable()
-export class AutomationMails {
+export class AutomationMailsService {
   readonly #compiled = new CompiledMails();
 
   constructor(
     private readonly database: Database,
-    private readonly plans: VersionPlans,
-    private readonly compiler: MailCompiler,
+    private readonly plans: VersionPlansQuery,
+    private readonly compiler: MailCompilerService,
   ) {}
 
   of(scope: ProjectScope, step: AutomationMailStep): Promise<CampaignMail> {

@@ -11,7 +11,7 @@ import {
 } from '../delivery-outcome.js';
 import type { Admission, DeliveryWork, PreparedDelivery } from '../delivery-work.js';
 import type { CampaignMail, MailOfRecipient } from './campaign-mail.js';
-import { MailRendering } from './mail-rendering.service.js';
+import { MailRenderingService } from './mail-rendering.service.js';
 import { MailSigning, returnPathHostOf, type SendingPolicy } from './mail-signing.service.js';
 
 /** Mails made in one go, about a millisecond in which no connection is listened to (bench/history/campaign.md). */
@@ -38,7 +38,7 @@ export class MailBatches {
   constructor(
     private readonly recipients: RecipientsQuery,
     private readonly fields: CustomFieldsQuery,
-    private readonly rendering: MailRendering,
+    private readonly rendering: MailRenderingService,
     private readonly signing: MailSigning,
   ) {}
 

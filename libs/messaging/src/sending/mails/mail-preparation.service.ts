@@ -8,7 +8,7 @@ import { held, isContentFault, notComposed, outcomeOfInterruption, skipped } fro
 import type { Admission, DeliveryWork, PreparedDelivery } from '../delivery-work.js';
 import type { CampaignMail } from './campaign-mail.js';
 import {
-  AutomationMails,
+  AutomationMailsService,
   type AutomationMailStep,
   CampaignMailsService,
   footerLocaleOf,
@@ -28,11 +28,11 @@ type StepOfMail = Pick<AutomationMailStep, 'versionId' | 'place'>;
 
 /** Makes the mails of claimed deliveries, a kind of mail a method. */
 @Injectable()
-export class MailPreparation {
+export class MailPreparationService {
   constructor(
     private readonly database: Database,
     private readonly campaignMails: CampaignMailsService,
-    private readonly automationMails: AutomationMails,
+    private readonly automationMails: AutomationMailsService,
     private readonly batches: MailBatches,
     private readonly optIns: OptInMailsService,
     private readonly testMails: TestMailsService,

@@ -14,8 +14,8 @@ import { CampaignRepository } from '../../campaigns/campaign.repository.js';
 import { ContentCompileError, MergeTemplateError } from '../../content/content.errors.js';
 import { findMailOfLink, type MailOfLink } from '../../deliveries/linked-mails.service.js';
 import type { CampaignMail } from './campaign-mail.js';
-import { AutomationMails, CampaignMailsService, footerLocaleOf } from './compiled-mails.service.js';
-import { type MailParts, MailRendering } from './mail-rendering.service.js';
+import { AutomationMailsService, CampaignMailsService, footerLocaleOf } from './compiled-mails.service.js';
+import { type MailParts, MailRenderingService } from './mail-rendering.service.js';
 
 const SAMPLE_ADDRESS = 'ada@example.com';
 
@@ -35,7 +35,7 @@ export class CampaignPreviewService {
     private readonly subscribers: SubscribersQuery,
     private readonly recipients: RecipientsQuery,
     private readonly mails: CampaignMailsService,
-    private readonly rendering: MailRendering,
+    private readonly rendering: MailRenderingService,
     private readonly clock: Clock,
   ) {}
 
@@ -97,8 +97,8 @@ export class MailViewService {
     private readonly database: Database,
     private readonly recipients: RecipientsQuery,
     private readonly campaigns: CampaignMailsService,
-    private readonly automations: AutomationMails,
-    private readonly rendering: MailRendering,
+    private readonly automations: AutomationMailsService,
+    private readonly rendering: MailRenderingService,
     private readonly clock: Clock,
   ) {}
 

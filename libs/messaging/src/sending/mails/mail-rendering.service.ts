@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CustomFieldsQuery, type Recipient, templateDefaults } from '#audience';
 import { Clock, newId } from '#kernel';
-import { ContentProcesses } from '../../content/processes/content-processes.service.js';
+import { ContentProcessesService } from '../../content/processes/content-processes.service.js';
 import type { RenderedMail } from '../../content/mail/mail-renderer.js';
 import { MergeTemplateError } from '../../content/content.errors.js';
 import {
@@ -33,9 +33,9 @@ interface Ahead {
 
 /** Fills mails in: plain ones here, those with logic in a process of its own. */
 @Injectable()
-export class MailRendering {
+export class MailRenderingService {
   constructor(
-    private readonly processes: ContentProcesses,
+    private readonly processes: ContentProcessesService,
     private readonly links: MailLinksService,
     private readonly fields: CustomFieldsQuery,
     private readonly clock: Clock,

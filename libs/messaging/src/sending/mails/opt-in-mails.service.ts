@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { confirmationRecipients, ConfirmationsService, OptInMails, topicNamesIn } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, done, Job, type JobResult, jobType, named } from '#platform';
-import { Senders, SendersModule } from '../../campaigns/senders.service.js';
+import { FromAddressesService, FromAddressesModule } from '../../campaigns/from-addresses.service.js';
 import { MailLinksService } from '../../content/mail/mail-links.service.js';
 import { optInMail } from '../../content/mail/opt-in-mail.js';
 import { buildMimeMessage, systemHeaders } from '../../content/mail/mime-message.js';
@@ -22,7 +22,7 @@ export const queueOptInMails = jobType<
 export class OptInMailQueue extends OptInMails {
   constructor(
     private readonly database: Database,
-    private readonly senders: Senders,
+    private readonly fromAddresses: FromAddressesService,
     private readonly clock: Clock,
   ) {
     super();
@@ -30,7 +30,7 @@ export class OptInMailQueue extends OptInMails {
 
   override queue(scope: ProjectScope, confirmationIds: readonly string[], dueAt: Date): Promise<void> {
     return this.database.transaction(scope, async () => {
-      const domain = await this.senders.messageIdDomain(scope);
+      const domain = await this.fromAddresses.messageIdDomain(scope);
       const now = this.clock.now();
       await sql`${named('queue_opt_in_mails')}
         with mail as materialized (
@@ -64,16 +64,16 @@ export class OptInMailQueue extends OptInMails {
 export class OptInMailsService {
   constructor(
     private readonly confirmations: ConfirmationsService,
-    private readonly senders: Senders,
+    private readonly fromAddresses: FromAddressesService,
     private readonly links: MailLinksService,
   ) {}
 
   async compose({ scope, delivery }: DeliveryWork, now: Date): Promise<ComposedMail> {
     const confirmation = await this.confirmations.forMail(scope, delivery.sourceId);
-    const from = await this.senders.of(scope);
+    const from = await this.fromAddresses.of(scope);
     if (confirmation === null || from === null) return { skipped: 'nothing-to-confirm' };
     const { project, sender, linkBase } = from;
-    const wording = await this.senders.wording(scope, confirmation.locale);
+    const wording = await this.fromAddresses.wording(scope, confirmation.locale);
     const links = this.links.confirm(linkBase, scope, confirmation.confirmationId, confirmation.expiresAt);
     const { subject, html, text } = optInMail({
       wording,
@@ -120,5 +120,5 @@ export class OptInMailsService {
 }
 
 /** For the programs in which people are asked to confirm: no part of the sending engine. */
-@Module({ imports: [SendersModule], providers: [OptInMailQueue], exports: [OptInMailQueue] })
+@Module({ imports: [FromAddressesModule], providers: [OptInMailQueue], exports: [OptInMailQueue] })
 export class OptInMailsModule {}

@@ -19,7 +19,7 @@ import { newDelivery, wakeSenders } from '../../deliveries/delivery-queue.query.
 import type { MessagingTables } from '../../messaging-tables.js';
 import type { ComposedMail, DeliveryWork } from '../delivery-work.js';
 import { CampaignMailsService } from './compiled-mails.service.js';
-import { MailRendering } from './mail-rendering.service.js';
+import { MailRenderingService } from './mail-rendering.service.js';
 
 /** Checks that count for a test mail; recipients, topics and quota do not. */
 const CHECKED: readonly CheckCode[] = [
@@ -43,7 +43,7 @@ export class TestMailsService {
     private readonly analysis: PreSendAnalysisService,
     private readonly suppressions: SuppressionsService,
     private readonly mails: CampaignMailsService,
-    private readonly rendering: MailRendering,
+    private readonly rendering: MailRenderingService,
     private readonly clock: Clock,
   ) {}
 

@@ -13,7 +13,7 @@ export interface DomainWarmUp {
 
 /** Counts the mails of new domains on each day of their warm-up, exactly even if several workers count at once. */
 @Injectable()
-export class WarmUpPlaces {
+export class WarmUpPlaceRepository {
   constructor(private readonly database: Database) {}
 
   /** Takes up to `wanted` of the day's mails; resolves to how many were left. */

@@ -33,7 +33,7 @@ const KEPT_MS = 60 * 60_000;
 
 /** The budgets of destinations that all workers share: SQL functions count them, since a project's rows show none. */
 @Injectable()
-export class DestinationBudgets {
+export class DestinationBudgetRepository {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,

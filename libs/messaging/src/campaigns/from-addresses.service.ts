@@ -8,7 +8,7 @@ import {
   isAtOrBelow,
   RelaysQuery,
   type RelaySummary,
-  SenderHosts,
+  SenderHostsService,
   SendingDomainsQuery,
   type SendingDomainSummary,
   TrackingHostsQuery,
@@ -35,16 +35,16 @@ interface MailAddresses {
 
 const NOTHING_OWN: OwnSender = { fromName: null, fromEmail: null };
 
-/** Senders of campaigns' and automations' mail. */
+/** From addresses of campaigns' and automations' mail. */
 @Injectable()
-export class Senders {
+export class FromAddressesService {
   constructor(
     private readonly projects: ProjectsQuery,
     private readonly domains: SendingDomainsQuery,
     private readonly hosts: TrackingHostsQuery,
     private readonly wordings: ProjectWordings,
     private readonly relays: RelaysQuery,
-    private readonly senderHosts: SenderHosts,
+    private readonly senderHosts: SenderHostsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -126,5 +126,9 @@ export class Senders {
 }
 
 /** For campaigns and automations alike. */
-@Module({ imports: [AccessModule, DeliverabilityModule], providers: [Senders], exports: [Senders] })
-export class SendersModule {}
+@Module({
+  imports: [AccessModule, DeliverabilityModule],
+  providers: [FromAddressesService],
+  exports: [FromAddressesService],
+})
+export class FromAddressesModule {}
