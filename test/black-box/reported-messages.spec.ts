@@ -4,19 +4,19 @@ import { pino } from 'pino';
 import { EnvironmentsQuery } from '#access';
 import { addressMark, FeedbackEvents, ReportsService, ReturnPaths } from '#deliverability';
 import { newId, type ProjectScope } from '#kernel';
-import { DeliveryFeedbackService } from '#messaging';
+import { DeliveryFeedbackService, DeliveryPacing, MailPagesService } from '#messaging';
 import { Database, done } from '#platform';
 import { Registry } from 'prom-client';
 import { FeedbackMetrics } from '../../libs/deliverability/src/relays/feedback-events.service.js';
 import { MessagingFixture } from '../../libs/messaging/src/messaging.fixture.js';
-import { FindReportedMessages } from '../../apps/worker/src/deliverability/bounce-processor.js';
+import { BounceJobs } from '../../apps/worker/src/deliverability/bounce-processor.js';
 
 const MINUTE = 60_000;
 
 describe('mails that a provider names by ids that nobody here gave', () => {
   let fixture: MessagingFixture;
   let scope: ProjectScope;
-  let job: FindReportedMessages;
+  let jobs: BounceJobs;
   const lines: Record<string, unknown>[] = [];
 
   beforeAll(async () => {
@@ -32,8 +32,15 @@ describe('mails that a provider names by ids that nobody here gave', () => {
         written();
       },
     });
-    const mails = fixture.get(DeliveryFeedbackService);
-    job = new FindReportedMessages(database, mails, feedback, fixture.clock, pino(log));
+    jobs = new BounceJobs(
+      database,
+      fixture.get(DeliveryFeedbackService),
+      fixture.get(DeliveryPacing),
+      fixture.get(MailPagesService),
+      feedback,
+      fixture.clock,
+      pino(log),
+    );
   });
   afterAll(() => fixture?.close());
 
@@ -44,9 +51,9 @@ describe('mails that a provider names by ids that nobody here gave', () => {
     reports: [report, { ...report, messageId: newId() }],
   });
   /** In a transaction, as its runner does. */
-  const handle = (reported: Parameters<FindReportedMessages['handle']>[1]) =>
-    fixture.get(Database).transaction(scope, () => job.handle(scope, reported));
-  const jobs = async () => {
+  const handle = (reported: Parameters<BounceJobs['find']>[1]) =>
+    fixture.get(Database).transaction(scope, () => jobs.find(scope, reported));
+  const written = async () => {
     const [row] = await fixture.test.query<{ count: number }>(
       `select count(*)::int as count from platform.jobs where environment_id = $1`,
       [scope.environmentId],
@@ -56,13 +63,13 @@ describe('mails that a provider names by ids that nobody here gave', () => {
 
   it('are looked for again while their delivery may still be written', async () => {
     expect(await handle(reportedAgo(MINUTE))).toEqual(done);
-    expect([await jobs(), lines]).toEqual([1, []]);
+    expect([await written(), lines]).toEqual([1, []]);
   });
 
   it('are given up after five minutes with their number and the provider in the log, and no address', async () => {
-    const before = await jobs();
+    const before = await written();
     expect(await handle(reportedAgo(5 * MINUTE))).toEqual(done);
-    expect(await jobs()).toBe(before);
+    expect(await written()).toBe(before);
     expect(lines).toEqual([
       expect.objectContaining({
         level: 40,

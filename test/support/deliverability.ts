@@ -109,7 +109,7 @@ export class DeliverabilityFixture {
     const { id } = await this.view(scope);
     const checkId = await this.get(DomainCheckRequests).request(scope, id, this.clock.now());
     if (checkId === null) throw new Error('The domain was removed.');
-    await this.get(DomainChecksService).run(scope, checkId, new AbortController().signal);
+    await this.get(DomainChecksService).run(scope, { checkId }, new AbortController());
     return this.view(scope);
   }
 
@@ -122,7 +122,7 @@ export class DeliverabilityFixture {
     for (const { id, environment_id: environmentId } of waiting) {
       const scope = this.#scopes.get(environmentId);
       if (scope === undefined) throw new Error('This is no scope of the test.');
-      await this.get(DomainChecksService).run(scope, id, new AbortController().signal);
+      await this.get(DomainChecksService).run(scope, { checkId: id }, new AbortController());
     }
     return waiting.length;
   }

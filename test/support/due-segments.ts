@@ -4,5 +4,5 @@ import type { Type } from '@nestjs/common';
 /** What the worker does with the segments that are due, where a test has none. */
 export async function evaluateDueSegments(get: <T>(type: Type<T>) => T): Promise<void> {
   for await (const { segmentId, ...scope } of get(SegmentEvaluationsService).due())
-    await get(SegmentEvaluationsService).evaluateInTurn(scope, segmentId);
+    await get(SegmentEvaluationsService).evaluateInTurn(scope, { segmentId });
 }

@@ -40,17 +40,10 @@ import {
 } from '#platform';
 import { createQueueBackend } from '#platform/queue';
 import { WebhookSender, WebhooksWorkerModule } from '#webhooks';
-import { audienceWork } from './audience-work.js';
-import { billingWork } from './billing-work.js';
-import { BounceProcessor } from './deliverability/bounce-processor.js';
+import { BounceJobs, BounceProcessor } from './deliverability/bounce-processor.js';
 import { BounceServer } from './deliverability/bounce-server.js';
-import { deliverabilityWork } from './deliverability/deliverability-work.js';
 import { ErasureJob } from './erasure.job.js';
-import { messagingWork } from './messaging/messaging-work.js';
 import { QUEUE_BACKEND, Worker, WORKER_PARTS, type WorkerPart } from './worker.js';
-
-const CONTEXTS = [audienceWork, billingWork, deliverabilityWork, messagingWork];
-const JOBS = CONTEXTS.flatMap(({ jobs }) => jobs);
 
 /** Provides a class of the platform that is made from what `inject` names. */
 function made<Parts extends unknown[]>(
@@ -66,7 +59,6 @@ const instancesIn = (discovery: DiscoveryService) =>
 
 /** The queue, its jobs, and what takes them from their table to it. */
 const QUEUE: Provider[] = [
-  ...JOBS,
   Housekeeping,
   {
     provide: QUEUE_BACKEND,
@@ -142,7 +134,7 @@ export class WorkerModule {
         WebhooksWorkerModule,
         BouncesModule,
       ],
-      providers: [...QUEUE, BounceProcessor, BounceServer, ErasureJob, Worker],
+      providers: [...QUEUE, BounceJobs, BounceProcessor, BounceServer, ErasureJob, Worker],
     };
   }
 }

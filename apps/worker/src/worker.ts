@@ -1,4 +1,4 @@
-import { Inject, Injectable, type Type } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type Config, CONFIG, listenFailure, type OperationsServer, type QueueBackend } from '#platform';
 
 /** Injects the `QueueBackend` of this process. */
@@ -13,11 +13,6 @@ export interface WorkerPart {
   start(): void | Promise<void>;
   /** Accepts no new work; resolves when work in flight is finished, or released after `timeoutMs`. */
   stop(timeoutMs: number): Promise<void>;
-}
-
-/** The work of one context. */
-export interface ContextWork {
-  readonly jobs: readonly Type[];
 }
 
 /** The worker cannot start as configured; the message tells the operator why. */

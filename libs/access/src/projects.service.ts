@@ -11,7 +11,7 @@ import {
 import { ProjectRepository, ProjectsQuery } from './project.repository.js';
 import { TenantsService } from './tenants.service.js';
 
-/** Asks the worker to check whether a host for links points here; published by a project or the schedule. */
+/** Checks that a customer's host for links points here: a project names it, or it is due. */
 export const checkTrackingHost = jobType<{ host: string }>('tracking_hosts.check', 'dns');
 
 /** A new project with the scopes of its two environments. */

@@ -10,7 +10,7 @@ import { ErasedAddresses } from './suppressions/erased-addresses.repository.js';
 import { SuppressionRepository } from './suppressions/suppression.repository.js';
 
 /**
- * A subscriber was erased: every context erases its data about that person. `addressDigest` is the hex of the address's keyed
+ * Erases what other contexts have about an erased subscriber. `addressDigest` is the hex of the address's keyed
  * digest (`AddressDigests`), for rows with an address but no subscriber; `erasedAt` is ISO 8601.
  */
 export const finishErasure = jobType<{

@@ -59,13 +59,11 @@ export {
   type ImportError,
   type ImportView,
 } from './imports/import.js';
-export { runImport } from './imports/import.repository.js';
 export { type ImportContent, isCharset } from './imports/import-content.js';
-export { ImportRunsService } from './imports/import-runs.service.js';
 export { ImportsQuery } from './imports/imports.query.js';
 export { type ImportOptions, ImportsService } from './imports/imports.service.js';
 export { ActivityCatalogue, type MailActivitySource } from './rules/rule-catalogue.query.js';
-export { evaluateSegment, SegmentEvaluationsService } from './segments/segment-evaluations.service.js';
+export { SegmentEvaluationsService } from './segments/segment-evaluations.service.js';
 export { SEGMENT_STATUSES, SEGMENT_TYPES } from './segments/segment.js';
 export { SegmentsService } from './segments/segments.service.js';
 export {
@@ -116,6 +114,6 @@ export {
   type TopicTexts,
 } from './topics/topic.js';
 export { type NamedTopic, type TopicFilter, TopicsQuery, type TopicView } from './topics/topics.query.js';
-export { removeTopicConsents, TopicsService } from './topics/topics.service.js';
+export { TopicsService } from './topics/topics.service.js';
 export { namedInRules } from './rules/rule-reader.js';
 export { UsageCatalogue, type Use, type UsedThings, type UserSource } from './usage-catalogue.service.js';

@@ -1,7 +1,19 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import type { Logger } from 'pino';
 import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
-import { Database, drain, enqueue, jobType, Periodic } from '#platform';
+import {
+  Database,
+  done,
+  drain,
+  enqueue,
+  Job,
+  type JobResult,
+  jobType,
+  LOGGER,
+  Periodic,
+  Publisher,
+} from '#platform';
 import type { BillingTables } from './billing-tables.js';
 import {
   additionFaults,
@@ -13,6 +25,7 @@ import {
 import { TRANSACTION_COLUMNS } from './credits.query.js';
 import { UNLIMITED } from './plan.js';
 import { billingPeriod } from './subscriptions/billing-period.js';
+import { grantMonthlyCredits } from './subscriptions/subscription-accounts.service.js';
 import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 
 /** Warns that a tenant has too few AI credits for a request, or none: once, until there are enough again. */
@@ -37,6 +50,8 @@ export class CreditsService {
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly subscriptions: SubscriptionsQuery,
+    private readonly publisher: Publisher,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   /**
@@ -102,6 +117,23 @@ export class CreditsService {
         await enqueue(this.database, scope, warnOfDepletedCredits({ tenantId: scope.tenantId }));
       return answer?.settled ?? false;
     });
+  }
+
+  /** Warns the operator and the project's webhooks. */
+  @Job(warnOfDepletedCredits)
+  async warnOfDepletion(scope: ProjectScope, { tenantId }: { tenantId: number }): Promise<JobResult> {
+    this.logger.warn({ tenantId }, 'AI credits depleted');
+    await this.publisher.publish(scope, { type: 'credits.depleted', data: { balance: 0 } });
+    return done;
+  }
+
+  @Job(grantMonthlyCredits)
+  async grantStartedMonth(
+    scope: ProjectScope,
+    { aiCredits, periodStart }: Parameters<typeof grantMonthlyCredits>[0],
+  ): Promise<JobResult> {
+    await this.grantMonth(scope, new Date(periodStart), aiCredits);
+    return done;
   }
 
   /**

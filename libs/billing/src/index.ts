@@ -2,7 +2,7 @@ export { billingEntities } from './billing-tables.js';
 export { BillingModule } from './billing.module.js';
 export { CREDIT_TRANSACTION_TYPES, type CreditBalance, type CreditTransaction } from './credit.js';
 export { CreditsQuery } from './credits.query.js';
-export { CreditsService, warnOfDepletedCredits } from './credits.service.js';
+export { CreditsService } from './credits.service.js';
 export { EmailQuotaService } from './email-quota.service.js';
 export { PlanLimitsService } from './plan-limits.service.js';
 export {
@@ -30,7 +30,6 @@ export { InvoicesService } from './invoices/invoices.service.js';
 export { StripeEventsService } from './stripe/stripe-events.service.js';
 export { StripeSubscriptionsService } from './stripe/stripe-subscriptions.service.js';
 export { SUBSCRIPTION_STATUSES } from './subscriptions/subscription-account.js';
-export { grantMonthlyCredits } from './subscriptions/subscription-accounts.service.js';
 export type { BuyerDetails, CurrentSubscription as Subscription } from './subscriptions/subscription.js';
 export { type SubscriptionReport, SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 export {

@@ -67,7 +67,7 @@ export {
 } from './relays/relays.query.js';
 export { RelaysService } from './relays/relays.service.js';
 export { DomainChecksService } from './sending-domains/domain-checks.service.js';
-export { checkDomain, DomainVerificationService } from './sending-domains/domain-verification.service.js';
+export { DomainVerificationService } from './sending-domains/domain-verification.service.js';
 export {
   SENDING_DOMAIN_STATUSES,
   SENDING_DOMAIN_TYPES,

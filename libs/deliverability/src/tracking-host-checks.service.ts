@@ -2,7 +2,19 @@ import { isIP } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import { EnvironmentsQuery, ProjectsQuery, checkTrackingHost } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
-import { CONFIG, type Config, Database, drain, enqueue, Periodic, present, presentAnd } from '#platform';
+import {
+  CONFIG,
+  type Config,
+  Database,
+  done,
+  drain,
+  enqueue,
+  type JobResult,
+  Periodic,
+  present,
+  presentAnd,
+  ResumableJob,
+} from '#platform';
 import type { DeliverabilityTables } from './deliverability.schema.js';
 import { DnsReader } from './dns/dns-reader.service.js';
 import { type DnsAnswer, failed, type RecordVerdict, verdictOf, verified } from './dns/record-verdict.js';
@@ -29,10 +41,12 @@ export class TrackingHostChecks {
   }
 
   /** Idempotent. A host that the project no longer names is removed when it no longer points here. */
-  async run(scope: ProjectScope, host: string): Promise<void> {
+  @ResumableJob(checkTrackingHost)
+  async run(scope: ProjectScope, { host }: { host: string }): Promise<JobResult> {
     // No transaction waits for DNS.
     const verdict = await this.#pointing(host);
     await this.database.transaction(scope, () => this.#note(scope, host, verdict));
+    return done;
   }
 
   /** Requests the checks that are due by the schedule. */

@@ -36,7 +36,7 @@ describe('A tracking host', () => {
     fixture.get(TrackingHostsQuery).linkBase(scope, { trackingHost });
   const ownerOf = (name = host) => fixture.get(TrackingHostsQuery).ownerOf(name);
   async function look(name = host, of = scope) {
-    await fixture.get(TrackingHostChecks).run(of, name);
+    await fixture.get(TrackingHostChecks).run(of, { host: name });
     return view(of, name);
   }
   /** Which hosts the schedule has looked at now. */
@@ -167,7 +167,7 @@ describe('A tracking host', () => {
   it('is not looked at for a project that has never named it', async () => {
     const other = 'links.other.example';
     fixture.dns.cname(other, TARGET);
-    await fixture.get(TrackingHostChecks).run(scope, other);
+    await fixture.get(TrackingHostChecks).run(scope, { host: other });
     expect(await ownerOf(other)).toBeNull();
   });
 });

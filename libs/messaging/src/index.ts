@@ -42,12 +42,7 @@ export {
   SEND_STRATEGIES,
   type SendStrategy,
 } from './campaigns/campaign.js';
-export {
-  CampaignLifecycleService,
-  expandCampaign,
-  retryFailedDeliveries,
-  closeCampaign,
-} from './campaigns/campaign-lifecycle.service.js';
+export { CampaignLifecycleService } from './campaigns/campaign-lifecycle.service.js';
 export type { CampaignAnalysis } from './campaigns/pre-send-analysis.service.js';
 export { CampaignScheduler } from './campaigns/campaign-scheduler.service.js';
 export { messagingEntities } from './messaging-tables.js';
@@ -55,10 +50,8 @@ export type { CampaignRow } from './campaigns/campaign.repository.js';
 export type { CampaignTranslations } from './campaigns/campaign-content.js';
 export { CampaignsService } from './campaigns/campaigns.service.js';
 export { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
-export { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 export { CampaignExpansionService } from './sending/engine/campaign-expansion.service.js';
 export { CampaignPreviewService } from './sending/mails/mail-preview.service.js';
-export { FailedDeliveriesService } from './campaigns/failed-deliveries.service.js';
 export { DeliveriesQuery, type DeliveryRow } from './sending/deliveries.query.js';
 export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries/delivery.js';
 export { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
@@ -78,26 +71,15 @@ export { LinkedMails } from './deliveries/linked-mails.service.js';
 export { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';
 export { type CampaignStatistics } from './reports/statistics/campaign-statistics.js';
-export { ExportDeliveries, ExportReport } from './reports/exports/report-exports.job.js';
-export { exportDeliveries, exportReport } from './reports/exports/report-export.schema.js';
-export {
-  countBreakdown,
-  CountBreakdown,
-  RequestDueBreakdowns,
-} from './reports/statistics/campaign-breakdowns.job.js';
-export { type CampaignReport, writeCampaignReport } from './reports/writing/campaign-report.schema.js';
+export { RequestDueBreakdowns } from './reports/statistics/campaign-breakdowns.job.js';
+export type { CampaignReport } from './reports/writing/campaign-report.schema.js';
 export {
   type CampaignLanguages,
   type CampaignOverview,
   CampaignOverviewQuery,
 } from './reports/statistics/campaign-overview.query.js';
 export { CampaignReportsService, type ReportLink } from './reports/writing/campaign-reports.service.js';
-export {
-  loadReportLocale,
-  ReportWritingService,
-  WriteCampaignReport,
-} from './reports/writing/report-writing.service.js';
-export { CampaignBreakdowns } from './reports/statistics/campaign-breakdowns.service.js';
+export { loadReportLocale } from './reports/writing/report-writing.service.js';
 export { type KeptDays, ProjectRetentionRepository } from './project-retention.repository.js';
 export { RetentionRunner } from './retention.job.js';
 export { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';

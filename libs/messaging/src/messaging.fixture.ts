@@ -195,11 +195,10 @@ export class MessagingFixture {
 
   /** Ends the open deliveries of a campaign that has failed, as its job does. */
   async closed(scope: ProjectScope, campaignId: string): Promise<void> {
-    const { signal } = new AbortController();
-    await eventually(
-      'its deliveries are ended',
-      async () => (await this.get(CampaignClosingService).close(scope, campaignId, signal)) === 'closed',
-    );
+    await eventually('its deliveries are ended', async () => {
+      const closing = this.get(CampaignClosingService);
+      return (await closing.close(scope, { campaignId }, new AbortController())).kind === 'done';
+    });
   }
 
   /** Sends a campaign that has failed once more, and writes its recipients down. */

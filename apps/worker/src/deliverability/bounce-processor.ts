@@ -2,13 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import {
   addressMark,
-  recordBounces,
-  recordComplaint,
   FeedbackEvents,
   findReportedMessages,
   kindRules,
   readReport,
-  type ReportedBounce,
+  recordBounces,
+  recordComplaint,
   ReportsService,
   type ReturnPathClaims,
   ReturnPaths,
@@ -112,92 +111,71 @@ export class BounceProcessor {
 /** Delay before another look: a report may precede the record of its mail, or be about the first of two attempts. */
 const LOOK_AGAIN_MS = 5_000;
 
-/** Records bounces: in the deliveries, in the statistics, for the addresses and for their destinations. */
+/** Ids are written with the outcome of their mail: one that is missing by then is not ours. */
+const GIVE_UP_AFTER_MS = 5 * 60_000;
+
+type ReportedMessages = Parameters<typeof findReportedMessages>[0];
+type Found = Awaited<ReturnType<DeliveryFeedbackService['named']>>[number];
+
+/** Acts on what came back: in the deliveries, in the statistics, for the addresses and for their destinations. */
 @Injectable()
-export class RecordBounces {
+export class BounceJobs {
   constructor(
     private readonly database: Database,
     private readonly feedback: DeliveryFeedbackService,
     private readonly pacing: DeliveryPacing,
+    private readonly pages: MailPagesService,
+    private readonly events: FeedbackEvents,
     private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   @Job(recordBounces)
-  async handle(scope: ProjectScope, { bounces }: { bounces: readonly ReportedBounce[] }): Promise<JobResult> {
+  async record(scope: ProjectScope, { bounces }: Parameters<typeof recordBounces>[0]): Promise<JobResult> {
     const outcome = await this.feedback.allBounced(scope, bounces);
     const [taken, early] = [new Set(outcome.taken), new Set(outcome.early)];
     for (const { deliveryId, isDistrust } of bounces)
       if (isDistrust === true && taken.has(deliveryId)) await this.pacing.reported(scope, deliveryId);
     if (early.size === 0) return done;
-    if (early.size === bounces.length) return snooze(new Date(this.clock.now().getTime() + LOOK_AGAIN_MS));
+    const again = new Date(this.clock.now().getTime() + LOOK_AGAIN_MS);
+    if (early.size === bounces.length) return snooze(again);
     // The early ones become a job of their own.
     const left = bounces.filter(({ deliveryId }) => early.has(deliveryId));
     await enqueue(this.database, scope, recordBounces({ bounces: left }));
     return done;
   }
-}
-
-/** Records a complaint: in the statistics and for the address. */
-@Injectable()
-export class RecordComplaint {
-  constructor(private readonly feedback: DeliveryFeedbackService) {}
 
   @Job(recordComplaint)
-  async handle(scope: ProjectScope, { deliveryId }: { deliveryId: string }): Promise<JobResult> {
+  async complaint(scope: ProjectScope, { deliveryId }: { deliveryId: string }): Promise<JobResult> {
     await this.feedback.complained(scope, deliveryId);
     return done;
   }
-}
-
-/** Unsubscribes a reader from the topics of a mail, after a mail to its unsubscribe address. */
-@Injectable()
-export class UnsubscribeByMail {
-  constructor(private readonly mails: MailPagesService) {}
 
   @Job(unsubscribeByMail)
-  async handle(scope: ProjectScope, { deliveryId }: { deliveryId: string }): Promise<JobResult> {
+  async unsubscribe(scope: ProjectScope, { deliveryId }: { deliveryId: string }): Promise<JobResult> {
     // The client's address is a mail server's and says nothing about the person.
     const by = { how: 'ONE_CLICK', ipAddress: null, userAgent: null } as const;
-    await this.mails.unsubscribe(scope, { id: deliveryId }, 'topics', by);
+    await this.pages.unsubscribe(scope, { id: deliveryId }, 'topics', by);
     return done;
   }
-}
-
-type ReportedMessages = Parameters<typeof findReportedMessages>[0];
-type Found = Awaited<ReturnType<DeliveryFeedbackService['named']>>[number];
-
-/** Ids are written with the outcome of their mail: one that is missing by then is not ours. */
-const GIVE_UP_AFTER_MS = 5 * 60_000;
-
-/** Finds the mails that a provider names by its own ids, and stores its reports on them. */
-@Injectable()
-export class FindReportedMessages {
-  constructor(
-    private readonly database: Database,
-    private readonly mails: DeliveryFeedbackService,
-    private readonly feedback: FeedbackEvents,
-    private readonly clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
 
   @Job(findReportedMessages)
-  async handle(scope: ProjectScope, reported: ReportedMessages): Promise<JobResult> {
-    const now = this.clock.now().getTime();
-    const lookAt = reported.lookAt === undefined ? now : Date.parse(reported.lookAt);
-    if (lookAt > now) return snooze(new Date(lookAt));
+  async find(scope: ProjectScope, reported: ReportedMessages): Promise<JobResult> {
     const ids = new Set(reported.reports.map(({ messageId }) => messageId));
-    const known = Map.groupBy(await this.mails.named(scope, [...ids]), ({ messageId }) => messageId);
+    const known = Map.groupBy(await this.feedback.named(scope, [...ids]), ({ messageId }) => messageId);
+    const idIsUnique = reported.idIsUnique ?? kindRules(reported.kind).idIsUnique;
     const found = reported.reports.map((report) => ({
       report,
-      mail: mailOf(report, known.get(report.messageId) ?? [], kindRules(reported.kind).idIsUnique),
+      mail: mailOf(report, known.get(report.messageId) ?? [], idIsUnique),
     }));
-    await this.feedback.record(
+    await this.events.record(
       scope,
       found.flatMap(({ report: { facts }, mail }) =>
         mail === null ? [] : [{ deliveryId: mail.deliveryId, facts }],
       ),
     );
     const missing = found.filter(({ mail }) => mail === null).map(({ report }) => report);
+    const now = this.clock.now().getTime();
     const age = now - Date.parse(reported.receivedAt);
     if (missing.length === 0) return done;
     if (age >= GIVE_UP_AFTER_MS) {
@@ -209,11 +187,7 @@ export class FindReportedMessages {
       return done;
     }
     const again = new Date(now + Math.max(LOOK_AGAIN_MS, age));
-    await enqueue(
-      this.database,
-      scope,
-      findReportedMessages({ ...reported, reports: missing, lookAt: again.toISOString() }),
-    );
+    await enqueue(this.database, scope, findReportedMessages({ ...reported, reports: missing }, again));
     return done;
   }
 }

@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import {
+  cancel,
+  Database,
+  doneUnlessAborted,
+  type JobContext,
+  type JobResult,
+  ResumableJob,
+} from '#platform';
 import { type ChangeContext, type FirstConsents, firstConsents } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
 import { definitionsDigest } from '../custom-fields/custom-field-values.js';
@@ -14,7 +21,7 @@ import { TopicRepository } from '../topics/topic.repository.js';
 import { ImportDecisions } from './import-decisions.js';
 import { isReadable, type ReadRow, readRow } from './import-row.js';
 import { Import, type RowRange, rowRanges, type StagedRow } from './import.js';
-import { ImportRepository } from './import.repository.js';
+import { ImportRepository, runImport } from './import.repository.js';
 import { ImportedSubscribersRepository } from './imported-subscribers.repository.js';
 import { StagedRowsRepository } from './staged-rows.repository.js';
 
@@ -24,6 +31,9 @@ const CHUNK_ROWS = 1_000;
 const CHUNKS_AT_ONCE = 2;
 /** The mails are due at this pace at most: a million of them must not delay the confirmations of others. */
 const MAILS_A_SECOND = 500;
+
+/** Tries, some hours with the backoff; an import that still fails needs the client. */
+const TRIES = 20;
 
 /** The state of the project on which rows are applied, fixed until the transaction ends. */
 interface ImportTerms {
@@ -54,6 +64,21 @@ export class ImportRunsService {
     private readonly clock: Clock,
   ) {}
 
+  @ResumableJob(runImport)
+  async runQueued(
+    scope: ProjectScope,
+    { importId }: { importId: string },
+    { failures, signal }: JobContext,
+  ): Promise<JobResult> {
+    if (failures >= TRIES) {
+      const reason = 'It failed again and again.';
+      await this.imports.end(scope, importId, reason, this.clock.now());
+      return cancel(reason);
+    }
+    await this.run(scope, importId, signal);
+    return doneUnlessAborted(signal);
+  }
+
   /** Applies the remaining rows, until the end or until `signal` is aborted. */
   async run(scope: ProjectScope, importId: string, signal: AbortSignal): Promise<void> {
     const begun = await this.imports.begin(scope, importId);
@@ -79,11 +104,6 @@ export class ImportRunsService {
     if (signal.aborted) return;
     const refusal = refusals.find((reason) => reason !== null) ?? null;
     await this.imports.end(scope, importId, refusal, this.clock.now());
-  }
-
-  /** Ends an import that cannot go on; what is done stays. */
-  fail(scope: ProjectScope, importId: string, reason: string): Promise<void> {
-    return this.imports.end(scope, importId, reason, this.clock.now());
   }
 
   /** Applies chunks until there are none. Returns why the import cannot go on, or null. */

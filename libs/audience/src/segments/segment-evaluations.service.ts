@@ -5,12 +5,16 @@ import { Clock, type ProjectScope } from '#kernel';
 import {
   before,
   Database,
+  done,
   enqueue,
   forEachApart,
+  Job,
+  type JobResult,
   jobType,
   openJobs,
   Periodic,
   removeOldRows,
+  snooze,
 } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { plannedForRules } from '../rules/set-plans.query.js';
@@ -25,6 +29,8 @@ export const evaluateSegment = jobType<{ segmentId: string }>('segments.evaluate
 
 /** Evaluations of one project at once, so that it never takes all workers. */
 const AT_ONCE = 2;
+/** Delay of a segment whose project has enough under way. */
+const NEXT_TURN_MS = 2_000;
 /** Time that a request waits for an evaluation. */
 const PATIENCE_MS = 8_000;
 /** PostgreSQL's query_canceled. */
@@ -58,15 +64,16 @@ export class SegmentEvaluationsService {
     return this.#evaluate(scope, segmentId, null);
   }
 
-  /** The same for a job; false while the project has its share of evaluations under way. */
-  evaluateInTurn(scope: ProjectScope, segmentId: string): Promise<boolean> {
+  /** The same in a job, which waits while the project has its share of evaluations under way. */
+  @Job(evaluateSegment)
+  evaluateInTurn(scope: ProjectScope, { segmentId }: { segmentId: string }): Promise<JobResult> {
     return this.database.transaction(scope, async () => {
       for (let turn = 0; turn < AT_ONCE; turn += 1) {
         if (!(await this.#takesTurn(scope, turn))) continue;
         await this.evaluate(scope, segmentId);
-        return true;
+        return done;
       }
-      return false;
+      return snooze(new Date(this.clock.now().getTime() + NEXT_TURN_MS));
     });
   }
 

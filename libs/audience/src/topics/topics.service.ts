@@ -1,7 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, enqueue, jobType } from '#platform';
+import {
+  Database,
+  doneUnlessAborted,
+  enqueue,
+  type JobContext,
+  type JobResult,
+  jobType,
+  ResumableJob,
+} from '#platform';
 import { consentProof } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
 import { UsageCatalogue } from '../usage-catalogue.service.js';
@@ -9,7 +17,7 @@ import type { NewTopic, TopicPatch } from './topic.js';
 import { TopicRepository } from './topic.repository.js';
 import { TopicsQuery, type TopicView } from './topics.query.js';
 
-/** A topic was deleted; its consents have to be removed. `apiKeyId`: the key of the request. */
+/** Removes the remaining consents to a deleted topic. `apiKeyId`: the key of the request. */
 export const removeTopicConsents = jobType<{ topicId: string; apiKeyId: string | null }>(
   'topics.remove_consents',
   'erasures',
@@ -70,6 +78,16 @@ export class TopicsService {
     });
     // After releasing the lock of the topic: granting consent locks the subscriber first.
     await this.removeConsents(scope, { topicId, apiKeyId });
+  }
+
+  @ResumableJob(removeTopicConsents)
+  async removeAllConsents(
+    scope: ProjectScope,
+    deletion: DeletedTopic,
+    { signal }: JobContext,
+  ): Promise<JobResult> {
+    while (!signal.aborted && (await this.removeConsents(scope, deletion)));
+    return doneUnlessAborted(signal);
   }
 
   /** Removes a chunk of the consents to a deleted topic; false when none is left. */

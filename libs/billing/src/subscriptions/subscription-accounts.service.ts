@@ -14,8 +14,8 @@ import { SubscriptionRepository } from './subscription.repository.js';
 const NO_PROJECT_MS = 600_000;
 
 /**
- * A month of a subscription has begun, with the AI credits that it includes. Published again for the same `periodStart` after
- * an upgrade in the middle of the month: the difference to the granted credits is due.
+ * Grants the AI credits of a subscription's month that has begun. Enqueued again for the same `periodStart` after an upgrade in
+ * the middle of the month: the difference to the granted credits is due.
  */
 export const grantMonthlyCredits = jobType<{
   readonly subscriptionId: number;

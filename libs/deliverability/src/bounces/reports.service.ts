@@ -15,13 +15,13 @@ export interface ReportedBounce {
   readonly isDistrust?: true;
 }
 
-/** Mails came back, by reports that only who got them could send, or by what a relay's provider tells. */
+/** Records bounces, by reports that only recipients could send, or by what a relay's provider tells. */
 export const recordBounces = jobType<{ bounces: readonly ReportedBounce[] }>('bounces.record', 'bounces');
 
-/** A mail came to the unsubscribe address of another, which only its reader knows. */
+/** Unsubscribes a reader from the topics of a mail, after a mail to its unsubscribe address, which only they know. */
 export const unsubscribeByMail = jobType<{ deliveryId: string }>('bounces.unsubscribe', 'bounces');
 
-/** A reader called a mail spam. */
+/** Records that a reader called a mail spam. */
 export const recordComplaint = jobType<{ deliveryId: string }>('bounces.complaint', 'bounces');
 
 /** The facts of a report, and the delivery that they are about. */

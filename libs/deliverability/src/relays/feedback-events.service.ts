@@ -19,14 +19,14 @@ export interface FeedbackByMessageId {
   readonly facts: ReportFacts | null;
 }
 
-/** A provider told of mails whose deliveries are still to be found. */
+/** Finds the mails that a provider names by its own ids, and stores its reports on them. */
 export const findReportedMessages = jobType<{
   /** ISO 8601. */
   receivedAt: string;
-  /** When they are looked for, ISO 8601; at once where it is left out. */
-  lookAt?: string;
   /** Kind of the relay, which names the provider. */
   kind: RelayKind;
+  /** Written instead of the kind by version 0.2.0: true if ids never repeat. */
+  idIsUnique?: boolean;
   reports: readonly FeedbackByMessageId[];
 }>('bounces.find_messages', 'bounces');
 

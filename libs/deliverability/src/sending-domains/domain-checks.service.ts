@@ -8,20 +8,25 @@ import {
   type Config,
   CONFIG,
   Database,
+  done,
+  doneUnlessAborted,
   drain,
+  type JobContext,
+  type JobResult,
   LOGGER,
   Periodic,
   present,
   presentAnd,
   Publisher,
   removeOldRows,
+  ResumableJob,
 } from '#platform';
 import type { DeliverabilityTables } from '../deliverability.schema.js';
 import { DnsReader } from '../dns/dns-reader.service.js';
 import { checkRecord } from '../dns/record-checks.js';
 import type { RecordVerdict } from '../dns/record-verdict.js';
 import { RETIRED_KEY_KEPT_MS } from './dns-instructions.js';
-import { DomainCheckRequests } from './domain-verification.service.js';
+import { checkDomain, DomainCheckRequests } from './domain-verification.service.js';
 import {
   isVerified,
   recordsOfSettings,
@@ -67,12 +72,18 @@ export class DomainChecksService {
   ) {}
 
   /** Runs a check that was requested, once; nothing if it is done or the domain is gone. Stops between looks if aborted. */
-  async run(scope: ProjectScope, checkId: string, signal: AbortSignal): Promise<void> {
+  @ResumableJob(checkDomain)
+  async run(
+    scope: ProjectScope,
+    { checkId }: { checkId: string },
+    { signal }: Pick<JobContext, 'signal'>,
+  ): Promise<JobResult> {
     while (!signal.aborted && (await this.requests.state(scope, checkId)) === 'PENDING') {
       const look = await this.#look(scope);
       // No transaction waits for DNS: if the name or the required records changed meanwhile, it looks again.
-      if (look === null || (await this.#save(scope, checkId, look))) return;
+      if (look === null || (await this.#save(scope, checkId, look))) return done;
     }
+    return doneUnlessAborted(signal);
   }
 
   /** Requests the checks that are due by the schedule. */

@@ -5,7 +5,7 @@ import type { DeliverabilityTables } from '../deliverability.schema.js';
 import { SendingDomainRepository } from './sending-domain.repository.js';
 import { SendingDomainsQuery, type SendingDomainView } from './sending-domains.query.js';
 
-/** A client or the schedule wants a domain's records looked at; the worker is to do it. */
+/** Checks the DNS of a domain; a client may be waiting for it. */
 export const checkDomain = jobType<{ checkId: string }>('sending_domains.check', 'dns');
 
 /** Channel on which waiting clients hear that a domain was looked at; the payload is the check's id. */

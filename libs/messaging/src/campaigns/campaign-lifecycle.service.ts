@@ -8,18 +8,15 @@ import { wakeSenders } from '../deliveries/delivery-queue.query.js';
 import { type Campaign, lastTimeOf, type UnboundEmails } from './campaign.js';
 import { describeFailures, PreSendRejectedError } from './campaign.errors.js';
 import { CampaignRepository } from './campaign.repository.js';
-import { FailedDeliveriesService } from './failed-deliveries.service.js';
+import { FailedDeliveriesService, retryFailedDeliveries } from './failed-deliveries.service.js';
 import { type CampaignAnalysis, PreSendAnalysisService } from './pre-send-analysis.service.js';
 import { SendingStopsService } from './sending-stops.service.js';
 
-/** `send` was accepted, or its time has come; the worker is to queue the recipients and send to each. */
+/** Queues the recipients of a campaign: `send` was accepted, or its time has come. */
 export const expandCampaign = jobType<{ campaignId: string }>('campaigns.expand', 'campaigns');
 
-/** It was cancelled, or failed, while the worker had it; the worker is to end its open deliveries. */
+/** Ends the open deliveries of a campaign that was cancelled, or failed, while the worker had it. */
 export const closeCampaign = jobType<{ campaignId: string }>('campaigns.close', 'campaigns');
-
-/** `retry-failed` was accepted; the worker is to put the deliveries back that ended in a temporary failure. */
-export const retryFailedDeliveries = jobType<{ campaignId: string }>('campaigns.retry_failed', 'campaigns');
 
 /** The fields of a campaign that its webhooks carry. */
 export type PublishedCampaign = Pick<

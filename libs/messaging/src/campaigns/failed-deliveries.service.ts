@@ -3,7 +3,15 @@ import { type RawBuilder, sql } from 'kysely';
 import { EmailQuotaService } from '#billing';
 import { bounceClassesOf } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { Database, keptDay } from '#platform';
+import {
+  Database,
+  doneUnlessAborted,
+  type JobContext,
+  type JobResult,
+  jobType,
+  keptDay,
+  ResumableJob,
+} from '#platform';
 import { movingFrontBack } from '../deliveries/campaign-front.query.js';
 import { wakeSenders } from '../deliveries/delivery-queue.query.js';
 import type { Campaign } from './campaign.js';
@@ -11,6 +19,9 @@ import { CampaignRepository } from './campaign.repository.js';
 
 const TEMPORARY = bounceClassesOf(({ mayPass }) => mayPass);
 const CHUNK = 5_000;
+
+/** Queues the deliveries again that ended in a temporary failure: `retry-failed` was accepted. */
+export const retryFailedDeliveries = jobType<{ campaignId: string }>('campaigns.retry_failed', 'campaigns');
 
 type SentCampaign = Pick<Campaign, 'id' | 'queuedAt'>;
 
@@ -35,8 +46,14 @@ export class FailedDeliveriesService {
   }
 
   /** Queues those of a campaign again that is being retried, a chunk a transaction; it can be killed anywhere and goes on. */
-  async putBack(scope: ProjectScope, campaignId: string, signal: AbortSignal): Promise<void> {
+  @ResumableJob(retryFailedDeliveries)
+  async putBack(
+    scope: ProjectScope,
+    { campaignId }: { campaignId: string },
+    { signal }: Pick<JobContext, 'signal'>,
+  ): Promise<JobResult> {
     while (!signal.aborted && (await this.#putBackNext(scope, campaignId)));
+    return doneUnlessAborted(signal);
   }
 
   /** True while there is more. With the last one the campaign may be finished. */

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { BillingModule } from '#billing';
 import { type Config, CONFIG } from '#platform';
+import { ExportDeliveries, ExportReport } from './exports/report-exports.job.js';
 import { ReportExportsService } from './exports/report-exports.service.js';
 import { RequestDueBreakdowns } from './statistics/campaign-breakdowns.job.js';
 import { CampaignBreakdowns } from './statistics/campaign-breakdowns.service.js';
@@ -33,7 +34,14 @@ const READING = [
 @Module({ imports: [AccessModule], providers: READING, exports: READING })
 export class ReportsModule {}
 
-const WRITING = [ReportDrafts, ReportFactsQuery, ReportWritingService, RequestDueBreakdowns];
+const WRITING = [
+  ExportDeliveries,
+  ExportReport,
+  ReportDrafts,
+  ReportFactsQuery,
+  ReportWritingService,
+  RequestDueBreakdowns,
+];
 const MODEL = { provide: REPORT_MODEL, inject: [CONFIG], useFactory: reportModelOf };
 
 /** Reports for the worker: writing them. */

@@ -108,7 +108,7 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
       redisOutage: SILENT,
       onError: () => undefined,
     });
-    const catalogue = new JobCatalogue(() => [parcels, routes]);
+    const catalogue = new JobCatalogue(() => [parcels, routes], [noteParcel, walkRoute]);
     const logger = pino({ level: 'silent' });
     dispatcher = new JobDispatcher(database, notifications, backend, catalogue, logger);
     runner = new JobRunner(database, backend, catalogue, logger, new JobMetrics(new Registry()));
@@ -244,15 +244,14 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
 });
 
 describe('JobCatalogue', () => {
-  const queuesOf = (
-    instances: readonly object[],
-    ...types: ConstructorParameters<typeof JobCatalogue>[1][]
-  ) => new JobCatalogue(() => instances, ...types).queues;
+  const queuesOf = (instances: readonly object[], types: ConstructorParameters<typeof JobCatalogue>[1]) =>
+    new JobCatalogue(() => instances, types).queues;
 
   it('refuses two handlers of a job, and a job without one', () => {
     const routes = new Routes();
-    expect(() => queuesOf([routes, new Routes()])).toThrow('Two methods handle the job routes.walk.');
-    expect(() => queuesOf([routes])).toThrow('No method handles parcels.note.');
+    const types = [noteParcel, walkRoute];
+    expect(() => queuesOf([routes, new Routes()], types)).toThrow('Two methods handle the job routes.walk.');
+    expect(() => queuesOf([routes], types)).toThrow('No method handles parcels.note.');
     expect(queuesOf([routes, routes], [walkRoute])).toEqual(['campaigns']);
   });
 

@@ -1,4 +1,3 @@
-import { jobType } from '#platform';
 import { defineEntity, p } from '@mikro-orm/postgresql';
 
 export type ReportExportKind = 'STATISTICS' | 'DELIVERIES';
@@ -55,9 +54,3 @@ export const ReportExportSchema = defineEntity({
     takenAt: p.datetime(3).nullable(),
   },
 });
-
-/** A client waits for a file; the worker is to make it. */
-export const exportReport = jobType<{ exportId: string }>('exports.report', 'exports');
-
-/** A client waits for a file with a row for each recipient, which comes in parts. */
-export const exportDeliveries = jobType<{ exportId: string }>('exports.deliveries', 'exports');

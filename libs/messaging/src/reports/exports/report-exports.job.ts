@@ -15,8 +15,8 @@ import { sentCampaign } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { CampaignStatisticsQuery } from '../statistics/campaign-statistics.query.js';
 import { DELIVERIES_CSV_HEADER, deliveriesCsv, type DeliveryReportRow, statisticsCsv } from './report-csv.js';
-import { exportDeliveries, ReportExport, exportReport } from './report-export.schema.js';
-import { EXPORTS_CHANNEL } from './report-exports.service.js';
+import { ReportExport } from './report-export.schema.js';
+import { exportDeliveries, exportReport, EXPORTS_CHANNEL } from './report-exports.service.js';
 
 /** Rows of one part, some 1.5 MB: the worker, and then the api, holds no more of a file. */
 const ROWS_A_PART = 5_000;

@@ -1,16 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, newId, NotFoundError, type ProjectScope, UnavailableError } from '#kernel';
-import { before, Database, enqueue, Notifications, Periodic, removeOldRows, waitForWorker } from '#platform';
+import {
+  before,
+  Database,
+  enqueue,
+  jobType,
+  Notifications,
+  Periodic,
+  removeOldRows,
+  waitForWorker,
+} from '#platform';
 import { campaignNamed } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
-import {
-  exportDeliveries,
-  ReportExport,
-  type ReportExportKind,
-  exportReport,
-  type ReportExportState,
-} from './report-export.schema.js';
+import { ReportExport, type ReportExportKind, type ReportExportState } from './report-export.schema.js';
+
+/** Writes the file of a campaign's statistics, for which a client waits. */
+export const exportReport = jobType<{ exportId: string }>('exports.report', 'exports');
+
+/** Writes the file with a row for each recipient, in parts, for which a client waits. */
+export const exportDeliveries = jobType<{ exportId: string }>('exports.deliveries', 'exports');
 
 /** Channel on which waiting clients hear that there is more of their export; the payload is its id. */
 export const EXPORTS_CHANNEL = 'mailwright_exports';

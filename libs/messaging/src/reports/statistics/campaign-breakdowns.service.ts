@@ -1,7 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, leaseDue, present, presentAnd } from '#platform';
+import {
+  cancel,
+  Database,
+  done,
+  type JobContext,
+  type JobResult,
+  jobType,
+  leaseDue,
+  present,
+  presentAnd,
+  ResumableJob,
+} from '#platform';
 import { sentCampaign } from '../../campaigns/campaign.repository.js';
 import {
   type LanguageFigures,
@@ -13,6 +24,9 @@ import {
 } from './campaign-figures.query.js';
 import type { LinkClicks } from './report-facts.js';
 import { FEWEST_MAILS_OF_DOMAIN } from './report-facts.js';
+
+/** Counts the breakdown of a campaign in advance, so that readers do not wait for it. */
+export const countBreakdown = jobType<{ campaignId: string }>('campaigns.count_breakdown', 'reports');
 
 export interface CampaignBreakdown {
   readonly links: readonly LinkClicks[];
@@ -51,6 +65,8 @@ const LEASE_MS = 600_000;
 const MOST_LINKS = 10;
 /** While a campaign goes on, counting takes no more than this share of the time, however often it is looked at. */
 const SHARE_OF_TIME = 0.05;
+/** Failures after which the periodic task tries again. */
+const TRIES = 3;
 const COUNTING_LOCK = 7_240_611;
 const ERASURE_LOCK = 7_240_612;
 
@@ -78,6 +94,17 @@ export class CampaignBreakdowns {
       await this.#bringForward(scope, campaign.id);
       return kept;
     });
+  }
+
+  @ResumableJob(countBreakdown)
+  async countInAdvance(
+    scope: ProjectScope,
+    { campaignId }: { campaignId: string },
+    { failures }: JobContext,
+  ): Promise<JobResult> {
+    if (failures >= TRIES) return cancel('It failed again and again.');
+    await this.count(scope, campaignId);
+    return done;
   }
 
   /** Counts a campaign whose figures are not current, and says when it is due again; nothing of one that is gone. */

@@ -90,5 +90,5 @@ export const CampaignReportSchema = defineEntity({
   },
 });
 
-/** A version of a campaign's report is to be written now. */
+/** Writes a version of a campaign's report. */
 export const writeCampaignReport = jobType<{ reportId: string }>('reports.write', 'reports');

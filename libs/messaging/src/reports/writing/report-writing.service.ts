@@ -124,6 +124,9 @@ export const REPORT_MODEL = Symbol('mailwright.report-model');
 /** Credits stay set aside a little longer than the model can take. */
 const MARGIN_MS = 60_000;
 
+/** Tries of about an hour, with the backoff. */
+const TRIES = 12;
+
 /** Writes the reports that were asked for. */
 @Injectable()
 export class ReportWritingService {
@@ -134,6 +137,25 @@ export class ReportWritingService {
     private readonly facts: ReportFactsQuery,
     @Inject(REPORT_MODEL) private readonly model: LanguageModel | null,
   ) {}
+
+  @ResumableJob(writeCampaignReport)
+  async writeOrGiveUp(
+    scope: ProjectScope,
+    { reportId }: { reportId: string },
+    { failures, signal }: JobContext,
+  ): Promise<JobResult> {
+    if (failures >= TRIES) {
+      await this.giveUp(scope, reportId);
+      return cancel('It failed again and again.');
+    }
+    try {
+      await this.write(scope, reportId, signal);
+      return done;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return retry('The worker stopped.');
+    }
+  }
 
   /**
    * Writes one version to its end; nothing to do when it has ended. May be killed and run again at any point: credits are
@@ -226,32 +248,4 @@ export function loadReportLocale(tag: string): ReportLocale {
     throw new ConfigurationError([`AI_REPORT_LOCALE must be one of ${known.join(', ')}, there is no ${tag}`]);
   }
   return { tag, messages: parseReportMessages(readFileSync(join(DIRECTORY, `${tag}.json`), 'utf8')) };
-}
-
-/** Tries of about an hour, with the backoff. */
-const TRIES = 12;
-
-/** Writes a version of a campaign's report. */
-@Injectable()
-export class WriteCampaignReport {
-  constructor(private readonly reports: ReportWritingService) {}
-
-  @ResumableJob(writeCampaignReport)
-  async run(
-    scope: ProjectScope,
-    { reportId }: { reportId: string },
-    { signal, failures }: JobContext,
-  ): Promise<JobResult> {
-    if (failures >= TRIES) {
-      await this.reports.giveUp(scope, reportId);
-      return cancel('It failed again and again.');
-    }
-    try {
-      await this.reports.write(scope, reportId, signal);
-      return done;
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      return retry('The worker stopped.');
-    }
-  }
 }

@@ -2,10 +2,20 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { EmailQuotaService } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, present, unleased } from '#platform';
+import {
+  Database,
+  done,
+  type JobContext,
+  type JobResult,
+  present,
+  ResumableJob,
+  snooze,
+  unleased,
+} from '#platform';
 import type { CampaignStatus } from '../../campaigns/campaign.js';
 import {
   CampaignLifecycleService,
+  closeCampaign,
   type PublishedCampaign,
 } from '../../campaigns/campaign-lifecycle.service.js';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -18,6 +28,7 @@ import {
 import { type CampaignUnderWay, epochOf, isInDoubt, isOver } from './delivery-claims.query.js';
 
 const CHUNK = 5_000;
+const CLOSE_AGAIN_MS = 1_000;
 
 interface ClosingCampaign {
   readonly id: string;
@@ -83,13 +94,18 @@ export class CampaignClosingService {
 
   /**
    * Ends the open deliveries of a campaign that was cancelled or failed, a chunk a transaction; it can be killed anywhere and
-   * goes on. `waiting` while some are on a wire: their sender records how they ended, or its lease runs out.
+   * goes on. Waits while some are on a wire: their sender records how they ended, or its lease runs out.
    */
-  async close(scope: ProjectScope, campaignId: string, signal: AbortSignal): Promise<'closed' | 'waiting'> {
+  @ResumableJob(closeCampaign)
+  async close(
+    scope: ProjectScope,
+    { campaignId }: { campaignId: string },
+    { signal }: Pick<JobContext, 'signal'>,
+  ): Promise<JobResult> {
     let next: Place | 'closed' | 'waiting' = FIRST;
     while (!signal.aborted && typeof next !== 'string')
       next = await this.#closeChunk(scope, campaignId, next);
-    return next === 'closed' ? 'closed' : 'waiting';
+    return next === 'closed' ? done : snooze(new Date(this.clock.now().getTime() + CLOSE_AGAIN_MS));
   }
 
   #closeChunk(scope: ProjectScope, campaignId: string, after: Place): Promise<Place | 'closed' | 'waiting'> {

@@ -122,7 +122,7 @@ describe('a campaign under way', () => {
       const cancelled = await control().cancel(scope, campaign.campaignKey);
       expect(cancelled).toMatchObject({ status: 'CANCELLED', completedAt: null });
       const atTheCancel = sink.count();
-      await eventually('all is ended', async () => (await lifecycle.closing(campaign.id)) === 'closed');
+      await eventually('all is ended', async () => (await lifecycle.closing(campaign.id)).kind === 'done');
       const sent = sink.count();
       expect(sent - atTheCancel).toBeLessThanOrEqual(CONNECTIONS);
       const rows = await fixture.deliveries();
@@ -141,7 +141,7 @@ describe('a campaign under way', () => {
       expect(await fixture.usage(scope)).toEqual({ used: 0, reserved: 5_000 });
       await lifecycle.expand(queued.id);
       expect(await fixture.deliveries()).toHaveLength(5_000);
-      expect(await lifecycle.closing(queued.id)).toBe('closed');
+      expect((await lifecycle.closing(queued.id)).kind).toBe('done');
       expect(states(await fixture.deliveries())).toEqual({ CANCELLED: 5_000 });
       expect(await fixture.usage(scope)).toEqual({ used: 0, reserved: 0 });
     });
@@ -152,7 +152,7 @@ describe('a campaign under way', () => {
       await control().cancel(scope, campaignKey);
       expect(await fixture.usage(scope)).toEqual({ used: 0, reserved: 0 });
       await lifecycle.expand(queued.id);
-      expect(await lifecycle.closing(queued.id)).toBe('closed');
+      expect((await lifecycle.closing(queued.id)).kind).toBe('done');
       expect(await fixture.deliveries()).toEqual([]);
     });
 
@@ -164,10 +164,10 @@ describe('a campaign under way', () => {
         [new Date(fixture.clock.now().getTime() + MINUTE)],
       );
       await control().cancel(scope, campaign.campaignKey);
-      expect(await lifecycle.closing(campaign.id)).toBe('waiting');
+      expect((await lifecycle.closing(campaign.id)).kind).toBe('snooze');
       expect(states(await fixture.deliveries())).toEqual({ SENDING: 1, CANCELLED: 2 });
       fixture.clock.advance(MINUTE);
-      expect(await lifecycle.closing(campaign.id)).toBe('closed');
+      expect((await lifecycle.closing(campaign.id)).kind).toBe('done');
       expect(states(await fixture.deliveries())).toEqual({ AMBIGUOUS: 1, CANCELLED: 2 });
       expect(await fixture.usage(scope)).toEqual({ used: 1, reserved: 0 });
     });

@@ -4,8 +4,18 @@ import { ProjectsQuery } from '#access';
 import { type AudienceChunk, RecipientsQuery } from '#audience';
 import { EmailQuotaService } from '#billing';
 import { isTimeZone, momentOfLocalTime, type ProjectScope } from '#kernel';
-import { Database, present, SQL_STATE, sqlStateOf } from '#platform';
-import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
+import {
+  cancel,
+  Database,
+  doneUnlessAborted,
+  type JobContext,
+  type JobResult,
+  present,
+  ResumableJob,
+  SQL_STATE,
+  sqlStateOf,
+} from '#platform';
+import { CampaignLifecycleService, expandCampaign } from '../../campaigns/campaign-lifecycle.service.js';
 import { movingFrontBack, PARTITION } from '../../deliveries/campaign-front.query.js';
 import { wakeSenders } from '../../deliveries/delivery-queue.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -16,13 +26,6 @@ import { CampaignMailsService } from '../mails/compiled-mails.service.js';
 const CHUNK = 5_000;
 /** Tries to queue the recipients; with the waits between them a quarter of an hour, then the campaign has failed. */
 const TRIES = 10;
-
-/** One try to queue a campaign's recipients. */
-export interface ExpansionTry {
-  /** Tries that failed before. */
-  readonly failures: number;
-  readonly signal: AbortSignal;
-}
 
 /** An obstacle to queueing a campaign's recipients, in words for its author. */
 class CampaignExpansionError extends Error {
@@ -68,22 +71,23 @@ export class CampaignExpansionService {
     private readonly lifecycle: CampaignLifecycleService,
   ) {}
 
-  /** Null when there is nothing left to do, else why the campaign failed. Rejects when it is worth another try. */
+  /** Fails the campaign where it cannot be expanded. Rejects when it is worth another try. */
+  @ResumableJob(expandCampaign)
   async expandOrFail(
     scope: ProjectScope,
-    campaignId: string,
-    { failures, signal }: ExpansionTry,
-  ): Promise<string | null> {
+    { campaignId }: { campaignId: string },
+    { failures, signal }: JobContext,
+  ): Promise<JobResult> {
     try {
       await this.expand(scope, campaignId, signal);
-      return null;
+      return doneUnlessAborted(signal);
     } catch (error) {
       const known = error instanceof CampaignExpansionError ? error : null;
       if (known?.mayPass !== false && failures + 1 < TRIES) throw error;
       // An unknown error may hold what its author must not see; the log has it from the tries before.
       const reason = known?.message ?? 'The recipients could not be queued.';
       await this.lifecycle.fail(scope, campaignId, reason);
-      return reason;
+      return cancel(reason);
     }
   }
 

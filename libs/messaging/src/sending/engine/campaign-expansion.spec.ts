@@ -132,15 +132,17 @@ describe('CampaignExpansionService', () => {
 
   describe('as the job tries it', () => {
     const tried = ({ id }: Campaign, failures = 0) =>
-      fixture.get(CampaignExpansionService).expandOrFail(scope, id, { failures, signal: never });
+      fixture
+        .get(CampaignExpansionService)
+        .expandOrFail(scope, { campaignId: id }, { failures, signal: never });
 
     it('fails at once when it cannot become a mail, and gives its e-mails back', async () => {
       const campaign = await queued(3);
       await fixture.test.query(`update messaging.campaigns set content_text = '{{ subscriber.first_name'`);
-      const reason = await tried(campaign);
-      expect(reason).toMatch(/\S/);
+      const result = await tried(campaign);
       const failed = await fixture.campaign(campaign.id);
-      expect(failed).toMatchObject({ status: 'FAILED', failure_reason: reason });
+      expect(failed).toMatchObject({ status: 'FAILED', failure_reason: expect.stringMatching(/\S/) });
+      expect(result).toEqual({ kind: 'cancel', reason: failed.failure_reason });
       expect(await fixture.usage(scope)).toEqual({ used: 0, reserved: 0 });
       expect(await fixture.deliveries()).toEqual([]);
     });
@@ -152,7 +154,7 @@ describe('CampaignExpansionService', () => {
       await fixture.test.query(`update billing.email_usage set used = 1000000`);
       await expect(tried(campaign, 8)).rejects.toThrow('The billing period has too few e-mails left');
       expect((await fixture.campaign(campaign.id)).status).toBe('QUEUED_FOR_SENDING');
-      expect(await tried(campaign, 9)).not.toBeNull();
+      expect((await tried(campaign, 9)).kind).toBe('cancel');
       expect(await fixture.campaign(campaign.id)).toMatchObject({
         status: 'FAILED',
         failure_reason: 'The billing period has too few e-mails left for this campaign.',
@@ -163,7 +165,7 @@ describe('CampaignExpansionService', () => {
       const campaign = await queued(3);
       await tried(campaign);
       await fixture.get(CampaignLifecycleService).fail(scope, campaign.id, 'broken');
-      expect(await tried(campaign)).toBeNull();
+      expect((await tried(campaign)).kind).toBe('done');
       expect((await fixture.campaign(campaign.id)).failure_reason).toBe('broken');
     });
   });

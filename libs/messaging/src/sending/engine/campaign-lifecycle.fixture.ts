@@ -46,7 +46,7 @@ export class CampaignLifecycle {
   }
 
   closing(campaignId: string) {
-    return this.fixture.get(CampaignClosingService).close(this.scope, campaignId, never);
+    return this.fixture.get(CampaignClosingService).close(this.scope, { campaignId }, { signal: never });
   }
 
   expand(campaignId: string): Promise<void> {

@@ -33,7 +33,7 @@ describe('a campaign that not all goes well with', () => {
       fixture.engine.start();
       await eventually('some are sent', () => sink.count() >= 5);
       await fixture.get(CampaignLifecycleService).fail(scope, campaign.id, 'The sky fell.');
-      await eventually('all is ended', async () => (await lifecycle.closing(campaign.id)) === 'closed');
+      await eventually('all is ended', async () => (await lifecycle.closing(campaign.id)).kind === 'done');
       const reached = sink.count();
       expect(await fixture.usage(scope)).toEqual({ used: reached, reserved: 0 });
       expect(await fixture.campaign(campaign.id)).toMatchObject({
@@ -61,7 +61,7 @@ describe('a campaign that not all goes well with', () => {
       const stale = await claim(before);
       expect(stale).toHaveLength(3);
       await fixture.get(CampaignLifecycleService).fail(scope, campaign.id, 'The sky fell.');
-      expect(await lifecycle.closing(campaign.id)).toBe('closed');
+      expect((await lifecycle.closing(campaign.id)).kind).toBe('done');
       fixture.clock.advance(40 * 24 * 60 * MINUTE);
       await fixture.get(CampaignLifecycleService).send(scope, campaign.campaignKey);
       await lifecycle.expand(campaign.id);
@@ -96,7 +96,9 @@ describe('a campaign that not all goes well with', () => {
       expect(retried).toMatchObject({ status: 'SENDING', completedAt: null });
       expect(await fixture.usage(scope)).toEqual({ used: 2, reserved: 1 });
       fixture.engine.wake();
-      await fixture.get(FailedDeliveriesService).putBack(scope, campaign.id, never);
+      await fixture
+        .get(FailedDeliveriesService)
+        .putBack(scope, { campaignId: campaign.id }, { signal: never });
       await lifecycle.isSent(campaign.id);
       expect(states(await fixture.deliveries())).toEqual({ SENT: 3, FAILED: 2 });
       expect(lifecycle.mailedOnce()).toHaveLength(3);
