@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { neverJoined } from '#platform';
+import { isOf, neverJoined } from '#platform';
 
 /** Comes before every id (RFC 9562 §5.9). */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
@@ -41,7 +41,7 @@ export function recipientsInOrder(
   const { environmentId } = scope;
   const isSubscribed = sql`exists (
     select 1 from audience.consents c
-    where c.environment_id = ${scope.environmentId} and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${isSubscribedAt(asOf)}
+    where ${isOf(scope, sql`c.environment_id`)} and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${isSubscribedAt(asOf)}
     ${neverJoined}
   )`;
   const isOfOneTopic = chunk.frozen === undefined && topicIds.length === 1;
@@ -49,7 +49,7 @@ export function recipientsInOrder(
     candidates as materialized (${candidates(scope, topicIds, asOf, chunk)} order by 1 limit ${chunk.size}),
     people as materialized (
       select b.id, b.email, b.email_key, b.locale, b.time_zone from audience.subscribers b
-      where b.environment_id = ${scope.environmentId} and b.id = any(array(select subscriber_id from candidates))
+      where ${isOf(scope, sql`b.environment_id`)} and b.id = any(array(select subscriber_id from candidates))
         and (b.paused_until is null or b.paused_until <= ${asOf})
     ),
     audience as (

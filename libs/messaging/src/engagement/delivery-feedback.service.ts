@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { type BounceClass, CONSEQUENCES } from '#deliverability';
 import { Clock, newId, type ProjectScope } from '#kernel';
-import { Database, named } from '#platform';
+import { Database, isOf, named } from '#platform';
 import type { DeliveriesTable, MessagingTables } from '../messaging-tables.js';
 import { AddressConsequencesService, type FailedMail } from './address-consequences.service.js';
 import { addToCounters, addToMinutes } from './campaign-counters.repository.js';
@@ -276,7 +276,7 @@ async function addFeedbackEvents(
         "subscriberId" uuid, "campaignId" uuid, "bounceType" text)
       where not exists (
         select 1 from messaging.delivery_events e
-        where ${isSame} and e.delivery_id = m."deliveryId" and e.environment_id = ${scope.environmentId} and e.type = ${type}
+        where ${isSame} and e.delivery_id = m."deliveryId" and ${isOf(scope, sql`e.environment_id`)} and e.type = ${type}
       ) ${type === 'BOUNCED' ? sql`` : sql`and ${isUnanswered(scope, KEPT_ANSWERS[type])}`}
       returning delivery_id as "deliveryId"
     `.execute(database.tables());
