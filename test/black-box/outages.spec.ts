@@ -58,7 +58,9 @@ describe('while PostgreSQL is away', () => {
       expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
     }
     await eventually('the worker has tried again and again', () => {
-      const failures = linesOf(system.worker).filter(({ msg }) => msg === 'relay failed');
+      const failures = linesOf(system.worker).filter(
+        ({ msg }) => msg === 'jobs cannot be handed to the queue',
+      );
       return failures.length >= PASSES;
     });
     expect(await readinessOf(system.worker)).toMatchObject({
