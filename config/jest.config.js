@@ -15,6 +15,7 @@ const everyday = {
   testSequencer: '<rootDir>/test/support/dear-files-first.js',
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
+  reporters: ['default', '<rootDir>/dist/test/support/row-types/reporter.js'],
   setupFilesAfterEnv: ['<rootDir>/test/support/jest-each-test.js'],
   maxWorkers: 3,
 };
@@ -25,7 +26,13 @@ const IGNORED = ['/node_modules/'];
 const suites = {
   everyday,
   /** Against programs that nobody here wrote. */
-  real: { ...everyday, roots: ['<rootDir>/test/real'], testPathIgnorePatterns: IGNORED, maxWorkers: 1 },
+  real: {
+    ...everyday,
+    reporters: ['default'],
+    roots: ['<rootDir>/test/real'],
+    testPathIgnorePatterns: IGNORED,
+    maxWorkers: 1,
+  },
   /** The black-box suite, what changes partitions, and what belongs to both, on a coordinator and two workers. */
   citus: {
     ...everyday,
@@ -34,6 +41,7 @@ const suites = {
       '<rootDir>/libs/messaging/src/*retention*.spec.ts',
     ],
     testPathIgnorePatterns: IGNORED,
+    reporters: ['default'],
     maxWorkers: 2,
   },
   /** Stryker changes the sources and counts who runs them, which takes Jest's own runner. */

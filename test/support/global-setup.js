@@ -1,6 +1,6 @@
 // Plain JavaScript on the build in dist/: Jest loads this file before its own transforms are in place.
 import { randomInt } from 'node:crypto';
-import { chmod, mkdtemp, rm, statfs } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -19,6 +19,7 @@ export default async function globalSetup() {
   await chmod(directory, 0o711); // PostgreSQL runs as another user when the tests run as root
   // Programs that the tests start compile what others have compiled before them no more: a third of what a start costs.
   process.env.NODE_COMPILE_CACHE = join(directory, 'compiled');
+  await recordStatements(directory);
   const server = await startPostgres({ directory: join(directory, 'postgres'), ephemeral: true });
   const cluster = process.env.CITUS === undefined ? undefined : await startCitus(directory);
   const shared = await openSharedSystem();
@@ -39,6 +40,13 @@ export default async function globalSetup() {
   const nodes = cluster.nodes.map((node) => node.server);
   await createCitusTemplate(nodes, 'mailwright_template', process.env.MAILWRIGHT_TEST_LOGIN);
   process.env.MAILWRIGHT_TEST_CITUS = nodes.join();
+}
+
+/** Where the processes of the run write down their SQL, for `row-types/reporter.ts`. */
+async function recordStatements(directory) {
+  if (process.env.ROW_TYPES === undefined) return;
+  process.env.MAILWRIGHT_TEST_STATEMENTS ??= join(directory, 'statements');
+  await mkdir(process.env.MAILWRIGHT_TEST_STATEMENTS, { recursive: true });
 }
 
 const MEMORY = '/dev/shm';

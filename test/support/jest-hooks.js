@@ -14,6 +14,9 @@ registerHooks({
   },
 });
 
+// Only the processes of the run, which have been told where to, record.
+await import('../../dist/test/support/row-types/recorded-statements.js');
+
 // jest-light-runner (0.8.2) answers the first process that asks for the run's data by telling all of them, and nobody who asks
 // later: one that is still loading misses it, and waits for ever. So each keeps what it was told until it asks.
 const TOLD = 'jest-light-runner-worker-data';

@@ -34,6 +34,8 @@ export const KNOWN_MODULES = ['--import', './dist/test/support/known-modules.js'
 /** For `NODE_OPTIONS`. */
 export const TRACED_PROGRAM = '--import ./dist/test/support/traced-program.js';
 
+const RECORDED_STATEMENTS = './dist/test/support/row-types/recorded-statements.js';
+
 const running = new Set<ChildProcess>();
 
 /** Ends what tests of this process have left running, as one does that waited in vain: it would keep the process from ending. */
@@ -45,7 +47,8 @@ export async function endPrograms(): Promise<void> {
 export async function startProgram(program: Program, environment: Environment): Promise<RunningProgram> {
   const compiled = environment['NODE_COMPILE_CACHE'] ?? process.env['NODE_COMPILE_CACHE'] ?? '';
   const isQuick = compiled !== '';
-  const flags = [...flagsOf(program, isQuick), ...(isQuick ? KNOWN_MODULES : []), '--import', FOLLOWED_CLOCK];
+  const loaded = [FOLLOWED_CLOCK, RECORDED_STATEMENTS].flatMap((file) => ['--import', file]);
+  const flags = [...flagsOf(program, isQuick), ...(isQuick ? KNOWN_MODULES : []), ...loaded];
   const child = spawn(process.execPath, [...flags, `dist/apps/${program}/src/main.js`], {
     cwd: projectRoot(),
     env: {
@@ -58,6 +61,7 @@ export async function startProgram(program: Program, environment: Environment): 
       // Only ends a hang.
       REQUEST_TIMEOUT_MS: '600000',
       ...PROGRAM_VARIABLES,
+      MAILWRIGHT_TEST_STATEMENTS: process.env['MAILWRIGHT_TEST_STATEMENTS'],
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -61,7 +61,7 @@ export class TrackingHostsQuery {
   async ownerOf(host: string): Promise<HostOwner | null> {
     const [found] = await this.database.statement(
       'unscoped',
-      sql<{ environmentIds: (number | string)[]; isVerified: boolean }>`${named('find_tracking_host')}
+      sql<{ environmentIds: string[]; isVerified: boolean }>`${named('find_tracking_host')}
         select environment_ids as "environmentIds", is_verified as "isVerified"
         from deliverability.find_tracking_host(${host})`,
     );

@@ -302,7 +302,10 @@ interface WrittenConsent extends Consent {
   readonly hasExpired: boolean;
 }
 
-type StoredConsent = Omit<WrittenConsent, 'from' | 'hasExpired'>;
+interface StoredConsent extends Omit<WrittenConsent, 'from' | 'hasExpired'> {
+  readonly subscriberStatus: SubscriberStatus;
+  readonly subscriberCreatedAt: Date;
+}
 type Decision = SubscriberOutcome & { readonly stored: StoredConsent | null };
 
 function decide(order: ConsentOrder, consents: readonly StoredConsent[], at: Date): Decision[] {

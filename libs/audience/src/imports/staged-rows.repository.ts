@@ -148,7 +148,7 @@ export class StagedRowsRepository {
     importId: string,
     { first, last }: RowRange,
   ): Promise<StagedRow[]> {
-    const { rows } = await sql<StagedRow & { cells: string }>`
+    const { rows } = await sql<Omit<StagedRow, 'cells'> & { cells: string }>`
       delete from audience.import_rows
       where environment_id = ${environmentId} and import_id = ${importId} and row_number between ${first} and ${last}
       returning row_number as "row", line, email_key, cells, fault

@@ -67,7 +67,7 @@ export class ReportsService {
     // In one order, so that writers cannot lock each other out.
     const firsts = [...firstsOf(reports).entries()].toSorted(([a], [b]) => (a < b ? -1 : 1));
     return this.database.transaction(scope, async () => {
-      const { rows } = await sql<DeliveryReport>`
+      const { rows } = await sql<Parameters<typeof keyOf>[0]>`
         insert into deliverability.reports (delivery_id, kind, environment_id, bounce_class, basic_code, enhanced_code, excerpt,
           names_message, reported_at)
         select r."deliveryId", r.kind, ${scope.environmentId}, r."bounceClass", r."basicCode", r."enhancedCode", r.excerpt,

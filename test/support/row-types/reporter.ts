@@ -1,0 +1,60 @@
+import { Describer } from './described-statements.js';
+import { checkClaims } from './claim-faults.js';
+import { recordedStatements } from './recorded-statements.js';
+import { rowClaims } from './row-claims.js';
+
+interface Run {
+  readonly testPathPatterns: { readonly patterns: readonly string[] };
+  readonly testNamePattern?: string;
+  readonly onlyChanged: boolean;
+}
+
+interface Results {
+  readonly numFailedTestSuites: number;
+}
+
+/** Templates that no test of this suite runs, by file, and what does. */
+const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
+  'libs/platform/src/database/read-replica.ts': 'test/real, with a standby',
+};
+
+/**
+ * With ROW_TYPES set, fails a run when a row type of an `sql` template is not what PostgreSQL says of the statements that the tests
+ * made of it; a run of all tests also when none made any.
+ */
+export default class RowTypesReporter {
+  #error: Error | undefined;
+
+  constructor(private readonly run: Run) {}
+
+  async onRunComplete(_: unknown, { numFailedTestSuites }: Results): Promise<void> {
+    const { testPathPatterns, testNamePattern = '', onlyChanged } = this.run;
+    const isWhole = testPathPatterns.patterns.length === 0 && testNamePattern === '' && !onlyChanged;
+    const { MAILWRIGHT_TEST_POSTGRES: server, MAILWRIGHT_TEST_STATEMENTS: directory } = process.env;
+    if (numFailedTestSuites > 0 || server === undefined || directory === undefined) return;
+    const describer = await Describer.open(`${server}/mailwright_template`);
+    try {
+      const { faults, unseen, unneeded } = await checkClaims(
+        rowClaims(),
+        recordedStatements(directory),
+        describer,
+      );
+      const untested = unseen
+        .map(({ place }) => place)
+        .filter((place) => !(place.replace(/:.*/, '') in RUN_ELSEWHERE))
+        .map((place) => `${place}: no test runs it`);
+      const unused = unneeded.map((column) => `${column}: needs no exception`);
+      const wrong = [...faults, ...(isWhole ? [...untested, ...unused] : [])].sort();
+      if (wrong.length === 0) return;
+      // Jest fails the run for the error, and says nothing of it.
+      this.#error = new Error(`Row types of SQL:\n${wrong.join('\n')}`);
+      process.stderr.write(`\n${this.#error.message}\n`);
+    } finally {
+      await describer.close();
+    }
+  }
+
+  getLastError(): Error | undefined {
+    return this.#error;
+  }
+}
