@@ -4,8 +4,9 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { accessEntities, ApiKeysService } from '#access';
-import { audienceEntities } from '#audience';
+import { audienceEntities, AudiencePortsModule } from '#audience';
 import { API_SCOPES } from '#kernel';
+import { OptInMailQueue, OptInMailsModule } from '#messaging';
 import { ManualClock } from '#testing/clocks';
 import { loadConfig, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
@@ -40,7 +41,8 @@ describe('the audience over HTTP', () => {
       applicationName: 'spec',
       clock,
     });
-    @Module({ imports: [platform, HttpKitModule, AccessApiModule, AudienceApiModule] })
+    const ports = AudiencePortsModule.by([OptInMailsModule], { optInMails: OptInMailQueue });
+    @Module({ imports: [platform, ports, HttpKitModule, AccessApiModule, AudienceApiModule] })
     class Root {}
     const options = { bodyParser: false, logger: false, abortOnError: false } as const;
     app = await NestFactory.create<NestFastifyApplication>(
