@@ -41,7 +41,7 @@ describe('a look-up in a project that grew since the tables were analysed', () =
 
   it('does not take the project for empty, by which every index would seem as good as that of the addresses', async () => {
     expect(await estimated('of the connection')).toBeGreaterThan(20);
-    // What it is for: should PostgreSQL learn this one day, the setting can go.
+    // The reason for the setting: should PostgreSQL learn this one day, it can go.
     expect(await estimated('custom')).toBe(1);
   });
 });

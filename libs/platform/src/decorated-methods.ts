@@ -38,3 +38,7 @@ function methodsOf(instance: unknown): Method[] {
   }
   return [...methods.values()].filter((method): method is Method => typeof method === 'function');
 }
+
+/** First name that stands there twice. */
+export const repeatedIn = (names: readonly string[]): string | undefined =>
+  names.find((name, place) => names.indexOf(name) < place);

@@ -1,5 +1,5 @@
 import type { ProjectScope } from '#kernel';
-import { DecoratedMethods } from '../decorated-methods.js';
+import { DecoratedMethods, repeatedIn } from '../decorated-methods.js';
 
 /** Kinds of work that must not starve each other. */
 export const QUEUES = [
@@ -129,10 +129,9 @@ export class JobCatalogue {
   }
 
   #check(found: readonly JobHandler[]): ReadonlyMap<string, JobHandler> {
-    const twice = (names: readonly string[]) => names.find((name, place) => names.indexOf(name) < place);
     const handled = found.map(({ note }) => note.jobName);
     const types = this.types.map(({ jobName }) => jobName);
-    const [handledTwice, declaredTwice] = [twice(handled), twice(types)];
+    const [handledTwice, declaredTwice] = [repeatedIn(handled), repeatedIn(types)];
     if (handledTwice !== undefined) throw new Error(`Two methods handle the job ${handledTwice}.`);
     if (declaredTwice !== undefined) throw new Error(`Two kinds of jobs are called ${declaredTwice}.`);
     const left = types.filter((name) => !handled.includes(name));

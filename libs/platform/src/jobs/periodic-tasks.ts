@@ -4,7 +4,7 @@ import type { Clock } from '#kernel';
 import { present, presentAnd } from '../database/clock.js';
 import type { Database } from '../database/database.js';
 import { named } from '../database/statement.js';
-import { DecoratedMethods } from '../decorated-methods.js';
+import { DecoratedMethods, repeatedIn } from '../decorated-methods.js';
 import { Loop } from '../lifecycle/loop.js';
 import { logFailure } from '../lifecycle/outage.js';
 
@@ -28,8 +28,7 @@ export const Periodic = (name: string, { everyMs }: Omit<Schedule, 'name'>) =>
 /** Periodic methods of the instances. Throws for two of one name, of which one would never run. */
 export function periodicTasks(instances: Iterable<unknown>): PeriodicTask[] {
   const tasks = methods.find(instances).map(({ note, run }) => ({ ...note, run }));
-  const names = tasks.map(({ name }) => name);
-  const twice = names.find((name, place) => names.indexOf(name) < place);
+  const twice = repeatedIn(tasks.map(({ name }) => name));
   if (twice !== undefined) throw new Error(`Two periodic tasks are called ${twice}.`);
   return tasks;
 }
