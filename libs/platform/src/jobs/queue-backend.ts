@@ -62,7 +62,10 @@ function postgresBackend({ databaseUrl, databaseOutage, ...told }: QueueBackendO
   const onError = otherFaults(databaseOutage, told.onError);
   return {
     kind: 'postgres',
-    queue: (name) => wrapQueue(new Queue(name, { connection, ...quiet }, backends), databaseOutage, onError),
+    queue: (name) => {
+      const queue = new Queue(name, { connection, ...quiet }, backends);
+      return wrapQueue({ addBulk: addingFew(queue), queue, outage: databaseOutage, onError });
+    },
     consumer: (name, concurrency, process) =>
       wrapWorker(
         new Worker(
@@ -95,8 +98,10 @@ function redisBackend(told: QueueBackendOptions, redisUrl: string): QueueBackend
   const shared = connect();
   return {
     kind: 'redis',
-    queue: (name) =>
-      wrapQueue(new Queue(name, { connection: shared, ...quiet }, createRedisBackend), outage, onError),
+    queue: (name) => {
+      const queue = new Queue(name, { connection: shared, ...quiet }, createRedisBackend);
+      return wrapQueue({ addBulk: (jobs) => queue.addBulk(jobs), queue, outage, onError });
+    },
     consumer: (name, concurrency, process) => {
       const own = connect();
       const worker = new Worker(
@@ -155,17 +160,32 @@ interface Faulty {
   on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-function wrapQueue(
-  queue: Pick<Queue, 'addBulk' | 'close'> & Faulty,
-  outage: Outage,
-  onError: (error: Error) => void,
-): WorkQueue {
+type AddBulk = (jobs: Parameters<Queue['addBulk']>[0]) => Promise<unknown>;
+
+/** In PostgreSQL, BullMQ makes two temporary tables for a set of jobs: as much work as some twenty single ones. */
+const FEW = 10;
+
+const addingFew =
+  (queue: Pick<Queue, 'add' | 'addBulk'>): AddBulk =>
+  (jobs) =>
+    jobs.length > FEW
+      ? queue.addBulk(jobs)
+      : Promise.all(jobs.map(({ name, data, opts }) => queue.add(name, data, opts)));
+
+interface WrappedQueue {
+  readonly queue: Pick<Queue, 'close'> & Faulty;
+  readonly addBulk: AddBulk;
+  readonly outage: Outage;
+  readonly onError: (error: Error) => void;
+}
+
+function wrapQueue({ queue, addBulk, outage, onError }: WrappedQueue): WorkQueue {
   queue.on('error', onError);
   return {
     add: async (jobs) => {
       const waking = jobs.map(({ id, name, data }) => ({ name, data, opts: { jobId: id, ...KEEP_NOTHING } }));
       try {
-        await queue.addBulk(waking);
+        await addBulk(waking);
       } catch (error) {
         if (isUnavailability(error)) outage.noticed(error);
         throw error;
