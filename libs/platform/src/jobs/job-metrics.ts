@@ -3,7 +3,7 @@ import type { QueueName } from './job.js';
 
 const RESULTS = ['done', 'retry', 'snooze', 'cancel', 'failed', 'lost'];
 
-/** How many jobs ended, how, and how long they took. */
+/** Counts ended jobs by result, and measures their duration. */
 export class JobMetrics {
   readonly #ended: Counter<'queue' | 'job' | 'result'>;
   readonly #seconds: Histogram<'queue' | 'job'>;

@@ -49,7 +49,7 @@ export function jobType<Payload extends object>(jobName: string, queue: QueueNam
   return Object.assign((payload: Payload, runAt?: Date) => ({ kind, payload, runAt }), kind);
 }
 
-/** How a job ended. A thrown error is a retry with back-off. */
+/** The end of a job. A thrown error is a retry with back-off. */
 export type JobResult =
   | { readonly kind: 'done' }
   | { readonly kind: 'retry'; readonly reason: string }

@@ -14,15 +14,15 @@ export const leasedTo = (token: string, milliseconds: number): RawBuilder<unknow
 /** Ends it. */
 export const unleased: RawBuilder<unknown> = sql`lease_token = null, lease_until = null`;
 
-/** Whether nobody has the row, or who had it has died. */
+/** Condition that nobody has the row, or its owner has died. */
 export const isUnleased: RawBuilder<boolean> = sql`(lease_until is null or lease_until <= ${present})`;
 
 /** Rows with a time at which they are due. */
 export interface DueRows {
-  /** With its schema. */
+  /** Qualified name. */
   readonly table: string;
   readonly key: string;
-  /** Where they are rows of environments: the one whose rows are meant. */
+  /** The environment to take rows of, in tables of environments. */
   readonly environmentId?: number;
   /** The column of the time. */
   readonly due: string;
@@ -30,7 +30,7 @@ export interface DueRows {
   readonly where?: RawBuilder<unknown>;
   readonly limit: number;
   readonly leaseMs: number;
-  /** What else is set, beginning with a comma. */
+  /** Further assignments, beginning with a comma. */
   readonly set?: RawBuilder<unknown>;
 }
 

@@ -37,7 +37,7 @@ export interface QueueBackend {
 export interface QueueBackendOptions {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
-  /** Of the database, told when a queue there does not answer. It recovers by itself. */
+  /** The database's, told when a queue there does not answer. It recovers by itself. */
   readonly databaseOutage: Outage;
   /** Told when Redis cannot be used, and when it can again. */
   readonly redisOutage: OutageListener;
@@ -57,7 +57,7 @@ export function createQueueBackend(options: QueueBackendOptions): QueueBackend {
 
 function postgresBackend({ databaseUrl, databaseOutage, ...told }: QueueBackendOptions): QueueBackend {
   const backends = postgresBackends(databaseUrl, databaseOutage);
-  // What is asked is asked with a pool of the backend's own.
+  // The backend asks with a pool of its own.
   const connection = { connectionString: databaseUrl };
   const onError = otherFaults(databaseOutage, told.onError);
   return {

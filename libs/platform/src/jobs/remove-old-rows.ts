@@ -6,7 +6,7 @@ import { drain } from './drain.js';
 
 /** Rows that nobody needs any more. */
 export interface OldRows {
-  /** With its schema. */
+  /** Qualified name. */
   readonly table: string;
   readonly where: RawBuilder<unknown>;
   /** Its rows are of no environment. */

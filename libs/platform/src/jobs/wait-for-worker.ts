@@ -4,7 +4,7 @@ import type { Notifications } from '../notifications.js';
 const WAIT_MS = 15_000;
 const LOOK_AGAIN_MS = 250;
 
-/** What is waited for. */
+/** Work of a worker that a client waits for. */
 export interface AwaitedWork<Progress> {
   /** Channel on which the worker tells of progress; the payload is `id`. */
   readonly channel: string;

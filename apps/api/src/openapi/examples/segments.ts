@@ -18,7 +18,7 @@ import { ADA_ID, GRACE_ID } from './audience.js';
 import { onePage, type WrittenExamples } from './written-example.js';
 
 export const SEGMENT_ID = '019c65b6-ba40-7a31-9c3e-2f6b8a4d1e97';
-/** With members of its own, which rules cannot have. */
+/** Has members of its own, which rules cannot have. */
 export const STATIC_SEGMENT_ID = '019c65b8-8f00-7f08-9c3e-2f6b8a4d1e98';
 
 const NEW_FIELD = {
