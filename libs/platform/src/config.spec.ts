@@ -48,6 +48,8 @@ describe('The configuration', () => {
     ['SPF_INCLUDE', 'include:spf.example'],
     ['RETURN_PATH_LABEL', 'bounce.mail'],
     ['RETURN_PATH_LABEL', '-bounce'],
+    ['DEFAULT_FROM_EMAIL', 'nobody'],
+    ['DEFAULT_FROM_EMAIL', 'News <news@acme.example>'],
   ])('refuses %s=%s', (name, value) => {
     expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be`))]);
   });

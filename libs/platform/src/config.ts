@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
-import { hostName } from '#kernel';
+import { hostName, parseEmailAddress } from '#kernel';
 
 /** Proxies whose X-Forwarded-For is believed: none, any that connects, or these addresses and networks (CIDR). */
 export type TrustedProxies = boolean | readonly string[];
@@ -32,6 +32,9 @@ const urlOf = (...protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
     error: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
   });
+const emailAddress = z.string().refine((value) => 'address' in parseEmailAddress(value), {
+  error: 'must be an e-mail address such as news@example.com',
+});
 const host = z.string().refine((value) => hostName(value) === value, {
   error: 'must be a host name in lower case',
 });
@@ -206,8 +209,7 @@ export const environmentVariables = z.object({
   DKIM_SIGNING: z.enum(['mailwright', 'relay']).default('mailwright').meta({
     description: 'relay: the relay signs mail, so Mailwright adds no DKIM signature.',
   }),
-  DEFAULT_FROM_EMAIL: z
-    .string()
+  DEFAULT_FROM_EMAIL: emailAddress
     .default('news@mailwright.test')
     .meta({ description: 'Sender of mail whose campaign or project names none.' }),
   AI_BASE_URL: urlOf('http:', 'https:').optional().meta({
