@@ -10,7 +10,7 @@ import {
 } from '../../libs/deliverability/src/deliverability.module.js';
 import { deliverabilityEntities } from '../../libs/deliverability/src/deliverability.schema.js';
 import { DomainChecksService } from '../../libs/deliverability/src/sending-domains/domain-checks.service.js';
-import { DomainCheckRequests } from '../../libs/deliverability/src/sending-domains/domain-verification.service.js';
+import { DomainVerificationService } from '../../libs/deliverability/src/sending-domains/domain-verification.service.js';
 import {
   SendingDomainsQuery,
   type SendingDomainView,
@@ -107,7 +107,7 @@ export class DeliverabilityFixture {
   /** Has the domain looked at, as a client does. */
   async check(scope: ProjectScope): Promise<SendingDomainView> {
     const { id } = await this.view(scope);
-    const checkId = await this.get(DomainCheckRequests).request(scope, id, this.clock.now());
+    const checkId = await this.get(DomainVerificationService).request(scope, id, this.clock.now());
     if (checkId === null) throw new Error('The domain was removed.');
     await this.get(DomainChecksService).run(scope, { checkId }, new AbortController());
     return this.view(scope);

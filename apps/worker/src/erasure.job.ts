@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { finishErasure } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
-import { MailErasureService } from '#messaging';
+import { MailPersonalDataService } from '#messaging';
 import { done, Job, type JobResult, snooze } from '#platform';
 import { WebhookLogService } from '#webhooks';
 
@@ -15,7 +15,7 @@ const SETTLED_AFTER_MS = 2 * 60_000;
 @Injectable()
 export class ErasureJob {
   constructor(
-    private readonly mail: MailErasureService,
+    private readonly mail: MailPersonalDataService,
     private readonly webhooks: WebhookLogService,
     private readonly clock: Clock,
   ) {}

@@ -4,7 +4,7 @@ import { address, type AudienceFixture, HOUR, PROOF } from './audience.fixture.j
 import { type SuppressionReason } from './consents/consent.js';
 import { ConsentRepository } from './consents/consent.repository.js';
 import { CountersService } from './counters.service.js';
-import { ErasureService } from './erasure.service.js';
+import { PersonalDataService } from './personal-data.service.js';
 import { ConfirmationsService } from './sign-up/confirmations.service.js';
 import { ConsentsService } from './sign-up/consents.service.js';
 import { SubscribersService } from './subscribers/subscribers.service.js';
@@ -83,7 +83,7 @@ export class AudienceWorkload {
         .get(SubscribersService)
         .update(scope, address(emailOf(person)), { firstName: `Ada ${topic}` }),
     erase: ({ scope }, { person }) =>
-      this.audience.get(ErasureService).erase(scope, address(emailOf(person)), PROOF),
+      this.audience.get(PersonalDataService).erase(scope, address(emailOf(person)), PROOF),
     confirm: (at, operation) => this.#confirm(at, operation),
     expire: async () => {
       this.audience.clock.advance(49 * HOUR);

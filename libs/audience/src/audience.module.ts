@@ -9,9 +9,7 @@ import { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 import { CustomFieldsService } from './custom-fields/custom-fields.service.js';
 import { AddressDigests } from './suppressions/address-digests.service.js';
 import { ErasedAddresses } from './suppressions/erased-addresses.repository.js';
-import { ErasureService } from './erasure.service.js';
-import { PersonalDataQuery } from './personal-data.query.js';
-import { SubscriberEventsService } from './subscribers/subscriber-events.service.js';
+import { PersonalDataService } from './personal-data.service.js';
 import { PreferencesService } from './sign-up/preferences.service.js';
 import { UnsubscribeService } from './sign-up/unsubscribe.service.js';
 import { UnsubscriptionRepository } from './consents/unsubscription.repository.js';
@@ -31,7 +29,7 @@ import { SegmentUsesQuery } from './segments/segment-uses.query.js';
 import { SegmentsQuery } from './segments/segments.query.js';
 import { Triggers } from './triggers.service.js';
 import { RecipientsQuery } from './recipients.query.js';
-import { LiveSubscribersQuery, SubscriberLimitService } from './subscriber-limit.service.js';
+import { SubscriberLimitService } from './subscriber-limit.service.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
 import { SubscribersService } from './subscribers/subscribers.service.js';
@@ -50,9 +48,8 @@ const exported = [
   CountersService,
   CustomFieldsQuery,
   CustomFieldsService,
-  ErasureService,
   ErasedAddresses,
-  PersonalDataQuery,
+  PersonalDataService,
   PreferencesService,
   ImportRunsService,
   ImportsQuery,
@@ -64,8 +61,7 @@ const exported = [
   SegmentsQuery,
   SignUpService,
   Triggers,
-  SubscriberEventsService,
-  LiveSubscribersQuery,
+  SubscriberLimitService,
   SubscriberRulesService,
   SubscribersQuery,
   SubscribersService,
@@ -81,7 +77,6 @@ const exported = [
   providers: [
     ...exported,
     ConsentRepository,
-    SubscriberLimitService,
     CustomFieldRepository,
     ImportRepository,
     ImportedSubscribersRepository,

@@ -39,9 +39,7 @@ export { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 export { CustomFieldsService } from './custom-fields/custom-fields.service.js';
 export { AddressDigests } from './suppressions/address-digests.service.js';
 export { ERASED_MAILS_KEPT_DAYS, ErasedAddresses } from './suppressions/erased-addresses.repository.js';
-export { ErasureService, finishErasure } from './erasure.service.js';
-export { type AudiencePersonalData, PersonalDataQuery } from './personal-data.query.js';
-export { type ReportedEvent, SubscriberEventsService } from './subscribers/subscriber-events.service.js';
+export { type AudiencePersonalData, finishErasure, PersonalDataService } from './personal-data.service.js';
 export {
   type PageReader,
   PAUSE_DAYS,
@@ -91,10 +89,10 @@ export {
   type SubscriberView,
 } from './subscribers/subscriber.js';
 export { AudiencePortsModule } from './audience-ports.module.js';
-export { LiveSubscribersQuery } from './subscriber-limit.service.js';
+export { SubscriberLimitService } from './subscriber-limit.service.js';
 export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribers.query.js';
 export { type NewSubscriberInput, SignUpService } from './sign-up/sign-up.service.js';
-export { SubscribersService } from './subscribers/subscribers.service.js';
+export { type ReportedEvent, SubscribersService } from './subscribers/subscribers.service.js';
 export { type SuppressionDetails, UnsuppressUnconfirmedError } from './suppressions/suppression.js';
 export {
   type SuppressionFilter,

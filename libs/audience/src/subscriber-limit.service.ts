@@ -38,6 +38,16 @@ export class SubscriberLimitService {
     return (await this.#reserve(scope, wanted)).granted;
   }
 
+  /** Subscribers in the live environments of all the tenant's projects. Reads the counters instead of counting rows. */
+  liveOfTenant(scope: ProjectScope): Promise<number> {
+    return this.database.transaction(scope, async () => {
+      const { rows } = await sql<{ count: number }>`
+        select audience.live_subscribers_of_tenant() as count
+      `.execute(this.database.tables());
+      return rows[0]?.count ?? 0;
+    });
+  }
+
   async #reserve(
     scope: ProjectScope,
     wanted: number,
@@ -51,22 +61,6 @@ export class SubscriberLimitService {
           ${wanted === 1 ? ROOM_FOR_ALL : ROOM_FOR_IMPORTS}::bigint) as granted
       `.execute(this.database.tables());
       return { granted: rows[0]!.granted, max };
-    });
-  }
-}
-
-/** The subscribers that count for a tenant's plan. */
-@Injectable()
-export class LiveSubscribersQuery {
-  constructor(private readonly database: Database) {}
-
-  /** The number in the live environments of all the tenant's projects. Reads the counters instead of counting rows. */
-  ofTenant(scope: ProjectScope): Promise<number> {
-    return this.database.transaction(scope, async () => {
-      const { rows } = await sql<{ count: number }>`
-        select audience.live_subscribers_of_tenant() as count
-      `.execute(this.database.tables());
-      return rows[0]?.count ?? 0;
     });
   }
 }

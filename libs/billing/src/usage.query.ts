@@ -32,7 +32,7 @@ export function percentOf({ current, limit }: Usage): number {
 /** The subscribers that count for the plan: a port of the context that keeps them. */
 export abstract class SubscriberCount {
   /** In the live environments of all projects of the scope's tenant. */
-  abstract ofTenant(scope: ProjectScope): Promise<number>;
+  abstract liveOfTenant(scope: ProjectScope): Promise<number>;
 }
 
 /** Reads a tenant's use of its plan. */
@@ -56,7 +56,7 @@ export class UsageQuery {
       const { campaigns, projects } = await this.#counted(scope, start);
       return {
         subscribers: {
-          current: (await this.subscribers?.ofTenant(scope)) ?? 0,
+          current: (await this.subscribers?.liveOfTenant(scope)) ?? 0,
           limit: limits.maxSubscribers,
         },
         campaigns: { current: campaigns, limit: limits.maxCampaignsPerMonth },

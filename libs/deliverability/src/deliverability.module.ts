@@ -3,22 +3,19 @@ import { AccessModule } from '#access';
 import { type Config, CONFIG } from '#platform';
 import { ReportsService } from './bounces/reports.service.js';
 import { ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
-import { DkimKeysService, SealedDkimKeys } from './dkim/dkim-keys.service.js';
+import { DkimKeysService } from './dkim/dkim-keys.service.js';
 import { DkimSigner } from './dkim/dkim-signer.js';
 import { SigningKeyring } from './dkim/signing-key.js';
 import { DnsReader } from './dns/dns-reader.service.js';
 import { SenderHostsService } from './dns/sender-hosts.service.js';
 import { FeedbackEvents, FeedbackMetrics } from './relays/feedback-events.service.js';
 import { FeedbackAddresses, FeedbackDocuments, RelayFeedback } from './relays/relay-feedback.service.js';
-import { RelayHealth, RelayRoutes } from './relays/relay-health.service.js';
-import { RelayRepository, SealedRelaySecrets } from './relays/relay.repository.js';
+import { RelayHealth } from './relays/relay-health.service.js';
+import { RelayRepository } from './relays/relay.repository.js';
 import { RelaysQuery } from './relays/relays.query.js';
 import { RelaysService } from './relays/relays.service.js';
 import { DomainChecksService } from './sending-domains/domain-checks.service.js';
-import {
-  DomainCheckRequests,
-  DomainVerificationService,
-} from './sending-domains/domain-verification.service.js';
+import { DomainVerificationService } from './sending-domains/domain-verification.service.js';
 import { SendingDomainRepository } from './sending-domains/sending-domain.repository.js';
 import { SendingDomainsQuery } from './sending-domains/sending-domains.query.js';
 import { DomainControlService, SendingDomainsService } from './sending-domains/sending-domains.service.js';
@@ -44,16 +41,13 @@ const SERVICES = [
   DestinationBudgetRepository,
   DkimKeysService,
   DnsReader,
-  DomainCheckRequests,
   DomainControlService,
+  DomainVerificationService,
   FeedbackAddresses,
   RelayHealth,
   RelayRepository,
-  RelayRoutes,
   RelaysQuery,
   RelaysService,
-  SealedDkimKeys,
-  SealedRelaySecrets,
   SenderHostsService,
   SendingDomainRepository,
   SendingDomainsQuery,
@@ -69,13 +63,11 @@ const SERVICES = [
 })
 export class DeliverabilityModule {}
 
-const DOMAIN_SERVICES = [DomainVerificationService, SendingDomainsService];
-
 /** Customers' actions on their domains. Needs a global `DomainUsage` and `DomainPlan`. */
 @Module({
   imports: [DeliverabilityModule],
-  providers: DOMAIN_SERVICES,
-  exports: [DeliverabilityModule, ...DOMAIN_SERVICES],
+  providers: [SendingDomainsService],
+  exports: [DeliverabilityModule, SendingDomainsService],
 })
 export class SendingDomainsModule {}
 

@@ -24,7 +24,7 @@ export {
   SendingDomainsModule,
 } from './deliverability.module.js';
 export { deliverabilityEntities } from './deliverability.schema.js';
-export { SealedDkimKeys } from './dkim/dkim-keys.service.js';
+export { DkimKeysService } from './dkim/dkim-keys.service.js';
 export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
 export {
   BrokenSigningKeyError,
@@ -55,9 +55,9 @@ export {
 } from './relays/kinds/kind.js';
 export { kindRules, RELAY_KINDS } from './relays/kinds/kinds.js';
 export { FeedbackAddresses, type FeedbackRefusal, RelayFeedback } from './relays/relay-feedback.service.js';
-export { RelayHealth, RelayRoutes } from './relays/relay-health.service.js';
+export { RelayHealth } from './relays/relay-health.service.js';
 export type { Relay } from './relays/relay.js';
-export { RelayRepository, SealedRelaySecrets } from './relays/relay.repository.js';
+export { RelayRepository } from './relays/relay.repository.js';
 export {
   type OwnRelay,
   ownStreams,

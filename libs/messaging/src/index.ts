@@ -5,10 +5,7 @@ export {
   TRIGGER_TYPES,
   type TriggerType,
 } from './automations/automation.js';
-export {
-  AutomationSecretsService,
-  SealedAutomationSecrets,
-} from './automations/automation-secrets.service.js';
+export { AutomationSecretsService } from './automations/automation-secrets.service.js';
 export {
   AutomationSecretsModule,
   AutomationsModule,
@@ -51,7 +48,6 @@ export type { CampaignTranslations } from './campaigns/campaign-content.js';
 export { CampaignsService } from './campaigns/campaigns.service.js';
 export { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 export { CampaignExpansionService } from './sending/engine/campaign-expansion.service.js';
-export { CampaignPreviewService } from './sending/mails/mail-preview.service.js';
 export { DeliveriesQuery, type DeliveryRow } from './sending/deliveries.query.js';
 export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries/delivery.js';
 export { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
@@ -59,19 +55,17 @@ export { DeliveryActivityQuery } from './engagement/delivery-activity.query.js';
 export { OptInMailQueue, OptInMailsModule } from './sending/mails/opt-in-mails.service.js';
 export {
   type ErasedPerson,
-  MailErasureService,
   type MailPerson,
   type MailPersonalData,
-  MailPersonalDataQuery,
+  MailPersonalDataService,
 } from './mail-personal-data.service.js';
 export { TestMailsService } from './sending/mails/test-mails.service.js';
 export { type DescribedMail, MailPagesService, type Unsubscriber } from './engagement/mail-pages.service.js';
-export { type MailView, MailViewService } from './sending/mails/mail-preview.service.js';
+export { type MailView, MailViewService } from './sending/mails/mail-view.service.js';
 export { LinkedMails } from './deliveries/linked-mails.service.js';
 export { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';
 export { type CampaignStatistics } from './reports/statistics/campaign-statistics.js';
-export { RequestDueBreakdowns } from './reports/statistics/campaign-breakdowns.job.js';
 export type { CampaignReport } from './reports/writing/campaign-report.schema.js';
 export {
   type CampaignLanguages,
@@ -85,7 +79,7 @@ export { RetentionRunner } from './retention.job.js';
 export { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
 export { ReportExportsService } from './reports/exports/report-exports.service.js';
 export { DeliveryPacing } from './sending/delivery-pacing.service.js';
-export { SenderGuard, SendingGuard } from './sending/sending-guard.service.js';
+export { SendingGuardService } from './sending/sending-guard.service.js';
 export { SendingStopsService } from './campaigns/sending-stops.service.js';
 export {
   type OpenedTestInboxMessage,
@@ -94,7 +88,7 @@ export {
 } from './sending/test-inbox.service.js';
 export {
   type CampaignDiscrepancy,
-  StatisticsCheckQuery,
+  statisticsDiscrepancies,
 } from './reports/statistics/statistics-check.query.js';
 export {
   TIMELINE_INTERVALS,

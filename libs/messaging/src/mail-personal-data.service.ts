@@ -29,10 +29,21 @@ export interface MailPerson {
   readonly subscriberId: string | null;
 }
 
-/** Reads mail's data about one person. */
+/** An erased person: no address, only the keys that find the rows. */
+export interface ErasedPerson {
+  readonly subscriberId: string;
+  /** The keyed digest of the address, in hex. */
+  readonly addressDigest: string;
+}
+
+/** Reads and erases mail's data about one person. */
 @Injectable()
-export class MailPersonalDataQuery {
-  constructor(private readonly database: Database) {}
+export class MailPersonalDataService {
+  constructor(
+    private readonly database: Database,
+    private readonly digests: AddressDigests,
+    private readonly clock: Clock,
+  ) {}
 
   of(scope: ProjectScope, { address, subscriberId }: MailPerson): Promise<MailPersonalData> {
     const { environmentId } = scope;
@@ -72,28 +83,11 @@ export class MailPersonalDataQuery {
       };
     });
   }
-}
 
-/** An erased person: no address, only the keys that find the rows. */
-export interface ErasedPerson {
-  readonly subscriberId: string;
-  /** The keyed digest of the address, in hex. */
-  readonly addressDigest: string;
-}
-
-/**
- * Removes a person from mail's data. Deliveries stay as anonymous rows, so that a campaign's numbers stay; for 60 days the
- * links of recent ones find the address by its digest.
- */
-@Injectable()
-export class MailErasureService {
-  constructor(
-    private readonly database: Database,
-    private readonly digests: AddressDigests,
-    private readonly clock: Clock,
-  ) {}
-
-  /** Erases in the open transaction. Safe to repeat. */
+  /**
+   * Removes a person from mail's data in the open transaction; safe to repeat. Deliveries stay as anonymous rows, so that a
+   * campaign's numbers stay; for 60 days the links of recent ones find the address by its digest.
+   */
   async erase(scope: ProjectScope, { subscriberId, addressDigest }: ErasedPerson): Promise<void> {
     const tables = this.database.tables();
     const now = this.clock.now();

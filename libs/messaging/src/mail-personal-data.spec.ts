@@ -6,7 +6,7 @@ import {
   AddressDigests,
   audienceEntities,
   consentProof,
-  ErasureService,
+  PersonalDataService,
   SignUpService,
   TopicsService,
 } from '#audience';
@@ -23,7 +23,7 @@ import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';
 import { DeliveryStore } from './sending/engine/delivery-store.repository.js';
 import type { DeliveryOutcome } from './sending/delivery-outcome.js';
 import { MessagingWorkerModule } from './messaging-worker.module.js';
-import { MailErasureService } from './mail-personal-data.service.js';
+import { MailPersonalDataService } from './mail-personal-data.service.js';
 
 const NOW = new Date('2026-11-21T06:00:00.000Z');
 const LATER = new Date('2026-11-22T06:00:00.000Z');
@@ -122,11 +122,13 @@ describe('erasure from mail', () => {
 
   /** As the request and then the worker's job do it. */
   async function erase({ id, address }: { id: string; address: EmailAddress }): Promise<void> {
-    await get(ErasureService).erase(scope, address, PROOF);
+    await get(PersonalDataService).erase(scope, address, PROOF);
     const addressDigest = get(AddressDigests).of(scope, address.key).toString('hex');
     await context
       .get(Database)
-      .transaction(scope, () => get(MailErasureService).erase(scope, { subscriberId: id, addressDigest }));
+      .transaction(scope, () =>
+        get(MailPersonalDataService).erase(scope, { subscriberId: id, addressDigest }),
+      );
   }
 
   const deliveries = (ids: readonly string[]) =>

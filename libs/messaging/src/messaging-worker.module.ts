@@ -14,9 +14,8 @@ import { DeliverySourcesService } from './sending/engine/delivery-sources.servic
 import { OwnRelaySendersService } from './sending/engine/own-relay-senders.service.js';
 import { ProjectRetentionRepository } from './project-retention.repository.js';
 import { ApplyRetention, RetentionRunner } from './retention.job.js';
-import { MailErasureService } from './mail-personal-data.service.js';
 import { ReportsWorkerModule } from './reports/reports.module.js';
-import { MessagingModule } from './messaging.module.js';
+import { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
 import { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
 import { DeliverySenderFactory } from './sending/engine/delivery-sender.service.js';
 import { DeliveryStore } from './sending/engine/delivery-store.repository.js';
@@ -26,7 +25,7 @@ import { MailBatches } from './sending/mails/mail-batches.service.js';
 import { MailSigning } from './sending/mails/mail-signing.service.js';
 import { OptInMailsService } from './sending/mails/opt-in-mails.service.js';
 import { MailboxSimulator } from './sending/mailbox-simulator.service.js';
-import { SenderGuard, SendingGuard } from './sending/sending-guard.service.js';
+import { SendingGuardService } from './sending/sending-guard.service.js';
 import { RelaysInUseService } from './sending/engine/relays-in-use.service.js';
 
 const SERVICES = [
@@ -40,10 +39,8 @@ const SERVICES = [
   DeliverySenderFactory,
   DeliverySourcesService,
   DeliveryStore,
-  SenderGuard,
-  SendingGuard,
+  SendingGuardService,
   MailBatches,
-  MailErasureService,
   MailPreparationService,
   MailSigning,
   MailboxSimulator,
@@ -65,6 +62,7 @@ const SERVICES = [
     AutomationsModule,
     BillingModule,
     DeliverabilityModule,
+    MailPersonalDataModule,
     ReportsWorkerModule,
     ReturnPathsModule,
   ],
@@ -76,6 +74,6 @@ const SERVICES = [
     },
     ...SERVICES,
   ],
-  exports: [...SERVICES, ReportsWorkerModule],
+  exports: [...SERVICES, MailPersonalDataModule, ReportsWorkerModule],
 })
 export class MessagingWorkerModule {}

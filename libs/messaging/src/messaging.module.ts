@@ -16,7 +16,7 @@ import { DeliveriesQuery } from './sending/deliveries.query.js';
 import { FailedDeliveriesService } from './campaigns/failed-deliveries.service.js';
 import { MailRenderingService } from './sending/mails/mail-rendering.service.js';
 import { ContentModule } from './content/content.module.js';
-import { MailPersonalDataQuery } from './mail-personal-data.service.js';
+import { MailPersonalDataService } from './mail-personal-data.service.js';
 import { LinkedMails } from './deliveries/linked-mails.service.js';
 import { MailPagesService } from './engagement/mail-pages.service.js';
 import { ReportsModule } from './reports/reports.module.js';
@@ -27,32 +27,25 @@ import { LinkSetsService } from './engagement/link-sets.service.js';
 import { MailPublisher } from './engagement/mail-publisher.service.js';
 import { TrackedEventsService } from './engagement/tracked-events.service.js';
 import { TrackingService } from './engagement/tracking.service.js';
-import {
-  AutomationMailsService,
-  CampaignMailsService,
-  MailCompilerService,
-} from './sending/mails/compiled-mails.service.js';
-import { CampaignPreviewService, MailViewService } from './sending/mails/mail-preview.service.js';
+import { CompiledMailsService } from './sending/mails/compiled-mails.service.js';
+import { MailViewService } from './sending/mails/mail-view.service.js';
 import { TestMailsService } from './sending/mails/test-mails.service.js';
 import { TestInboxService } from './sending/test-inbox.service.js';
 
 const SERVICES = [
   AddressConsequencesService,
-  AutomationMailsService,
   CampaignAudienceQuery,
   CampaignLifecycleService,
-  CampaignMailsService,
-  CampaignPreviewService,
   CampaignRepository,
   CampaignUsageQuery,
   CampaignsService,
+  CompiledMailsService,
   DeliveriesQuery,
   DeliveryActivityQuery,
   DeliveryFeedbackService,
   FailedDeliveriesService,
   LinkSetsService,
   LinkedMails,
-  MailCompilerService,
   MailPagesService,
   MailPublisher,
   MailRenderingService,
@@ -83,6 +76,10 @@ const SERVICES = [
 })
 export class MessagingModule {}
 
-/** The data that mail holds about a person, for the operator. */
-@Module({ providers: [MailPersonalDataQuery], exports: [MailPersonalDataQuery] })
+/** The data that mail holds about a person, for the operator and for erasures. */
+@Module({
+  imports: [AudienceModule],
+  providers: [MailPersonalDataService],
+  exports: [MailPersonalDataService],
+})
 export class MailPersonalDataModule {}

@@ -16,14 +16,14 @@ import { CampaignLifecycleService } from './campaigns/campaign-lifecycle.service
 import { TrackedEventsService } from './engagement/tracked-events.service.js';
 import { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
 import { MailPagesService } from './engagement/mail-pages.service.js';
-import { MailErasureService } from './mail-personal-data.service.js';
+import { MailPersonalDataService } from './mail-personal-data.service.js';
 import { type DeliveryRow, MessagingFixture } from './messaging.fixture.js';
 import { CampaignBreakdowns } from './reports/statistics/campaign-breakdowns.service.js';
-import { ExportDeliveries } from './reports/exports/report-exports.job.js';
+import { ReportExportsJob } from './reports/exports/report-exports.job.js';
 import { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
-import { StatisticsCheckQuery } from './reports/statistics/statistics-check.query.js';
+import { statisticsDiscrepancies } from './reports/statistics/statistics-check.query.js';
 import { TimelineQuery } from './reports/statistics/timeline.query.js';
-import { ReportFactsQuery } from './reports/writing/report-facts.query.js';
+import { reportFacts } from './reports/writing/report-facts.query.js';
 import { DeliveriesQuery } from './sending/deliveries.query.js';
 import { ProjectRetentionRepository } from './project-retention.repository.js';
 import { ApplyRetention } from './retention.job.js';
@@ -137,7 +137,10 @@ async function figures() {
   const mails = { id: campaign.id, queuedOn: row!.day, queuedAt: row!.queued_at, translations: ['de'] };
   const shown = { ...mails, totalSent: READERS };
   const { links, providers, languages } = (await fixture.get(CampaignBreakdowns).of(scope, shown))!;
-  const facts = await fixture.get(ReportFactsQuery).of(scope, campaign.id);
+  const facts = await reportFacts(fixture.get(Database), scope, campaign.id, {
+    now: fixture.clock.now(),
+    canTrack: true,
+  });
   const timeline = await fixture.get(TimelineQuery).of(scope, campaign.campaignKey, 'hour');
   return { statistics, links, providers, languages, facts, timeline };
 }
@@ -189,11 +192,7 @@ async function exported(): Promise<string> {
      values (gen_random_uuid(), $1, $2, 'DELIVERIES', now()) returning id`,
     [scope.environmentId, campaign.id],
   );
-  await new ExportDeliveries(fixture.get(Database), fixture.clock).run(
-    scope,
-    { exportId: file!.id },
-    new AbortController(),
-  );
+  await fixture.get(ReportExportsJob).writeDeliveries(scope, { exportId: file!.id }, new AbortController());
   const [part] = await fixture.test.query<{ content: string }>(
     'select content from messaging.export_parts where export_id = $1',
     [file!.id],
@@ -216,7 +215,7 @@ describe('mails and events that are older than they are kept', () => {
     expect(await rowsLeft()).toEqual({ deliveries: 0, engagement: 0, events: 0 });
     expect(await figures()).toEqual(before);
     expect(await deliveriesShown()).toEqual({ items: [], totalElements: 0, next: null });
-    expect(await fixture.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+    expect(await statisticsDiscrepancies(fixture.get(Database))).toEqual([]);
   });
 
   it('can be read from the archive into a table again, as the operating guide says', async () => {
@@ -344,9 +343,10 @@ describe('mails and events that are older than they are kept', () => {
     await fixture.settled('all are sent', ({ state }) => state === 'SENT');
     fixture.clock.advance(60 * 60_000);
     const compared = async () =>
-      (await fixture.get(ReportFactsQuery).of(scope, younger.id))!.history.map(
-        ({ counts }) => counts.uniqueOpens,
-      );
+      (await reportFacts(fixture.get(Database), scope, younger.id, {
+        now: fixture.clock.now(),
+        canTrack: true,
+      }))!.history.map(({ counts }) => counts.uniqueOpens);
     expect(await compared()).toEqual([5]);
     await letGo();
     expect(await compared()).toEqual([]);
@@ -466,7 +466,7 @@ describe('mails and events that are older than they are kept', () => {
     await fixture
       .get(Database)
       .transaction(scope, () =>
-        fixture.get(MailErasureService).erase(scope, { subscriberId: person!.id, addressDigest: '00' }),
+        fixture.get(MailPersonalDataService).erase(scope, { subscriberId: person!.id, addressDigest: '00' }),
       );
     await fixture.get(MailPagesService).unsubscribe(scope, { id: deliveries[0]!.id }, 'topics', {
       how: 'ONE_CLICK',
@@ -493,7 +493,7 @@ describe('events that are kept for a shorter time than their mails', () => {
     expect(await figures()).toEqual(before);
     expect(await exported()).toBe(file);
     expect((await deliveriesShown()).totalElements).toBe(READERS);
-    expect(await fixture.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+    expect(await statisticsDiscrepancies(fixture.get(Database))).toEqual([]);
   });
 
   it('count once, though they come again when they are gone', async () => {
@@ -532,7 +532,7 @@ describe('a project whose mails and events are kept for a shorter time', () => {
     expect(await rowsLeft()).toEqual({ deliveries: 5, engagement: 0, events: 0 });
     expect(await figures()).toEqual(later);
     expect(await deliveriesShown()).toEqual({ items: [], totalElements: 0, next: null });
-    expect(await fixture.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+    expect(await statisticsDiscrepancies(fixture.get(Database))).toEqual([]);
     expect(await archived()).toEqual([]);
   });
 

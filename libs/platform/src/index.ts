@@ -86,7 +86,7 @@ export {
   webhookHeaders,
 } from './outgoing-http.js';
 export { projectRoot } from './project-root.js';
-export { type SealedRow, SealedRows, type SealedSecrets } from './secrets/sealed-rows.js';
+export { resealRows, type SealedRow, type SealedSecrets } from './secrets/sealed-rows.js';
 export { SecretBox, type SecretContext, UnreadableSecretError } from './secrets/secret-box.js';
 export {
   CLAIMS_BYTES,

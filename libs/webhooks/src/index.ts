@@ -1,4 +1,4 @@
-export { SealedWebhookSecrets, WebhookEndpointsService } from './webhook-endpoints.service.js';
+export { WebhookEndpointsService } from './webhook-endpoints.service.js';
 export { type Replay, type WebhookLogRow, WebhookLogService } from './webhook-log.service.js';
 export { WebhookPublisher } from './webhook-publisher.service.js';
 export { WebhookSender } from './webhook-sender.job.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, newId, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, OutgoingHttp, type SealedRow, SealedRows, SecretBox } from '#platform';
+import { Database, OutgoingHttp, resealRows, type SealedRow, type SealedSecrets, SecretBox } from '#platform';
 import {
   Endpoint,
   type EndpointPatch,
@@ -20,9 +20,28 @@ export type EndpointSummary = Pick<
 
 type Environment = Pick<ProjectScope, 'environmentId'>;
 
+/** The signing secrets of all projects' endpoints. */
+const SIGNING_SECRETS = {
+  contextOf: secretContext,
+  sealedOtherwise: (prefix: string, limit: number) => sql<SealedRow<string>>`
+    select id as key, project_id as "projectId", environment_id as "environmentId", array[secret, previous_secret] as boxes
+    from webhooks.endpoints
+    where not starts_with(secret, ${prefix}) or not starts_with(previous_secret, ${prefix})
+    order by id limit ${limit}
+  `,
+  rewrite: (
+    { key, environmentId, boxes: [oldSecret, oldPrevious] }: SealedRow<string>,
+    [secret, previous]: SealedRow<string>['boxes'],
+  ) => sql`
+    update webhooks.endpoints set secret = ${secret}, previous_secret = ${previous}
+    where environment_id = ${environmentId} and id = ${key}
+      and secret = ${oldSecret} and previous_secret is not distinct from ${oldPrevious}
+  `,
+};
+
 /** The endpoints of projects, which the operator manages. */
 @Injectable()
-export class WebhookEndpointsService {
+export class WebhookEndpointsService implements SealedSecrets {
   constructor(
     private readonly database: Database,
     private readonly secrets: SecretBox,
@@ -100,6 +119,10 @@ export class WebhookEndpointsService {
     return sealed.map((box) => this.secrets.open(box, context));
   }
 
+  resealSecrets(limit: number): Promise<number> {
+    return this.database.system(() => resealRows(this.database, this.secrets, SIGNING_SECRETS, limit));
+  }
+
   #seal(scope: ProjectScope, secret: string): string {
     return this.secrets.seal(secret, secretContext(scope));
   }
@@ -152,31 +175,4 @@ export class WebhookEndpointsService {
 function summaryOf(endpoint: Endpoint): EndpointSummary {
   const { id, url, description, eventTypes, status, disabledReason, createdAt, updatedAt } = endpoint;
   return { id, url, description, eventTypes, status, disabledReason, createdAt, updatedAt };
-}
-
-/** The signing secrets of all projects' endpoints, to be sealed with another master key. */
-@Injectable()
-export class SealedWebhookSecrets extends SealedRows<string> {
-  override readonly inWords = 'webhook secrets';
-  protected override readonly contextOf = secretContext;
-
-  protected override sealedOtherwise(prefix: string, limit: number) {
-    return sql<SealedRow<string>>`
-      select id as key, project_id as "projectId", environment_id as "environmentId", array[secret, previous_secret] as boxes
-      from webhooks.endpoints
-      where not starts_with(secret, ${prefix}) or not starts_with(previous_secret, ${prefix})
-      order by id limit ${limit}
-    `;
-  }
-
-  protected override rewrite(
-    { key: id, environmentId, boxes: [oldSecret, oldPrevious] }: SealedRow<string>,
-    [secret, previous]: readonly (string | null)[],
-  ) {
-    return sql`
-      update webhooks.endpoints set secret = ${secret}, previous_secret = ${previous}
-      where environment_id = ${environmentId} and id = ${id}
-        and secret = ${oldSecret} and previous_secret is not distinct from ${oldPrevious}
-    `;
-  }
 }

@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository.js';
-import { SealedWebhookSecrets, WebhookEndpointsService } from './webhook-endpoints.service.js';
+import { WebhookEndpointsService } from './webhook-endpoints.service.js';
 import { WebhookLogService } from './webhook-log.service.js';
 import { WebhookSender } from './webhook-sender.job.js';
 
-const SERVICES = [SealedWebhookSecrets, WebhookEndpointsService, WebhookLogService];
+const SERVICES = [WebhookEndpointsService, WebhookLogService];
 const WORK = [WebhookSender];
 
 /** Endpoints and their log, for the operator. */

@@ -16,7 +16,7 @@ import { createProject } from '#testing/fixtures';
 import { WebhookReceiver } from '#testing/webhook-receiver';
 import { Endpoint } from './endpoint.js';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository.js';
-import { SealedWebhookSecrets, WebhookEndpointsService } from './webhook-endpoints.service.js';
+import { WebhookEndpointsService } from './webhook-endpoints.service.js';
 import { WebhookLogService } from './webhook-log.service.js';
 import { WebhookPublisher } from './webhook-publisher.service.js';
 import { WebhookSender } from './webhook-sender.job.js';
@@ -393,8 +393,8 @@ describe('webhooks', () => {
     const { id, secret } = await listen();
     const newer = await endpoints.rotateSecret(scope, id, 24);
     const box = new SecretBox('n'.repeat(32), 'm'.repeat(32));
-    const sealed = new SealedWebhookSecrets(database, box);
-    expect([await sealed.sealAnew(10), await sealed.sealAnew(10)]).toEqual([1, 0]);
+    const sealing = new WebhookEndpointsService(database, box, http, clock);
+    expect([await sealing.resealSecrets(10), await sealing.resealSecrets(10)]).toEqual([1, 0]);
     const afterwards = endpointsWith('n');
     const [row] = await test.query(
       'select secret, previous_secret as "previousSecret", environment_id::int as "environmentId", project_id::int as "projectId" from webhooks.endpoints',

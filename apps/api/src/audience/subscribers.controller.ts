@@ -3,9 +3,8 @@ import { ApiHeader } from '@nestjs/swagger';
 import type { z } from 'zod';
 import {
   consentProof,
-  ErasureService,
+  PersonalDataService,
   SignUpService,
-  SubscriberEventsService,
   SubscribersQuery,
   SubscribersService,
 } from '#audience';
@@ -36,7 +35,7 @@ export class SubscribersController {
     private readonly signUps: SignUpService,
     private readonly subscribers: SubscribersService,
     private readonly query: SubscribersQuery,
-    private readonly erasure: ErasureService,
+    private readonly erasure: PersonalDataService,
   ) {}
 
   @Get()
@@ -140,7 +139,7 @@ export class SubscribersController {
 
 @ApiController('subscribers/:email/events', { tag: 'Subscribers' })
 export class EventsController {
-  constructor(private readonly events: SubscriberEventsService) {}
+  constructor(private readonly subscribers: SubscribersService) {}
 
   @Post()
   @Operation({
@@ -158,7 +157,7 @@ export class EventsController {
     @Body({ schema: recordEventBody }) body: z.output<typeof recordEventBody>,
   ) {
     const { name, properties, occurredAt } = body;
-    const id = await this.events.record(scope, address, {
+    const id = await this.subscribers.recordEvent(scope, address, {
       name,
       properties: properties ?? undefined,
       occurredAt: occurredAt ?? undefined,

@@ -1,5 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { AudienceModule, LiveSubscribersQuery } from '#audience';
+import { AudienceModule, SubscriberLimitService } from '#audience';
 import { BillingModule, SubscriberCount } from '#billing';
 import { BillingController, CreditsController } from './billing.controller.js';
 import { StripeWebhooksController } from './stripe-webhooks.controller.js';
@@ -15,7 +15,7 @@ export class BillingApiModule {}
 @Global()
 @Module({
   imports: [AudienceModule],
-  providers: [{ provide: SubscriberCount, useExisting: LiveSubscribersQuery }],
+  providers: [{ provide: SubscriberCount, useExisting: SubscriberLimitService }],
   exports: [SubscriberCount],
 })
 export class UsageSourcesModule {}

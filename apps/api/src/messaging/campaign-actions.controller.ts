@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import {
   CampaignLifecycleService,
-  CampaignPreviewService,
+  MailViewService,
   PreSendAnalysisService,
   TestMailsService,
 } from '#messaging';
@@ -23,7 +23,7 @@ const CAMPAIGN = { status: 200, schema: campaignView } as const;
 export class CampaignActionsController {
   constructor(
     private readonly analyses: PreSendAnalysisService,
-    private readonly previews: CampaignPreviewService,
+    private readonly mails: MailViewService,
     private readonly testMails: TestMailsService,
     private readonly campaigns: CampaignLifecycleService,
   ) {}
@@ -62,7 +62,7 @@ export class CampaignActionsController {
     @Param('campaignKey') campaignKey: string,
     @Query({ schema: previewQuery }) { email, locale }: z.output<typeof previewQuery>,
   ) {
-    return this.previews.render(scope, campaignKey, { address: email ?? null, locale: locale ?? null });
+    return this.mails.preview(scope, campaignKey, { address: email ?? null, locale: locale ?? null });
   }
 
   @Post('test')

@@ -24,7 +24,7 @@ export class MailViewController {
   ): Promise<void> {
     const link = await this.links.open(token, 'view');
     if (link.expired) throw new NotFoundError();
-    const mail = await this.mails.render(link.scope, link.id, typeof sealed === 'string' ? sealed : null);
+    const mail = await this.mails.ofDelivery(link.scope, link.id, typeof sealed === 'string' ? sealed : null);
     if (mail === null) return sendPage(reply, goneMailPage(viewOf(request)));
     if (!mail.isOfToday) return sendMail(reply, mail);
     sendMail(reply, { ...mail, html: withNotice(mail.html, viewOf(request, [mail.locale])) });

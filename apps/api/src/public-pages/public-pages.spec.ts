@@ -9,7 +9,7 @@ import {
   AudienceModule,
   AudiencePortsModule,
   consentProof,
-  ErasureService,
+  PersonalDataService,
   UnsubscriptionRepository,
   SignUpService,
   SuppressionsService,
@@ -18,7 +18,7 @@ import {
 import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { ManualClock } from '#testing/clocks';
 import {
-  MailErasureService,
+  MailPersonalDataService,
   messagingEntities,
   OptInMailQueue,
   OptInMailsModule,
@@ -57,7 +57,7 @@ describe('public pages', () => {
     const ports = AudiencePortsModule.by([OptInMailsModule], { optInMails: OptInMailQueue });
     const imports = [platform, HttpKitModule, AccessApiModule, ports, AudienceModule, PublicPagesModule];
     // Of the worker.
-    @Module({ imports, providers: [MailErasureService] })
+    @Module({ imports, providers: [MailPersonalDataService] })
     class PagesModule {}
     const adapter = createHttpAdapter({ config, clock, logger });
     app = await NestFactory.create<NestFastifyApplication>(PagesModule, adapter, {
@@ -465,7 +465,7 @@ describe('public pages', () => {
 
       it('goes with the subscriber who is deleted', async () => {
         await post(link, 'scope=topics');
-        await app.get(ErasureService).erase(scope, reader.address, consentProof('API_KEY', null));
+        await app.get(PersonalDataService).erase(scope, reader.address, consentProof('API_KEY', null));
         expect(
           await test.query('select 1 from audience.unsubscriptions where subscriber_id = $1', [reader.id]),
         ).toEqual([]);
@@ -476,13 +476,13 @@ describe('public pages', () => {
       /** As the request and then the worker's job do it. */
       const erase = async (isSettled: boolean) => {
         const { id, address } = reader;
-        await app.get(ErasureService).erase(scope, address, consentProof('API_KEY', null));
+        await app.get(PersonalDataService).erase(scope, address, consentProof('API_KEY', null));
         if (!isSettled) return;
         const addressDigest = app.get(AddressDigests).of(scope, address.key).toString('hex');
         await app
           .get(Database)
           .transaction(scope, () =>
-            app.get(MailErasureService).erase(scope, { subscriberId: id, addressDigest }),
+            app.get(MailPersonalDataService).erase(scope, { subscriberId: id, addressDigest }),
           );
       };
       const signUpAgain = async () => {
@@ -589,7 +589,7 @@ describe('public pages', () => {
     });
 
     it('says of a mail whose reader is erased that it cannot be shown any more', async () => {
-      await app.get(ErasureService).erase(scope, reader.address, consentProof('OPERATOR', null));
+      await app.get(PersonalDataService).erase(scope, reader.address, consentProof('OPERATOR', null));
       await test.query('update messaging.deliveries set subscriber_id = null where id = $1', [deliveryId]);
       const page = await get(`/v/${tokenOf('view', deliveryId)}`);
       expect([page.statusCode, page.body.includes('can’t be shown any more')]).toEqual([404, true]);
@@ -760,7 +760,7 @@ describe('public pages', () => {
 
     it('are nowhere when the subscriber is erased', async () => {
       const { id, address, topics, confirm } = await subscribe();
-      await app.get(ErasureService).erase(scope, address, consentProof('OPERATOR', null));
+      await app.get(PersonalDataService).erase(scope, address, consentProof('OPERATOR', null));
       for (const page of [
         await get(linkOf(id)),
         await post(linkOf(id), `join=${topics[0]!.topicKey}`),

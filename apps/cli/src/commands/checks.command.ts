@@ -49,8 +49,8 @@ export function addCheckCommands(program: Command, cli: CliContext): void {
     description:
       'compare all campaigns’ counters with their deliveries and events; exits with 1 when they differ',
     find: async () => {
-      const { MessagingModule, StatisticsCheckQuery } = await import('#messaging');
-      return withServices(cli, ({ get }) => get(StatisticsCheckQuery).discrepancies(), [MessagingModule]);
+      const { statisticsDiscrepancies } = await import('#messaging');
+      return withServices(cli, ({ database }) => statisticsDiscrepancies(database));
     },
     columns: {
       CAMPAIGN: 'campaignId',

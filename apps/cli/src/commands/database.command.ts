@@ -78,29 +78,32 @@ function isolationText({ node, wasAlone, isMoved }: Isolation, { project, env }:
 
 async function rotateMasterKey(cli: CliContext) {
   const [
-    { DeliverabilityModule, SealedDkimKeys, SealedRelaySecrets },
-    { SealedWebhookSecrets, WebhooksModule },
-    { AutomationSecretsModule, SealedAutomationSecrets },
+    { DeliverabilityModule, DkimKeysService, RelaysService },
+    { WebhookEndpointsService, WebhooksModule },
+    { AutomationSecretsModule, AutomationSecretsService },
   ] = await Promise.all([import('#deliverability'), import('#webhooks'), import('#messaging')]);
-  const places = [SealedDkimKeys, SealedRelaySecrets, SealedWebhookSecrets, SealedAutomationSecrets];
+  const keepers = {
+    'DKIM keys': DkimKeysService,
+    'relay secrets': RelaysService,
+    'webhook secrets': WebhookEndpointsService,
+    'automation secrets': AutomationSecretsService,
+  };
   const encryptedAgain: Record<string, number> = {};
   await withServices(
     cli,
     async ({ get }) => {
-      for (const place of places) {
-        const secrets = get<SealedSecrets>(place);
-        encryptedAgain[secrets.inWords] = await sealAll(secrets);
-      }
+      for (const [inWords, keeper] of Object.entries(keepers))
+        encryptedAgain[inWords] = await resealAll(get<SealedSecrets>(keeper));
     },
     [DeliverabilityModule, WebhooksModule, AutomationSecretsModule],
   );
   return { encryptedAgain };
 }
 
-async function sealAll(secrets: SealedSecrets): Promise<number> {
+async function resealAll(secrets: SealedSecrets): Promise<number> {
   let total = 0;
   for (;;) {
-    const sealed = await secrets.sealAnew(BATCH);
+    const sealed = await secrets.resealSecrets(BATCH);
     if (sealed === 0) return total;
     total += sealed;
   }

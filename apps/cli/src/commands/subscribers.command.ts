@@ -43,17 +43,17 @@ function withSubscriberOptions(command: Command): Command {
 async function collect(cli: CliContext, options: SubscriberOptions): Promise<PersonalData> {
   const address = addressOf(options);
   const [
-    { AudienceModule, PersonalDataQuery },
-    { MailPersonalDataModule, MailPersonalDataQuery },
+    { AudienceModule, PersonalDataService },
+    { MailPersonalDataModule, MailPersonalDataService },
     { WebhookLogService, WebhooksModule },
   ] = await Promise.all([import('#audience'), import('#messaging'), import('#webhooks')]);
   return inEnvironment(
     cli,
     options,
     async (scope, get) => {
-      const audience = await get(PersonalDataQuery).of(scope, address);
+      const audience = await get(PersonalDataService).of(scope, address);
       const subscriberId = audience.subscriber === null ? null : String(audience.subscriber['id']);
-      const mail = await get(MailPersonalDataQuery).of(scope, { address, subscriberId });
+      const mail = await get(MailPersonalDataService).of(scope, { address, subscriberId });
       const webhookEvents =
         subscriberId === null ? [] : await get(WebhookLogService).eventsAbout(scope, subscriberId);
       const data = { ...audience, ...mail, webhookEvents };
@@ -74,9 +74,9 @@ function isNothing({ subscriber, suppression, ...rows }: PersonalData): boolean 
 async function erase(cli: CliContext, options: SubscriberOptions & { readonly yes?: true }) {
   const address = addressOf(options);
   if (options.yes !== true) throw new UsageError('Erasing cannot be undone. Confirm with --yes.');
-  const { AudienceModule, consentProof, ErasureService } = await import('#audience');
+  const { AudienceModule, consentProof, PersonalDataService } = await import('#audience');
   const by = consentProof('OPERATOR', null, { source: 'erasure' });
-  await inEnvironment(cli, options, (scope, get) => get(ErasureService).erase(scope, address, by), [
+  await inEnvironment(cli, options, (scope, get) => get(PersonalDataService).erase(scope, address, by), [
     AudienceModule,
   ]).catch(whenNotFound('unknown-subscriber', 'There is no subscriber with this address.'));
   return { erased: true };

@@ -5,7 +5,7 @@ import { NotFoundError, type ProjectScope } from '#kernel';
 import { address, AudienceFixture, HOUR, PROOF, QueuedOptInMails } from '../audience.fixture.js';
 import type { CustomFieldType } from '../custom-fields/custom-field.js';
 import { CustomFieldsService } from '../custom-fields/custom-fields.service.js';
-import { ErasureService } from '../erasure.service.js';
+import { PersonalDataService } from '../personal-data.service.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
 import { SubscribersQuery } from '../subscribers/subscribers.query.js';
 import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
@@ -225,7 +225,7 @@ describe('an import', () => {
         const consents = fixture.get(ConsentsService);
         await consents.revoke(scope, address(email), topicKey, PROOF);
       }
-      await fixture.get(ErasureService).erase(scope, address(email), PROOF);
+      await fixture.get(PersonalDataService).erase(scope, address(email), PROOF);
     };
     await leave('all@example.com', news, offers);
     await leave('one@example.com', news);
@@ -273,7 +273,7 @@ describe('an import', () => {
       for (const { topicKey } of [news, offers])
         await fixture.get(ConsentsService).revoke(scope, address(email), topicKey, PROOF);
     }
-    await fixture.get(ErasureService).erase(scope, address('gone@example.com'), PROOF);
+    await fixture.get(PersonalDataService).erase(scope, address('gone@example.com'), PROOF);
     const ended = await run(csv('email\ngone@example.com\nhere@example.com\n'), {
       topicKeys: [news.topicKey, offers.topicKey],
       resubscribe: true,
@@ -292,7 +292,7 @@ describe('an import', () => {
   it('forgets after 365 days what an address left before it was deleted', async () => {
     await fixture.subscribe(scope, 'ada@example.com', news);
     await fixture.get(ConsentsService).revoke(scope, address('ada@example.com'), news.topicKey, PROOF);
-    await fixture.get(ErasureService).erase(scope, address('ada@example.com'), PROOF);
+    await fixture.get(PersonalDataService).erase(scope, address('ada@example.com'), PROOF);
     const kept = () =>
       fixture.test.query('select 1 from audience.erased_addresses where environment_id = $1', [
         scope.environmentId,
@@ -303,7 +303,7 @@ describe('an import', () => {
     expect((await run(csv('email\nada@example.com\n'))).counts).toMatchObject({ created: 0, failed: 1 });
     fixture.clock.advance(24 * HOUR);
     expect((await run(csv('email\nada@example.com\n'))).counts).toMatchObject({ created: 1, failed: 0 });
-    await fixture.get(ErasureService).erase(scope, address('ada@example.com'), PROOF);
+    await fixture.get(PersonalDataService).erase(scope, address('ada@example.com'), PROOF);
     expect(await kept()).toHaveLength(1);
     fixture.clock.advance(60 * 24 * HOUR);
     await erased.removeOld();
@@ -316,8 +316,8 @@ describe('an import', () => {
       .get(SuppressionsService)
       .suppress(scope, address('ada@example.com'), 'GLOBAL_UNSUBSCRIBE', PROOF);
     const { id } = await accept(csv('email\nada@example.com\ngrace@example.com\n'));
-    await fixture.get(ErasureService).erase(scope, address('ada@example.com'), PROOF);
-    await fixture.get(ErasureService).erase(scope, address('grace@example.com'), PROOF);
+    await fixture.get(PersonalDataService).erase(scope, address('ada@example.com'), PROOF);
+    await fixture.get(PersonalDataService).erase(scope, address('grace@example.com'), PROOF);
     await fixture.get(ImportRunsService).run(scope, id, never);
     const ended = await fixture.get(ImportsQuery).byId(scope, id);
     expect(ended).toMatchObject({ status: 'COMPLETED', counts: { total: 2, created: 0, failed: 2 } });
@@ -486,7 +486,7 @@ describe('an import', () => {
       );
     const others = [2, 3, 4, 6].map((line) => [line, null]);
     expect(await emails()).toEqual([...others.slice(0, 3), [5, 'ada@example.com'], ...others.slice(3)]);
-    await fixture.get(ErasureService).erase(scope, address('ada@example.com'), PROOF);
+    await fixture.get(PersonalDataService).erase(scope, address('ada@example.com'), PROOF);
     expect(await emails()).toEqual(others);
   });
 

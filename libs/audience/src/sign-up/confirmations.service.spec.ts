@@ -3,7 +3,7 @@ import { newId, type ProjectScope } from '#kernel';
 import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
 import { consentProof } from '../consents/consent.js';
 import { ConsentsService } from './consents.service.js';
-import { PersonalDataQuery } from '../personal-data.query.js';
+import { PersonalDataService } from '../personal-data.service.js';
 import { PreferencesService } from './preferences.service.js';
 import { UnsubscribeService } from './unsubscribe.service.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
@@ -118,7 +118,7 @@ describe('confirmations', () => {
     expect(await wordings()).toEqual({ Art: ['de', 3], News: ['de', 3] });
     await preferences.join(scope, ada.id, art.topicKey, by('fr'));
     expect(await wordings()).toEqual({ Art: ['fr', null], News: ['de', 3] });
-    const { consentRecord } = await audience.get(PersonalDataQuery).of(scope, address(ADA));
+    const { consentRecord } = await audience.get(PersonalDataService).of(scope, address(ADA));
     expect(consentRecord.map(({ to, textLocale, textVersion }) => [to, textLocale, textVersion])).toEqual([
       ['PENDING_CONFIRMATION', null, null],
       ['PENDING_CONFIRMATION', null, null],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainError, newId, type ProjectScope } from '#kernel';
 import * as fc from '#testing/properties';
 import { address, AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
-import { ErasureService } from '../erasure.service.js';
+import { PersonalDataService } from '../personal-data.service.js';
 import { PreferencesService } from './preferences.service.js';
 import { UnsubscribeService } from './unsubscribe.service.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
@@ -165,7 +165,7 @@ describe('consents that many change at once', () => {
       case 'expire':
         return audience.get(ConfirmationsService).expire();
       case 'erase':
-        return audience.get(ErasureService).erase(scope, address(email), consentProof('OPERATOR', null));
+        return audience.get(PersonalDataService).erase(scope, address(email), consentProof('OPERATOR', null));
       case 'create':
         return audience.subscribe(scope, email, topics[topic]!);
     }

@@ -3,7 +3,15 @@ import { promisify } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { type Config, CONFIG, type SealedRow, SealedRows, SecretBox } from '#platform';
+import {
+  type Config,
+  CONFIG,
+  Database,
+  resealRows,
+  type SealedRow,
+  type SealedSecrets,
+  SecretBox,
+} from '#platform';
 import { type DkimAlgorithm, dkimSecret, type NewDkimKey } from './dkim-key.js';
 
 const generate = promisify(generateKeyPair);
@@ -13,10 +21,30 @@ const SELECTOR_BYTES = 5;
 /** RFC 8463 §4.2: the bare 32 bytes, which end the SPKI form. */
 const ED25519_BYTES = 32;
 
+/** The private halves of all projects' keys. */
+const PRIVATE_KEYS = {
+  contextOf: dkimSecret,
+  sealedOtherwise: (prefix: string, limit: number) => sql<SealedRow<number>>`
+    select k.id as key, d.project_id as "projectId", k.environment_id as "environmentId", array[k.private_key_box] as boxes
+    from deliverability.dkim_keys k
+    join deliverability.sending_domains d on d.id = k.domain_id and d.environment_id = k.environment_id
+    where not starts_with(k.private_key_box, ${prefix})
+    order by k.id limit ${limit}
+  `,
+  rewrite: (
+    { key, environmentId, boxes: [old] }: SealedRow<number>,
+    [box]: SealedRow<number>['boxes'],
+  ) => sql`
+    update deliverability.dkim_keys set private_key_box = ${box}
+    where environment_id = ${environmentId} and id = ${key} and private_key_box = ${old}
+  `,
+};
+
 /** Makes the keys that a domain's mail is signed with. */
 @Injectable()
-export class DkimKeysService {
+export class DkimKeysService implements SealedSecrets {
   constructor(
+    private readonly database: Database,
     private readonly secrets: SecretBox,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -25,6 +53,10 @@ export class DkimKeysService {
   async make(scope: ProjectScope): Promise<readonly NewDkimKey[]> {
     const rsa = await this.#rsa(scope);
     return this.config.DKIM_ED25519 ? [rsa, await this.#ed25519(scope)] : [rsa];
+  }
+
+  resealSecrets(limit: number): Promise<number> {
+    return this.database.system(() => resealRows(this.database, this.secrets, PRIVATE_KEYS, limit));
   }
 
   async #rsa(scope: ProjectScope): Promise<NewDkimKey> {
@@ -57,32 +89,5 @@ export class DkimKeysService {
       selector: `mw${randomBytes(SELECTOR_BYTES).toString('hex')}`,
       privateKeyBox: this.secrets.seal(pem, dkimSecret(scope)),
     };
-  }
-}
-
-/** The private halves of all projects' DKIM keys. */
-@Injectable()
-export class SealedDkimKeys extends SealedRows<number> {
-  override readonly inWords = 'DKIM keys';
-  protected override readonly contextOf = dkimSecret;
-
-  protected override sealedOtherwise(prefix: string, limit: number) {
-    return sql<SealedRow<number>>`
-      select k.id as key, d.project_id as "projectId", k.environment_id as "environmentId", array[k.private_key_box] as boxes
-      from deliverability.dkim_keys k
-      join deliverability.sending_domains d on d.id = k.domain_id and d.environment_id = k.environment_id
-      where not starts_with(k.private_key_box, ${prefix})
-      order by k.id limit ${limit}
-    `;
-  }
-
-  protected override rewrite(
-    { key: id, environmentId, boxes: [old] }: SealedRow<number>,
-    [box]: readonly (string | null)[],
-  ) {
-    return sql`
-      update deliverability.dkim_keys set private_key_box = ${box}
-      where environment_id = ${environmentId} and id = ${id} and private_key_box = ${old}
-    `;
   }
 }

@@ -26,16 +26,34 @@ type RelayEndpoint = Pick<
   'environmentId' | 'projectId' | 'host' | 'port' | 'tls' | 'username' | 'passwordBox'
 >;
 
-/** Routes to relays. */
+/** Pause after the first failure, doubled each time. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** Time for which a worker that died while it tried a relay keeps it from others. */
+const TRIED_WITHIN_MS = 30_000;
+const AT_ONCE = 10;
+const MAX_ERROR = 500;
+/** Limit of each of the three steps of a check. */
+const CHECK_STEP_MS = 5_000;
+
+type RelayId = Pick<Relay, 'id' | 'environmentId'>;
+
+/**
+ * Routes to relays and their health, shared by all workers in their rows. A relay that refuses connections is FAILING; one
+ * worker at a time connects again, without a mail: after 1 s, then twice as long each time up to a minute.
+ */
 @Injectable()
-export class RelayRoutes {
+export class RelayHealth {
   constructor(
+    private readonly database: Database,
+    private readonly relays: RelayRepository,
     private readonly box: SecretBox,
     private readonly outgoing: OutgoingHttp,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** Looks the host up anew. Rejects with RouteUnavailable unless it has an address that may be contacted. */
-  async to(relay: RelayEndpoint): Promise<SmtpRoute> {
+  async routeTo(relay: RelayEndpoint): Promise<SmtpRoute> {
     const { host, port, tls, username, passwordBox } = relay;
     const address = await this.outgoing.addressOf(host);
     if (address === null)
@@ -53,40 +71,6 @@ export class RelayRoutes {
           : { user: username, pass: this.#open(passwordBox, relay) },
     };
   }
-
-  #open(passwordBox: string, relay: RelayEndpoint): string {
-    try {
-      return this.box.open(passwordBox, relaySecret(relay));
-    } catch {
-      throw new RouteUnavailable('auth', 'The password cannot be decrypted: the master key is another one.');
-    }
-  }
-}
-
-/** Pause after the first failure, doubled each time. */
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
-/** Time for which a worker that died while it tried a relay keeps it from others. */
-const TRIED_WITHIN_MS = 30_000;
-const AT_ONCE = 10;
-const MAX_ERROR = 500;
-/** Limit of each of the three steps of a check. */
-const CHECK_STEP_MS = 5_000;
-
-type RelayId = Pick<Relay, 'id' | 'environmentId'>;
-
-/**
- * Health of relays, shared by all workers in their rows. A relay that refuses connections is FAILING; one worker at a time tries
- * it again by connecting, without a mail: after 1 s, then twice as long each time up to a minute.
- */
-@Injectable()
-export class RelayHealth {
-  constructor(
-    private readonly database: Database,
-    private readonly relays: RelayRepository,
-    private readonly routes: RelayRoutes,
-    @Inject(CONFIG) private readonly config: Config,
-  ) {}
 
   /** Connects, secures and authenticates; sends nothing and changes nothing. Throws NotFoundError. */
   async check(scope: ProjectScope, relayKey: string): Promise<RouteCheck> {
@@ -126,8 +110,16 @@ export class RelayHealth {
     return due.length;
   }
 
+  #open(passwordBox: string, relay: RelayEndpoint): string {
+    try {
+      return this.box.open(passwordBox, relaySecret(relay));
+    } catch {
+      throw new RouteUnavailable('auth', 'The password cannot be decrypted: the master key is another one.');
+    }
+  }
+
   async #check(relay: RelayEndpoint): Promise<RouteCheck> {
-    const checked = await checkRoute(() => this.routes.to(relay), this.config.SMTP_EHLO_NAME, CHECK_STEP_MS);
+    const checked = await checkRoute(() => this.routeTo(relay), this.config.SMTP_EHLO_NAME, CHECK_STEP_MS);
     return checked.isReady ? checked : { ...checked, detail: redact(checked.detail) };
   }
 

@@ -10,10 +10,10 @@ import {
   type Place,
   type ProjectScope,
 } from '#kernel';
-import { Database, present, type SealedRow, SealedRows } from '#platform';
+import { Database, present } from '#platform';
 import type { RelayKind } from './kinds/kinds.js';
 import type { OwnRelay } from './relays.query.js';
-import { Relay, relaySecret, type RelaySettings } from './relay.js';
+import { Relay, type RelaySettings } from './relay.js';
 
 const RELAY_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
 
@@ -121,31 +121,3 @@ const placeOf = ({ priority, createdAt, id }: Relay): Place => [priority, create
 /** Sorts as text. */
 const rankOf = ([priority, ...rest]: Place): string =>
   [String(priority).padStart(16, '0'), ...rest].join(' ');
-
-/** The passwords and feedback keys of all projects' relays. */
-@Injectable()
-export class SealedRelaySecrets extends SealedRows<string> {
-  override readonly inWords = 'relay secrets';
-  protected override readonly contextOf = relaySecret;
-
-  protected override sealedOtherwise(prefix: string, limit: number) {
-    return sql<SealedRow<string>>`
-      select id as key, project_id as "projectId", environment_id as "environmentId",
-        array[password_box, feedback_key_box] as boxes
-      from deliverability.relays
-      where not starts_with(password_box, ${prefix}) or not starts_with(feedback_key_box, ${prefix})
-      order by id limit ${limit}
-    `;
-  }
-
-  protected override rewrite(
-    { key: id, environmentId, boxes: [oldPassword, oldFeedbackKey] }: SealedRow<string>,
-    [password, feedbackKey]: readonly (string | null)[],
-  ) {
-    return sql`
-      update deliverability.relays set password_box = ${password}, feedback_key_box = ${feedbackKey}
-      where environment_id = ${environmentId} and id = ${id}
-        and password_box is not distinct from ${oldPassword} and feedback_key_box is not distinct from ${oldFeedbackKey}
-    `;
-  }
-}

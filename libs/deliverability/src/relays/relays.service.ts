@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
-import { Database, OutgoingHttp, SecretBox } from '#platform';
+import { Database, OutgoingHttp, resealRows, type SealedRow, type SealedSecrets, SecretBox } from '#platform';
 import {
   patchOf,
   type Relay,
@@ -15,9 +16,29 @@ import { RelayRepository } from './relay.repository.js';
 /** Each may be tried while it fails, and hold connections: what a project may cost the others is bounded. */
 const MOST_RELAYS = 20;
 
+/** The passwords and feedback keys of all projects' relays. */
+const SECRETS = {
+  contextOf: relaySecret,
+  sealedOtherwise: (prefix: string, limit: number) => sql<SealedRow<string>>`
+    select id as key, project_id as "projectId", environment_id as "environmentId",
+      array[password_box, feedback_key_box] as boxes
+    from deliverability.relays
+    where not starts_with(password_box, ${prefix}) or not starts_with(feedback_key_box, ${prefix})
+    order by id limit ${limit}
+  `,
+  rewrite: (
+    { key, environmentId, boxes: [oldPassword, oldFeedbackKey] }: SealedRow<string>,
+    [password, feedbackKey]: SealedRow<string>['boxes'],
+  ) => sql`
+    update deliverability.relays set password_box = ${password}, feedback_key_box = ${feedbackKey}
+    where environment_id = ${environmentId} and id = ${key}
+      and password_box is not distinct from ${oldPassword} and feedback_key_box is not distinct from ${oldFeedbackKey}
+  `,
+};
+
 /** Sets a project's relays up, changes and removes them. */
 @Injectable()
-export class RelaysService {
+export class RelaysService implements SealedSecrets {
   constructor(
     private readonly database: Database,
     private readonly relays: RelayRepository,
@@ -71,6 +92,10 @@ export class RelaysService {
       relay.rotateFeedback(newId(), this.clock.now());
       return relay;
     });
+  }
+
+  resealSecrets(limit: number): Promise<number> {
+    return this.database.system(() => resealRows(this.database, this.box, SECRETS, limit));
   }
 
   #sealed(scope: ProjectScope, { password, feedbackKey }: RelaySecrets) {

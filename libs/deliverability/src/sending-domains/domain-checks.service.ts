@@ -26,7 +26,7 @@ import { DnsReader } from '../dns/dns-reader.service.js';
 import { checkRecord } from '../dns/record-checks.js';
 import type { RecordVerdict } from '../dns/record-verdict.js';
 import { RETIRED_KEY_KEPT_MS } from './dns-instructions.js';
-import { checkDomain, DomainCheckRequests } from './domain-verification.service.js';
+import { checkDomain, DomainVerificationService } from './domain-verification.service.js';
 import {
   isVerified,
   recordsOfSettings,
@@ -62,7 +62,7 @@ export class DomainChecksService {
   constructor(
     private readonly environments: EnvironmentsQuery,
     private readonly domains: SendingDomainRepository,
-    private readonly requests: DomainCheckRequests,
+    private readonly requests: DomainVerificationService,
     private readonly dns: DnsReader,
     private readonly publisher: Publisher,
     @Inject(CONFIG) private readonly config: Config,

@@ -11,10 +11,37 @@ export const checkDomain = jobType<{ checkId: string }>('sending_domains.check',
 /** Channel on which waiting clients hear that a domain was looked at; the payload is the check's id. */
 export const DOMAIN_CHECKS_CHANNEL = 'mailwright_domain_checks';
 
-/** The checks that were asked for, and whether they are done. */
+const RETRY_AFTER_SECONDS = 5;
+const SHARED_MS = 60_000;
+
+/** Has the worker look at domains' DNS: requests checks, and waits for one with a client. */
 @Injectable()
-export class DomainCheckRequests {
-  constructor(private readonly database: Database) {}
+export class DomainVerificationService {
+  constructor(
+    private readonly database: Database,
+    private readonly domains: SendingDomainRepository,
+    private readonly query: SendingDomainsQuery,
+    private readonly notifications: Notifications,
+    private readonly clock: Clock,
+  ) {}
+
+  /** The domain after the check. Throws `NotFoundError`, or `UnavailableError` when no worker looked within 15 s. */
+  async verify(scope: ProjectScope): Promise<SendingDomainView> {
+    const domain = await this.domains.find(scope);
+    if (domain === null) throw new NotFoundError();
+    const since = new Date(this.clock.now().getTime() - SHARED_MS);
+    const id = await this.request(scope, domain.id, since);
+    if (id === null) throw new NotFoundError();
+    const state = await waitForWorker(this.notifications, {
+      channel: DOMAIN_CHECKS_CHANNEL,
+      id,
+      look: () => this.state(scope, id),
+      isOver: (found) => found !== 'PENDING',
+    });
+    if (state === null)
+      throw new UnavailableError('No worker has looked at the DNS in time.', RETRY_AFTER_SECONDS);
+    return this.query.ofScope(scope);
+  }
 
   /**
    * One that a client asked for since `since`, and nobody has done yet, is waited for again rather than made twice. Null
@@ -80,38 +107,5 @@ export class DomainCheckRequests {
 
   get #tables() {
     return this.database.tables<DeliverabilityTables>();
-  }
-}
-
-const RETRY_AFTER_SECONDS = 5;
-const SHARED_MS = 60_000;
-
-/** Has the worker look at a domain's DNS for a client who waits. */
-@Injectable()
-export class DomainVerificationService {
-  constructor(
-    private readonly domains: SendingDomainRepository,
-    private readonly requests: DomainCheckRequests,
-    private readonly query: SendingDomainsQuery,
-    private readonly notifications: Notifications,
-    private readonly clock: Clock,
-  ) {}
-
-  /** The domain after the check. Throws `NotFoundError`, or `UnavailableError` when no worker looked within 15 s. */
-  async verify(scope: ProjectScope): Promise<SendingDomainView> {
-    const domain = await this.domains.find(scope);
-    if (domain === null) throw new NotFoundError();
-    const since = new Date(this.clock.now().getTime() - SHARED_MS);
-    const id = await this.requests.request(scope, domain.id, since);
-    if (id === null) throw new NotFoundError();
-    const state = await waitForWorker(this.notifications, {
-      channel: DOMAIN_CHECKS_CHANNEL,
-      id,
-      look: () => this.requests.state(scope, id),
-      isOver: (found) => found !== 'PENDING',
-    });
-    if (state === null)
-      throw new UnavailableError('No worker has looked at the DNS in time.', RETRY_AFTER_SECONDS);
-    return this.query.ofScope(scope);
   }
 }

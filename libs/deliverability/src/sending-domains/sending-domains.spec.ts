@@ -12,9 +12,9 @@ import { DAY, DeliverabilityFixture } from '#testing/deliverability';
 import { eventually } from '#testing/eventually';
 import { publishRecords } from '#testing/published-records';
 import { letTimeGo, passTime, stopTime, waitingTimers } from '#testing/time-limits';
-import { SealedDkimKeys } from '../dkim/dkim-keys.service.js';
+import { DkimKeysService } from '../dkim/dkim-keys.service.js';
 import { DomainChecksService } from './domain-checks.service.js';
-import { DomainCheckRequests, DomainVerificationService } from './domain-verification.service.js';
+import { DomainVerificationService } from './domain-verification.service.js';
 import { SendingDomainExistsError } from './sending-domain.js';
 import { SendingDomainsQuery } from './sending-domains.query.js';
 import { DomainControlService, SendingDomainsService } from './sending-domains.service.js';
@@ -277,7 +277,7 @@ describe('A sending domain', () => {
     const { id } = await fixture.view(live);
     await remove(live);
     const { clock } = fixture;
-    expect(await fixture.get(DomainCheckRequests).request(live, id, clock.now())).toBeNull();
+    expect(await fixture.get(DomainVerificationService).request(live, id, clock.now())).toBeNull();
   });
 
   it('is refused by a plan that includes none; one that stands goes on and can be removed', async () => {
@@ -423,10 +423,11 @@ describe('A sending domain', () => {
     expect(await identity(live)).toEqual(before);
     const { test } = await fixture.project();
     await create(test, 'already-new.example');
-    expect(await fixture.get(SealedDkimKeys).sealAnew(2)).toBe(2);
+    expect(await fixture.get(DkimKeysService).resealSecrets(2)).toBe(2);
     await fixture.restart({ ...next, ...previous });
     let sealed = 2;
-    for (let more = -1; more !== 0; sealed += more) more = await fixture.get(SealedDkimKeys).sealAnew(5);
+    for (let more = -1; more !== 0; sealed += more)
+      more = await fixture.get(DkimKeysService).resealSecrets(5);
     const [all] = await fixture.database.query<{ keys: number }>(
       `select count(*)::int as keys from deliverability.dkim_keys`,
     );

@@ -3,15 +3,15 @@ import {
   AddressDigests,
   ConsentsService,
   CustomFieldsService,
-  ErasureService,
+  PersonalDataService,
   SegmentsService,
-  SubscriberEventsService,
+  SubscribersService,
   TopicsService,
 } from '#audience';
 import { Database, isUnavailability } from '#platform';
 import * as fc from '#testing/properties';
 import { WebhookReceiver } from '#testing/webhook-receiver';
-import { MailErasureService } from '../mail-personal-data.service.js';
+import { MailPersonalDataService } from '../mail-personal-data.service.js';
 import { address, AutomationsFixture, PROOF } from './automations.fixture.js';
 import type { Execution } from './runs/executions.query.js';
 import { contentOf, type Model, modelChain, models, type Surroundings } from '#testing/automations/model';
@@ -124,16 +124,16 @@ describe('any automation', () => {
   }
 
   const report = ({ email }: Person) =>
-    fixture.messaging.get(SubscriberEventsService).record(fixture.scope, address(email), { name: EVENT });
+    fixture.messaging.get(SubscribersService).recordEvent(fixture.scope, address(email), { name: EVENT });
   /** With what a job does about it. */
   const erase = async ({ id, email }: Person) => {
     const { scope, messaging } = fixture;
     const addressDigest = messaging.get(AddressDigests).of(scope, address(email).key).toString('hex');
-    await messaging.get(ErasureService).erase(scope, address(email), PROOF);
+    await messaging.get(PersonalDataService).erase(scope, address(email), PROOF);
     await messaging
       .get(Database)
       .transaction(scope, () =>
-        messaging.get(MailErasureService).erase(scope, { subscriberId: id, addressDigest }),
+        messaging.get(MailPersonalDataService).erase(scope, { subscriberId: id, addressDigest }),
       );
   };
   const walk = async () => {

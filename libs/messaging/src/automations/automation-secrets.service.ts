@@ -3,7 +3,15 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { environmentScopes } from '#access';
 import type { ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database, type SealedRow, SealedRows, SecretBox } from '#platform';
+import {
+  type Config,
+  CONFIG,
+  Database,
+  resealRows,
+  type SealedRow,
+  type SealedSecrets,
+  SecretBox,
+} from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
 
 const KEY_BYTES = 32;
@@ -24,9 +32,23 @@ export function firstSecret(masterKey: string, { environmentId }: Owner): string
   return `whsec_${Buffer.from(hkdfSync('sha256', masterKey, '', purpose, KEY_BYTES)).toString('base64')}`;
 }
 
+/** The signing secrets of all projects' automations. */
+const SECRETS = {
+  contextOf: secretContext,
+  sealedOtherwise: (prefix: string, limit: number) => sql<SealedRow<number>>`
+    select environment_id as key, project_id, environment_id, array[secret] as boxes
+    from messaging.automation_secrets
+    where not starts_with(secret, ${prefix})
+    order by environment_id limit ${limit}
+  `,
+  rewrite: ({ environmentId, boxes: [old] }: SealedRow<number>, [box]: SealedRow<number>['boxes']) => sql`
+    update messaging.automation_secrets set secret = ${box} where environment_id = ${environmentId} and secret = ${old}
+  `,
+};
+
 /** The secrets that sign the webhooks of each environment's automations. They stay when the master key changes. */
 @Injectable()
-export class AutomationSecretsService {
+export class AutomationSecretsService implements SealedSecrets {
   readonly #known = new Map<number, string>();
   readonly #masterKey: string;
 
@@ -46,8 +68,28 @@ export class AutomationSecretsService {
     return secret;
   }
 
+  /** Stores also secrets that nobody has asked for: they follow from the previous master key, while that is known. */
+  resealSecrets(limit: number): Promise<number> {
+    return this.database.system(
+      async () => (await resealRows(this.database, this.box, SECRETS, limit)) || this.#storeUnasked(limit),
+    );
+  }
+
+  async #storeUnasked(limit: number): Promise<number> {
+    const { rows } = await sql<Owner>`
+      select e.project_id, e.environment_id
+      from (
+        select distinct environment_id from messaging.automations a
+        where not exists (select 1 from messaging.automation_secrets s where s.environment_id = a.environment_id)
+        limit ${limit}
+      ) a join ${environmentScopes} e on e.environment_id = a.environment_id
+    `.execute(this.database.tables());
+    for (const owner of rows) await this.#store(owner);
+    return rows.length;
+  }
+
   /** Stores the first secret of an environment that has none, in the open transaction. */
-  async begin(owner: Owner): Promise<void> {
+  async #store(owner: Owner): Promise<void> {
     const secret = this.box.seal(firstSecret(this.#masterKey, owner), secretContext(owner));
     const { environmentId, projectId } = owner;
     await this.database
@@ -60,7 +102,7 @@ export class AutomationSecretsService {
 
   #read(scope: ProjectScope): Promise<string> {
     return this.database.transaction(scope, async () => {
-      const sealed = (await this.#sealed(scope)) ?? (await this.begin(scope), await this.#sealed(scope));
+      const sealed = (await this.#sealed(scope)) ?? (await this.#store(scope), await this.#sealed(scope));
       if (sealed === undefined) throw new Error('The secret of the automations was not stored.');
       return this.box.open(sealed, secretContext(scope));
     });
@@ -74,56 +116,5 @@ export class AutomationSecretsService {
       .where('environmentId', '=', environmentId)
       .executeTakeFirst();
     return found?.secret;
-  }
-}
-
-/** The signing secrets of all projects' automations, to be sealed with another master key. */
-@Injectable()
-export class SealedAutomationSecrets extends SealedRows<number> {
-  override readonly inWords = 'automation secrets';
-  protected override readonly contextOf = secretContext;
-
-  constructor(
-    database: Database,
-    box: SecretBox,
-    private readonly secrets: AutomationSecretsService,
-  ) {
-    super(database, box);
-  }
-
-  protected override sealedOtherwise(prefix: string, limit: number) {
-    return sql<SealedRow<number>>`
-      select environment_id as key, project_id, environment_id, array[secret] as boxes
-      from messaging.automation_secrets
-      where not starts_with(secret, ${prefix})
-      order by environment_id limit ${limit}
-    `;
-  }
-
-  protected override rewrite(
-    { environmentId, boxes: [old] }: SealedRow<number>,
-    [box]: readonly (string | null)[],
-  ) {
-    return sql`
-      update messaging.automation_secrets set secret = ${box} where environment_id = ${environmentId} and secret = ${old}
-    `;
-  }
-
-  /** Stores also secrets that nobody has asked for: they follow from the previous master key, while that is known. */
-  protected override async sealAnewIn(limit: number): Promise<number> {
-    return (await super.sealAnewIn(limit)) || this.#begin(limit);
-  }
-
-  async #begin(limit: number): Promise<number> {
-    const { rows } = await sql<Pick<ProjectScope, 'projectId' | 'environmentId'>>`
-      select e.project_id, e.environment_id
-      from (
-        select distinct environment_id from messaging.automations a
-        where not exists (select 1 from messaging.automation_secrets s where s.environment_id = a.environment_id)
-        limit ${limit}
-      ) a join ${environmentScopes} e on e.environment_id = a.environment_id
-    `.execute(this.database.tables());
-    for (const owner of rows) await this.secrets.begin(owner);
-    return rows.length;
   }
 }

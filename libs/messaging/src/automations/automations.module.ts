@@ -4,7 +4,7 @@ import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { FromAddressesModule } from '../campaigns/from-addresses.service.js';
 import { ContentModule } from '../content/content.module.js';
-import { AutomationSecretsService, SealedAutomationSecrets } from './automation-secrets.service.js';
+import { AutomationSecretsService } from './automation-secrets.service.js';
 import { AutomationRepository } from './automation.repository.js';
 import { AutomationsQuery } from './automations.query.js';
 import { AutomationChecksService } from './editing/automation-checks.service.js';
@@ -31,7 +31,6 @@ const SERVICES = [
   ExecutionsQuery,
   VersionPlansQuery,
 ];
-const SECRETS = [AutomationSecretsService, SealedAutomationSecrets];
 const WORK = [AutomationRunner, WebhookCaller];
 
 /** For API and worker: editing automations, letting subscribers in, reading their runs. */
@@ -43,7 +42,7 @@ const WORK = [AutomationRunner, WebhookCaller];
 export class AutomationsModule {}
 
 /** The secrets that sign the webhooks of automations: for the worker, and for the operator. */
-@Module({ providers: SECRETS, exports: SECRETS })
+@Module({ providers: [AutomationSecretsService], exports: [AutomationSecretsService] })
 export class AutomationSecretsModule {}
 
 /** For the worker only: running automations. */

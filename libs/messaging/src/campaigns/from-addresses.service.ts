@@ -13,10 +13,28 @@ import {
   type SendingDomainSummary,
   TrackingHostsQuery,
 } from '#deliverability';
-import { parseEmailAddress, type ProjectScope } from '#kernel';
+import { type EmailAddress, parseEmailAddress, type ProjectScope } from '#kernel';
 import { type Config, CONFIG } from '#platform';
 import type { Wording } from '#wording';
-import { firstAddress, type OwnSender, type Sender, senderIdentity, senderName } from './sender-identity.js';
+
+/** The person or company that a mail is from. `address` has its domain as A-labels, fit for an SMTP command and a header. */
+export interface SenderIdentity {
+  readonly name: string;
+  readonly address: string;
+  readonly domain: string;
+}
+
+/** The sender of a project's mail. */
+export interface Sender extends SenderIdentity {
+  /** The end of the Message-ID: the domain that signs, or that of the address where none does. */
+  readonly messageIdDomain: string;
+}
+
+/** A campaign's own words on its sender; null: the project's. */
+export interface OwnSender {
+  readonly fromName: string | null;
+  readonly fromEmail: string | null;
+}
 
 /** The origin of a project's mail: its sender, and the beginning of its links. */
 export interface MailOrigin {
@@ -61,11 +79,11 @@ export class FromAddressesService {
     return { project, sender, linkBase: await this.hosts.linkBase(scope, project) };
   }
 
-  /** The end of the Message-IDs of the project's mail, also while nobody has configured a sender for it. */
+  /** The end of the Message-IDs of the project's own mail. */
   async messageIdDomain(scope: ProjectScope): Promise<string> {
     const project = await this.projects.ofScope(scope);
-    const address = firstAddress(project?.defaultFromEmail ?? null, this.config.DEFAULT_FROM_EMAIL);
-    return this.#signingDomain(scope, address?.domain ?? new URL(this.config.PUBLIC_URL).hostname);
+    const { domain } = firstAddress(project?.defaultFromEmail ?? null, this.config.DEFAULT_FROM_EMAIL);
+    return this.#signingDomain(scope, domain);
   }
 
   /** The words for readers of a language; null: the project's. */
@@ -123,6 +141,27 @@ export class FromAddressesService {
     const policy = await this.senderHosts.dmarcPolicyOf(host);
     return policy === null ? null : alignmentBelow(domainName, policy, returnsToUs);
   }
+}
+
+/** A mail's own name for its sender, or the project's where it has none to show. */
+export function senderName(own: string | null, ofProject: string): string {
+  const name = own?.trim() ?? '';
+  return name === '' ? ofProject : name;
+}
+
+/** The first of these that is an address; throws when none is. */
+function firstAddress(...candidates: readonly (string | null)[]): EmailAddress {
+  for (const candidate of candidates) {
+    const parsed = candidate === null ? null : parseEmailAddress(candidate);
+    if (parsed !== null && 'address' in parsed) return parsed.address;
+  }
+  throw new Error('No sender address is configured.');
+}
+
+/** The first of the addresses that is one, with the name; throws when none is. */
+export function senderIdentity(name: string, ...addresses: readonly (string | null)[]): SenderIdentity {
+  const { localPart, domain } = firstAddress(...addresses);
+  return { name, address: `${localPart}@${domain}`, domain };
 }
 
 /** For campaigns and automations alike. */

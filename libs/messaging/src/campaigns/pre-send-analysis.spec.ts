@@ -4,7 +4,7 @@ import { newId, octetsOf, type ProjectScope } from '#kernel';
 import { rsaKey } from '#testing/dkim-keys';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { insertSendingDomain } from '#testing/sending-domain';
-import { CampaignMailsService } from '../sending/mails/compiled-mails.service.js';
+import { CompiledMailsService } from '../sending/mails/compiled-mails.service.js';
 import { MailRenderingService } from '../sending/mails/mail-rendering.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { CampaignDraft } from './campaign.js';
@@ -120,7 +120,7 @@ describe('the analysis of a campaign', () => {
     const { checks } = await analyse(campaignKey);
     await fixture.test.query('update messaging.campaigns set queued_at = now()');
     const mail = await fixture
-      .get(CampaignMailsService)
+      .get(CompiledMailsService)
       .ofQueued({ scope, campaignId: id, version: '1' }, null);
     const recipient = await fixture.get(MailRenderingService).sampleRecipient(mail, 'ada@example.com');
     const one = {

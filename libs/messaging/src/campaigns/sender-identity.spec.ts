@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { senderIdentity, senderName } from './sender-identity.js';
+import { senderIdentity, senderName } from './from-addresses.service.js';
 
 describe('the sender of a mail', () => {
   it.each([

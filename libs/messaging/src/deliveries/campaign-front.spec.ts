@@ -3,7 +3,7 @@ import { newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Campaign } from '../campaigns/campaign.js';
 import { FailedDeliveriesService } from '../campaigns/failed-deliveries.service.js';
-import { MailErasureService } from '../mail-personal-data.service.js';
+import { MailPersonalDataService } from '../mail-personal-data.service.js';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { DeliverySourcesService } from '../sending/engine/delivery-sources.service.js';
 import type { DeliverySource } from '../sending/delivery-work.js';
@@ -84,7 +84,7 @@ describe('the front of a campaign', () => {
       .get(Database)
       .transaction(scope, () =>
         fixture
-          .get(MailErasureService)
+          .get(MailPersonalDataService)
           .erase(scope, { subscriberId: waiting?.subscriber_id ?? '', addressDigest: '00' }),
       );
     expect(await claimed()).toEqual(['']);

@@ -1,11 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { consentProof, ErasedAddresses, ErasureService, SignUpService, SuppressionsService } from '#audience';
+import {
+  consentProof,
+  ErasedAddresses,
+  PersonalDataService,
+  SignUpService,
+  SuppressionsService,
+} from '#audience';
 import type { BounceClass } from '#deliverability';
 import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { MailErasureService } from '../mail-personal-data.service.js';
+import { MailPersonalDataService } from '../mail-personal-data.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';
-import { StatisticsCheckQuery } from '../reports/statistics/statistics-check.query.js';
+import { statisticsDiscrepancies } from '../reports/statistics/statistics-check.query.js';
 import { DeliveryFeedbackService } from './delivery-feedback.service.js';
 
 const DAY = 24 * 60 * 60_000;
@@ -115,7 +121,7 @@ describe('what comes back of a mail', () => {
     );
     expect(outcomes.toSorted()).toEqual(['nothing-new', 'nothing-new', 'taken']);
     expect(await feedback.bounced(scope, id, 'hard')).toBe('nothing-new');
-    expect(await messaging.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+    expect(await statisticsDiscrepancies(messaging.get(Database))).toEqual([]);
     const bounced = await messaging.test.query(
       `select d.bounce_class, e.bounce_type from messaging.deliveries d
        join messaging.delivery_events e on e.delivery_id = d.id where d.id = $1`,
@@ -143,7 +149,7 @@ describe('what comes back of a mail', () => {
     );
     expect(events.map(({ bounce_type }) => bounce_type)).toEqual(['HARD', 'HARD', 'SOFT']);
     expect(await Promise.all([one, two].map(suppressionOf))).toEqual(['HARD_BOUNCE', 'HARD_BOUNCE']);
-    expect(await messaging.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+    expect(await statisticsDiscrepancies(messaging.get(Database))).toEqual([]);
   });
 
   it.each([
@@ -213,7 +219,7 @@ describe('what comes back of a mail', () => {
     const id = await mail(to, { state: 'AMBIGUOUS', reason: 'no-reply' });
     expect(await feedback.bounced(scope, id, 'hard')).toBe('taken');
     expect(await suppressionOf(to)).toBe('HARD_BOUNCE');
-    expect(await messaging.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+    expect(await statisticsDiscrepancies(messaging.get(Database))).toEqual([]);
   });
 
   it('of a confirmation suppresses the address and is in no statistics', async () => {
@@ -221,13 +227,13 @@ describe('what comes back of a mail', () => {
     await feedback.bounced(scope, await mail(one, { kind: 'OPT_IN' }), 'hard');
     await feedback.complained(scope, await mail(two, { kind: 'OPT_IN' }));
     expect([await suppressionOf(one), await suppressionOf(two)]).toEqual(['HARD_BOUNCE', 'SPAM_COMPLAINT']);
-    expect(await messaging.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+    expect(await statisticsDiscrepancies(messaging.get(Database))).toEqual([]);
   });
 
   it('does not bring the address back of a person who was erased meanwhile', async () => {
     const to = await reader();
     const [first, second] = [await mail(to), await mail(to)];
-    await messaging.get(ErasureService).erase(scope, { key: to.email }, consentProof('API_KEY', null));
+    await messaging.get(PersonalDataService).erase(scope, { key: to.email }, consentProof('API_KEY', null));
     await feedback.bounced(scope, first, 'hard');
     await feedback.complained(scope, second);
     expect(await suppressionOf(to)).toBeNull();
@@ -246,7 +252,7 @@ describe('what comes back of a mail', () => {
       await mail(to),
       await mail(to, { kind: 'AUTOMATION' }),
     ];
-    await messaging.get(ErasureService).erase(scope, { key: to.email }, consentProof('API_KEY', null));
+    await messaging.get(PersonalDataService).erase(scope, { key: to.email }, consentProof('API_KEY', null));
     await signUp(to.email);
     await feedback.bounced(scope, bounced, 'hard');
     expect(await suppressionOf(to)).toBeNull();
@@ -258,7 +264,7 @@ describe('what comes back of a mail', () => {
     await messaging
       .get(Database)
       .transaction(scope, () =>
-        messaging.get(MailErasureService).erase(scope, { subscriberId: to.id, addressDigest }),
+        messaging.get(MailPersonalDataService).erase(scope, { subscriberId: to.id, addressDigest }),
       );
     await feedback.complained(scope, opened);
     expect(await suppressionOf(to)).toBe('SPAM_COMPLAINT');

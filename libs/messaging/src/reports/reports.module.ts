@@ -2,17 +2,14 @@ import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { BillingModule } from '#billing';
 import { type Config, CONFIG } from '#platform';
-import { ExportDeliveries, ExportReport } from './exports/report-exports.job.js';
+import { ReportExportsJob } from './exports/report-exports.job.js';
 import { ReportExportsService } from './exports/report-exports.service.js';
-import { RequestDueBreakdowns } from './statistics/campaign-breakdowns.job.js';
 import { CampaignBreakdowns } from './statistics/campaign-breakdowns.service.js';
 import { CampaignOverviewQuery } from './statistics/campaign-overview.query.js';
 import { CampaignStatisticsQuery } from './statistics/campaign-statistics.query.js';
-import { StatisticsCheckQuery } from './statistics/statistics-check.query.js';
 import { TimelineQuery } from './statistics/timeline.query.js';
 import { CampaignReportsService } from './writing/campaign-reports.service.js';
 import { OpenAiCompatibleModel } from './writing/openai-compatible.model.js';
-import { ReportFactsQuery } from './writing/report-facts.query.js';
 import {
   loadReportLocale,
   REPORT_MODEL,
@@ -26,7 +23,6 @@ const READING = [
   CampaignReportsService,
   CampaignStatisticsQuery,
   ReportExportsService,
-  StatisticsCheckQuery,
   TimelineQuery,
 ];
 
@@ -34,14 +30,7 @@ const READING = [
 @Module({ imports: [AccessModule], providers: READING, exports: READING })
 export class ReportsModule {}
 
-const WRITING = [
-  ExportDeliveries,
-  ExportReport,
-  ReportDrafts,
-  ReportFactsQuery,
-  ReportWritingService,
-  RequestDueBreakdowns,
-];
+const WRITING = [ReportDrafts, ReportExportsJob, ReportWritingService];
 const MODEL = { provide: REPORT_MODEL, inject: [CONFIG], useFactory: reportModelOf };
 
 /** Reports for the worker: writing them. */

@@ -13,7 +13,7 @@ import { CampaignLifecycleService } from '../campaigns/campaign-lifecycle.servic
 import { TestMailsService } from './mails/test-mails.service.js';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { DeliveryFeedbackService } from '../engagement/delivery-feedback.service.js';
-import { SenderGuard, senderFaultOf } from './sending-guard.service.js';
+import { SendingGuardService, senderFaultOf } from './sending-guard.service.js';
 
 const DOMAIN = 'mail.acme.example';
 const KEY = rsaKey('mw1');
@@ -57,7 +57,7 @@ describe('a domain whose mail is refused for its sender', () => {
 
   const queued = (readers: number) =>
     messaging.queuedCampaign(scope, readers, { fromEmail: `news@${DOMAIN}` });
-  const guard = () => messaging.get(SenderGuard).stopDomains();
+  const guard = () => messaging.get(SendingGuardService).stopDomains();
   const isOver = ({ state }: { readonly state: string }) => state === 'FAILED' || state === 'SENT';
 
   async function domain() {
@@ -185,7 +185,7 @@ describe('a domain of which only automations send', () => {
       await automations.run();
       messaging.engine.start();
       await messaging.settled('all were refused', ({ state }) => state === 'FAILED');
-      await messaging.get(SenderGuard).stopDomains();
+      await messaging.get(SendingGuardService).stopDomains();
       expect(
         await messaging.test.query('select status, suspension_reason from deliverability.sending_domains'),
       ).toEqual([

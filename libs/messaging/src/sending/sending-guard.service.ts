@@ -64,29 +64,39 @@ interface EnvironmentFigures extends SendingFigures {
   readonly environmentId: number;
 }
 
-/**
- * Stops projects whose mail bounces or is reported as spam too often: judges those that are sending live by the last 24 hours, or
- * by the time since they were resumed. Their running campaigns are paused.
- */
+const DOMAIN_WINDOW_MS = 60 * 60_000;
+const MINUTE_MS = 60_000;
+const SENDERS = bounceClassesIn(({ stops }) => stops === 'domain');
+const IS_SENDERS = sql`(reason in (${SENDERS}) or bounce_class in (${SENDERS}))`;
+/** Refusals that say something of the address or the sender; after others the mail was not looked at. */
+const JUDGED = bounceClassesIn(({ stops }) => stops === 'domain' || stops === 'project');
+
+/** Stops projects and domains whose mail is refused, bounces or is reported as spam too often. */
 @Injectable()
-export class SendingGuard {
+export class SendingGuardService {
   constructor(
     private readonly database: Database,
+    private readonly domains: DomainControlService,
+    private readonly metrics: MailMetrics,
     private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
+  /**
+   * Stops projects whose mail bounces or is reported as spam too often: judges those that are sending live by the last 24 hours,
+   * or by the time since they were resumed. Their running campaigns are paused.
+   */
   @Periodic('guard-sending', { everyMs: 5_000 })
   async stopProjects(): Promise<void> {
     const now = this.clock.now();
     for (const figures of await this.database.system(() => this.#sendingNow(now)))
-      await this.#judge(figures, now);
+      await this.#judgeProject(figures, now);
     await this.database.system(() => this.#pauseStopped(now));
   }
 
-  async #judge({ environmentId, ...figures }: EnvironmentFigures, now: Date): Promise<void> {
+  async #judgeProject({ environmentId, ...figures }: EnvironmentFigures, now: Date): Promise<void> {
     const fault = faultOf(figures);
-    if (fault !== null && (await this.database.system(() => this.#stop(environmentId, fault, now))))
+    if (fault !== null && (await this.database.system(() => this.#stopProject(environmentId, fault, now))))
       this.logger.error({ environmentId, fault }, 'a project’s sending is stopped');
   }
 
@@ -111,7 +121,7 @@ export class SendingGuard {
   }
 
   /** False when it is stopped already. */
-  async #stop(environmentId: number, reason: string, now: Date): Promise<boolean> {
+  async #stopProject(environmentId: number, reason: string, now: Date): Promise<boolean> {
     const { numInsertedOrUpdatedRows } = await this.database
       .tables<MessagingTables>()
       .insertInto('messaging.sending_stops')
@@ -138,43 +148,29 @@ export class SendingGuard {
       .where('c.status', '=', sql.lit('SENDING'))
       .execute();
   }
-}
 
-const DOMAIN_WINDOW_MS = 60 * 60_000;
-const MINUTE_MS = 60_000;
-const SENDERS = bounceClassesIn(({ stops }) => stops === 'domain');
-const IS_SENDERS = sql`(reason in (${SENDERS}) or bounce_class in (${SENDERS}))`;
-/** Refusals that say something of the address or the sender; after others the mail was not looked at. */
-const JUDGED = bounceClassesIn(({ stops }) => stops === 'domain' || stops === 'project');
-
-/**
- * Stops domains whose mail is refused for its sender: judges all live mails of the last hour, or since the last stop.
- * Suspends the domain, as an operator would do it, and pauses its running campaigns.
- */
-@Injectable()
-export class SenderGuard {
-  constructor(
-    private readonly database: Database,
-    private readonly domains: DomainControlService,
-    private readonly metrics: MailMetrics,
-    private readonly clock: Clock,
-    @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
-
+  /**
+   * Stops domains whose mail is refused for its sender: judges all live mails of the last hour, or since the last stop. Suspends
+   * the domain, as an operator would do it, and pauses its running campaigns.
+   */
   @Periodic('guard-senders', { everyMs: 5_000 })
   async stopDomains(): Promise<void> {
     const now = this.clock.now();
     const since = new Date(now.getTime() - DOMAIN_WINDOW_MS);
     for (const scope of await this.database.system(() => this.#refusedLately(since)))
-      await this.#judge(scope, await this.database.system(() => this.#figuresOf(scope, now, since)), now);
+      await this.#judgeDomain(
+        scope,
+        await this.database.system(() => this.#figuresOf(scope, now, since)),
+        now,
+      );
   }
 
-  async #judge(scope: ProjectScope, figures: SenderFigures, now: Date): Promise<void> {
+  async #judgeDomain(scope: ProjectScope, figures: SenderFigures, now: Date): Promise<void> {
     const { environmentId } = scope;
     const fault = senderFaultOf(figures);
     if (fault === null) return;
     await this.#suspend(scope, fault);
-    await this.database.system(() => this.#stop(environmentId, fault, now));
+    await this.database.system(() => this.#stopDomain(environmentId, fault, now));
     this.metrics.senderStopped();
     this.logger.error({ environmentId, fault }, 'a domain’s sending is stopped');
   }
@@ -231,7 +227,7 @@ export class SenderGuard {
     return rows[0]!;
   }
 
-  async #stop(environmentId: number, reason: string, now: Date): Promise<void> {
+  async #stopDomain(environmentId: number, reason: string, now: Date): Promise<void> {
     const tables = this.database.tables<MessagingTables>();
     // Mail on its way then may be counted in that minute still.
     const stoppedAt = new Date(now.getTime() + MINUTE_MS);

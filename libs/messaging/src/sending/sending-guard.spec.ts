@@ -4,7 +4,7 @@ import { CampaignLifecycleService } from '../campaigns/campaign-lifecycle.servic
 import type { Campaign } from '../campaigns/campaign.js';
 import { CampaignsService } from '../campaigns/campaigns.service.js';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
-import { faultOf, SendingGuard } from './sending-guard.service.js';
+import { faultOf, SendingGuardService } from './sending-guard.service.js';
 import { SendingStopsService } from '../campaigns/sending-stops.service.js';
 
 const DAY = 24 * 60 * MINUTE;
@@ -46,7 +46,7 @@ describe('a project whose mail comes back too often', () => {
     );
   }
 
-  const guard = () => messaging.get(SendingGuard).stopProjects();
+  const guard = () => messaging.get(SendingGuardService).stopProjects();
   const statusOf = async ({ id }: Campaign) => (await messaging.campaign(id)).status;
   const resume = (scope: ProjectScope, { campaignKey }: Campaign) =>
     messaging.get(CampaignLifecycleService).resume(scope, campaignKey);

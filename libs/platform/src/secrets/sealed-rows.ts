@@ -1,18 +1,14 @@
-import { Injectable } from '@nestjs/common';
 import type { RawBuilder } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database } from '../database/database.js';
-import { SecretBox, type SecretContext } from './secret-box.js';
+import type { Database } from '../database/database.js';
+import type { SecretBox, SecretContext } from './secret-box.js';
 
-/** A place of sealed secrets, so that a change of the master key reaches all of them. */
-export abstract class SealedSecrets {
-  /** In words, for the operator: `DKIM keys`. */
-  abstract readonly inWords: string;
-
+/** A service that keeps secrets, so that a change of the master key reaches all of them. */
+export interface SealedSecrets {
   /**
    * Seals up to `limit` secrets of other master keys with the current one, and commits. Resolves to their number, 0 at the end.
    */
-  abstract sealAnew(limit: number): Promise<number>;
+  resealSecrets(limit: number): Promise<number>;
 }
 
 /** A row with the boxes that it holds; null where it holds none. */
@@ -24,37 +20,27 @@ export interface SealedRow<Key> {
 }
 
 /** Secrets that are columns of a table. */
-@Injectable()
-export abstract class SealedRows<Key extends number | string> extends SealedSecrets {
-  constructor(
-    protected readonly database: Database,
-    private readonly box: SecretBox,
-  ) {
-    super();
-  }
-
+interface SealedColumns<Key> {
   /** Context in which they are sealed. */
-  protected abstract contextOf(owner: Pick<ProjectScope, 'projectId' | 'environmentId'>): SecretContext;
-
+  readonly contextOf: (owner: Pick<ProjectScope, 'projectId' | 'environmentId'>) => SecretContext;
   /** Up to `limit` rows with a box that does not begin with `prefix`. */
-  protected abstract sealedOtherwise(prefix: string, limit: number): RawBuilder<SealedRow<Key>>;
-
+  readonly sealedOtherwise: (prefix: string, limit: number) => RawBuilder<SealedRow<Key>>;
   /** Writes a row's boxes, in the order in which they were read, unless they have changed: then the row is found again. */
-  protected abstract rewrite(row: SealedRow<Key>, boxes: readonly (string | null)[]): RawBuilder<unknown>;
+  readonly rewrite: (row: SealedRow<Key>, boxes: readonly (string | null)[]) => RawBuilder<unknown>;
+}
 
-  override sealAnew(limit: number): Promise<number> {
-    return this.database.system(() => this.sealAnewIn(limit));
+/** Seals up to `limit` rows with the current master key in the open transaction; resolves to their number. */
+export async function resealRows<Key>(
+  database: Database,
+  box: SecretBox,
+  { contextOf, sealedOtherwise, rewrite }: SealedColumns<Key>,
+  limit: number,
+): Promise<number> {
+  const { rows } = await sealedOtherwise(box.currentPrefix, limit).execute(database.tables());
+  for (const row of rows) {
+    const context = contextOf(row);
+    const anew = row.boxes.map((sealed) => sealed && box.seal(box.open(sealed, context), context));
+    await rewrite(row, anew).execute(database.tables());
   }
-
-  protected async sealAnewIn(limit: number): Promise<number> {
-    const { rows } = await this.sealedOtherwise(this.box.currentPrefix, limit).execute(
-      this.database.tables(),
-    );
-    for (const row of rows) {
-      const context = this.contextOf(row);
-      const anew = row.boxes.map((box) => box && this.box.seal(this.box.open(box, context), context));
-      await this.rewrite(row, anew).execute(this.database.tables());
-    }
-    return rows.length;
-  }
+  return rows.length;
 }

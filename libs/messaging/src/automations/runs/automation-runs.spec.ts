@@ -3,9 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   ConsentsService,
   CustomFieldsService,
-  ErasureService,
+  PersonalDataService,
   SegmentsService,
-  SubscriberEventsService,
   SubscribersQuery,
   SubscribersService,
   SuppressionsService,
@@ -25,7 +24,7 @@ import {
   where,
 } from '../automations.fixture.js';
 import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';
-import { MailErasureService } from '../../mail-personal-data.service.js';
+import { MailPersonalDataService } from '../../mail-personal-data.service.js';
 import { Database } from '#platform';
 
 const HOUR = 3_600_000;
@@ -125,7 +124,7 @@ describe('people in automations', () => {
       });
       const ada = await fixture.person();
       const report = (name: string) =>
-        get(SubscriberEventsService).record(fixture.scope, address(ada.email), { name });
+        get(SubscribersService).recordEvent(fixture.scope, address(ada.email), { name });
       for (const name of ['order.completed', 'order.opened', 'order.completed']) await report(name);
       await fixture.run();
       expect(await fixture.totals(id)).toEqual([2, 0, 2]);
@@ -134,8 +133,8 @@ describe('people in automations', () => {
     it('unless they were erased meanwhile', async () => {
       const id = await fixture.active(waiting({ eventName: 'seen' }), { triggerType: 'custom_event' });
       const ada = await fixture.person();
-      await get(SubscriberEventsService).record(fixture.scope, address(ada.email), { name: 'seen' });
-      await get(ErasureService).erase(fixture.scope, address(ada.email), PROOF);
+      await get(SubscribersService).recordEvent(fixture.scope, address(ada.email), { name: 'seen' });
+      await get(PersonalDataService).erase(fixture.scope, address(ada.email), PROOF);
       expect(await fixture.messaging.test.query('select 1 from audience.recorded_triggers')).toEqual([]);
       await fixture.run();
       expect(await fixture.totals(id)).toEqual([0, 0, 0]);
@@ -419,7 +418,7 @@ describe('people in automations', () => {
       await fixture.enter(id, ada.email, { order: 17 });
       await fixture.run();
       await get(Database).transaction(fixture.scope, () =>
-        get(MailErasureService).erase(fixture.scope, { subscriberId: ada.id, addressDigest: '00' }),
+        get(MailPersonalDataService).erase(fixture.scope, { subscriberId: ada.id, addressDigest: '00' }),
       );
       await fixture.later(DAY);
       const [execution] = await fixture.executions(id);

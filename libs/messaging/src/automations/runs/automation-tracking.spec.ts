@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Database } from '#platform';
 import PostalMime from 'postal-mime';
 import { eventually } from '#testing/eventually';
-import { MailViewService } from '../../sending/mails/mail-preview.service.js';
-import { StatisticsCheckQuery } from '../../reports/statistics/statistics-check.query.js';
+import { MailViewService } from '../../sending/mails/mail-view.service.js';
+import { statisticsDiscrepancies } from '../../reports/statistics/statistics-check.query.js';
 import { MailboxSimulator } from '../../sending/mailbox-simulator.service.js';
 import { TrackingService } from '../../engagement/tracking.service.js';
 import { AutomationsFixture, chain, delay, mail, rules, trigger, ways } from '../automations.fixture.js';
@@ -56,7 +57,7 @@ describe('mails of automations', () => {
     );
 
   const statisticsAreRight = async () => {
-    expect(await get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+    expect(await statisticsDiscrepancies(get(Database))).toEqual([]);
     expect(await fixture.messaging.test.query('select 1 from messaging.delivery_engagement')).toEqual([]);
   };
 
@@ -125,7 +126,7 @@ describe('mails of automations', () => {
     await fixture.enter(id, reader.email);
     await fixture.run();
     const { id: deliveryId, raw } = await sent(reader.id);
-    const page = await get(MailViewService).render(fixture.scope, deliveryId, null);
+    const page = await get(MailViewService).ofDelivery(fixture.scope, deliveryId, null);
     const { pixel, links } = await tokensOf(raw);
     expect(links).toHaveLength(3);
     for (const token of [pixel, ...links]) expect(page?.html).toContain(token);

@@ -25,18 +25,22 @@ interface Requested {
   readonly exportId: string;
 }
 
-/** Writes the file of a campaign's statistics, for which a client waits. */
+interface RecipientRow extends DeliveryReportRow {
+  readonly addressKey: string;
+}
+
+/** Writes the files of reports, for which clients wait. */
 @Injectable()
-export class ExportReport {
+export class ReportExportsJob {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly statistics: CampaignStatisticsQuery,
   ) {}
 
-  /** Does nothing when the request, or its campaign, is gone or the file is made. */
+  /** The campaign's statistics. Does nothing when the request, or its campaign, is gone or the file is made. */
   @Job(exportReport)
-  async handle(scope: ProjectScope, { exportId }: Requested): Promise<JobResult> {
+  async writeStatistics(scope: ProjectScope, { exportId }: Requested): Promise<JobResult> {
     const file = await lockPending(this.database, scope, exportId);
     if (file === null) return done;
     const campaign = await this.database
@@ -53,25 +57,13 @@ export class ExportReport {
     await addPart(this.database, file, content);
     return done;
   }
-}
 
-interface RecipientRow extends DeliveryReportRow {
-  readonly addressKey: string;
-}
-
-/**
- * Writes the file with a row for each recipient, a part a transaction with the cursor beside it: memory stays flat, the
- * client reads while it is made, and a killed worker's file goes on where it stopped.
- */
-@Injectable()
-export class ExportDeliveries {
-  constructor(
-    private readonly database: Database,
-    private readonly clock: Clock,
-  ) {}
-
+  /**
+   * The file with a row for each recipient, a part a transaction with the cursor beside it: memory stays flat, the client reads
+   * while it is made, and a killed worker's file goes on where it stopped.
+   */
   @ResumableJob(exportDeliveries)
-  async run(
+  async writeDeliveries(
     scope: ProjectScope,
     { exportId }: Requested,
     { signal }: Pick<JobContext, 'signal'>,

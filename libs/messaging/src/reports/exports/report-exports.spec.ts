@@ -9,7 +9,7 @@ import type { Campaign } from '../../campaigns/campaign.js';
 import { CampaignsService } from '../../campaigns/campaigns.service.js';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import { CampaignStatisticsQuery } from '../statistics/campaign-statistics.query.js';
-import { ExportDeliveries, ExportReport } from './report-exports.job.js';
+import { ReportExportsJob } from './report-exports.job.js';
 import { eraseExports, ReportExportsService } from './report-exports.service.js';
 
 const ROWS = Number(process.env['EXPORT_ROWS'] ?? 12_000);
@@ -47,12 +47,13 @@ describe('the export with a row for each recipient', () => {
       `select id, parts from messaging.exports where state = 'PENDING' and taken_at is null`,
     );
 
-  const exporter = () => new ExportDeliveries(fixture.get(Database), fixture.clock);
+  const exporter = () => fixture.get(ReportExportsJob);
 
   /** Makes the open exports as a worker would, from where they stand. */
   async function makeOpen(): Promise<void> {
     const { signal } = new AbortController();
-    for (const { id } of await openExports()) await exporter().run(scope, { exportId: id }, { signal });
+    for (const { id } of await openExports())
+      await exporter().writeDeliveries(scope, { exportId: id }, { signal });
   }
 
   const requested = () =>
@@ -164,8 +165,8 @@ describe('the export with a row for each recipient', () => {
       const id = await requested();
       await fixture.test.query('update messaging.campaigns set deleted_at = now() where id = $1', [sent.id]);
       const database = fixture.get(Database);
-      const job = new ExportReport(database, fixture.clock, fixture.get(CampaignStatisticsQuery));
-      await database.transaction(own, () => job.handle(own, { exportId: id }));
+      const job = new ReportExportsJob(database, fixture.clock, fixture.get(CampaignStatisticsQuery));
+      await database.transaction(own, () => job.writeStatistics(own, { exportId: id }));
       await expect(asked).rejects.toThrow(NotFoundError);
     },
   );

@@ -1,14 +1,18 @@
 import { Injectable } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
+import { EnvironmentsQuery } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
 import {
   cancel,
   Database,
   done,
+  drainEnvironments,
+  enqueue,
   type JobContext,
   type JobResult,
   jobType,
   leaseDue,
+  Periodic,
   present,
   presentAnd,
   ResumableJob,
@@ -80,6 +84,7 @@ const ERASURE_LOCK = 7_240_612;
 export class CampaignBreakdowns {
   constructor(
     private readonly database: Database,
+    private readonly environments: EnvironmentsQuery,
     private readonly clock: Clock,
   ) {}
 
@@ -105,6 +110,19 @@ export class CampaignBreakdowns {
     if (failures >= TRIES) return cancel('It failed again and again.');
     await this.count(scope, campaignId);
     return done;
+  }
+
+  /** Requests the counts of large campaigns' breakdowns that are due. */
+  @Periodic('request-due-breakdowns', { everyMs: 10_000 })
+  async requestDue(): Promise<void> {
+    if (!(await this.database.holds(areBreakdownsDue))) return;
+    await drainEnvironments(this.database, DUE_BREAKDOWNS, async (environmentId, most) => {
+      const scope = await this.environments.find(environmentId);
+      if (scope === null) return 0;
+      const due = await takeDueBreakdowns(this.database, scope, most);
+      for (const campaignId of due) await enqueue(this.database, scope, countBreakdown({ campaignId }));
+      return due.length;
+    });
   }
 
   /** Counts a campaign whose figures are not current, and says when it is due again; nothing of one that is gone. */
@@ -254,14 +272,14 @@ const isLargeAndEnded = sql`
 
 const isDue = sql`due_at <= ${present}`;
 
-/** Condition, for `Database.holds`, that any campaign is to be counted now. */
-export const areBreakdownsDue: RawBuilder<unknown> = sql`
+/** Condition that any campaign is to be counted now. */
+const areBreakdownsDue = sql`
   exists (select 1 from messaging.breakdowns_due where ${isDue})
   or exists (select 1 from messaging.campaigns c where ${isLargeAndEnded})
 `;
 
-/** Due campaigns, for `drainEnvironments`: so many in one transaction. */
-export const DUE_BREAKDOWNS = {
+/** Due campaigns, so many in one transaction. */
+const DUE_BREAKDOWNS = {
   rows: sql`(
     select environment_id from messaging.breakdowns_due where ${isDue}
     union all select c.environment_id from messaging.campaigns c where ${isLargeAndEnded}
@@ -270,11 +288,7 @@ export const DUE_BREAKDOWNS = {
 };
 
 /** Takes campaigns of an environment that are due, or large and have just ended; each is due again when nobody has counted it. */
-export async function takeDueBreakdowns(
-  database: Database,
-  scope: ProjectScope,
-  most: number,
-): Promise<string[]> {
+async function takeDueBreakdowns(database: Database, scope: ProjectScope, most: number): Promise<string[]> {
   const { environmentId } = scope;
   const lease = presentAnd(LEASE_MS);
   const due = leaseDue({

@@ -4,13 +4,12 @@ import { Database } from '#platform';
 import * as fc from '#testing/properties';
 import { prepareProject } from '#testing/system';
 import type { Campaign } from '../../campaigns/campaign.js';
-import { MailErasureService } from '../../mail-personal-data.service.js';
+import { MailPersonalDataService } from '../../mail-personal-data.service.js';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
 import { languageFigures, linkClicks, providerFigures } from './campaign-figures.query.js';
 import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';
 import { TrackedEventsService } from '../../engagement/tracked-events.service.js';
 import { type BrokenDownCampaign, CampaignBreakdowns } from './campaign-breakdowns.service.js';
-import { RequestDueBreakdowns } from './campaign-breakdowns.job.js';
 import { FEWEST_MAILS_OF_DOMAIN } from './report-facts.js';
 
 const READERS = 40;
@@ -176,7 +175,7 @@ describe('a campaign’s figures by link and provider', () => {
     const erased = { subscriberId: reader!.id, addressDigest: '00' };
     await fixture
       .get(Database)
-      .transaction(scope, () => fixture.get(MailErasureService).erase(scope, erased));
+      .transaction(scope, () => fixture.get(MailPersonalDataService).erase(scope, erased));
   }
 
   it('lose a mail of their provider when its reader is erased', async () => {
@@ -194,7 +193,7 @@ describe('a campaign’s figures by link and provider', () => {
     /** Which campaigns are to be counted, of those that a worker is told of now. */
     const toBeCounted = async () => {
       await fixture.test.query('truncate platform.jobs');
-      await fixture.get(RequestDueBreakdowns).run();
+      await fixture.get(CampaignBreakdowns).requestDue();
       const told = await fixture.test.query<{ payload: { campaignId: string } }>(
         `select payload from platform.jobs where name = 'campaigns.count_breakdown'`,
       );

@@ -1,6 +1,5 @@
-import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database } from '#platform';
+import type { Database } from '#platform';
 import { PARTITION } from '../../deliveries/campaign-front.query.js';
 
 /** A number of a campaign that is not what its rows say. */
@@ -16,47 +15,41 @@ export interface CampaignDiscrepancy {
 
 const AT_MOST = 1_000;
 
-/** Checks the rolled-up counters against the rows that they were rolled up from. */
-@Injectable()
-export class StatisticsCheckQuery {
-  constructor(private readonly database: Database) {}
+/**
+ * Discrepancies between the rolled-up counters and the rows that they were rolled up from: the first 1 000 over all projects. Reads
+ * all deliveries and events, and leaves out campaigns whose rows were let go.
+ */
+export function statisticsDiscrepancies(database: Database): Promise<CampaignDiscrepancy[]> {
+  return database.system(async () => {
+    const cutoffs = await retentionCutoffs(database);
+    // One statement, so one snapshot: mails sent and links clicked meanwhile are in both or in neither.
+    const { rows } = await sql<CampaignDiscrepancy>`
+      with counted as (${countedTotals}), actual as (${actualTotals}),
+        counted_minutes as (${countedMinutes}), actual_minutes as (${actualMinutes})
+      select campaign_id, v.counter, null::timestamptz as minute, v.counted, v.actual
+      from counted c full join actual a using (environment_id, campaign_id)
+      cross join lateral (values ${pairs(TOTALS)}) v(counter, counted, actual)
+      where v.counted <> v.actual and ${isKept(cutoffs)}
+      union all
+      select campaign_id, v.counter, minute, v.counted, v.actual
+      from counted_minutes c full join actual_minutes a using (environment_id, campaign_id, minute)
+      cross join lateral (values ${pairs(MINUTES)}) v(counter, counted, actual)
+      where v.counted <> v.actual and ${isKept(cutoffs)}
+      order by 1, 2, 3 limit ${AT_MOST}
+    `.execute(database.tables());
+    return rows;
+  });
+}
 
-  /**
-   * The first 1 000 discrepancies over all projects; none when all is well. Reads all deliveries and events, and leaves out
-   * campaigns whose rows were let go.
-   */
-  async discrepancies(): Promise<CampaignDiscrepancy[]> {
-    return this.database.system(async () => {
-      const cutoffs = await this.#cutoffs();
-      // One statement, so one snapshot: mails sent and links clicked meanwhile are in both or in neither.
-      const { rows } = await sql<CampaignDiscrepancy>`
-        with counted as (${countedTotals}), actual as (${actualTotals}),
-          counted_minutes as (${countedMinutes}), actual_minutes as (${actualMinutes})
-        select campaign_id, v.counter, null::timestamptz as minute, v.counted, v.actual
-        from counted c full join actual a using (environment_id, campaign_id)
-        cross join lateral (values ${pairs(TOTALS)}) v(counter, counted, actual)
-        where v.counted <> v.actual and ${isKept(cutoffs)}
-        union all
-        select campaign_id, v.counter, minute, v.counted, v.actual
-        from counted_minutes c full join actual_minutes a using (environment_id, campaign_id, minute)
-        cross join lateral (values ${pairs(MINUTES)}) v(counter, counted, actual)
-        where v.counted <> v.actual and ${isKept(cutoffs)}
-        order by 1, 2, 3 limit ${AT_MOST}
-      `.execute(this.database.tables());
-      return rows;
-    });
-  }
-
-  /** The first days kept of each kind: of all environments, and of one by its id. */
-  async #cutoffs(): Promise<string> {
-    const { rows } = await sql<{ cutoffs: string }>`
-      select coalesce(jsonb_object_agg(kind, days), '{}')::text as cutoffs from (
-        select kind, jsonb_object_agg(coalesce(environment_id::text, 'all'), kept_from) as days
-        from platform.retention_horizons group by kind
-      ) h
-    `.execute(this.database.tables());
-    return rows[0]!.cutoffs;
-  }
+/** The first days kept of each kind: of all environments, and of one by its id. */
+async function retentionCutoffs(database: Database): Promise<string> {
+  const { rows } = await sql<{ cutoffs: string }>`
+    select coalesce(jsonb_object_agg(kind, days), '{}')::text as cutoffs from (
+      select kind, jsonb_object_agg(coalesce(environment_id::text, 'all'), kept_from) as days
+      from platform.retention_horizons group by kind
+    ) h
+  `.execute(database.tables());
+  return rows[0]!.cutoffs;
 }
 
 const TOTALS =

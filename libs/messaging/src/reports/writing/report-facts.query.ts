@@ -1,7 +1,6 @@
-import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock, type ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database, isOf, keptDay } from '#platform';
+import type { ProjectScope } from '#kernel';
+import { type Database, isOf, keptDay } from '#platform';
 import { PARTITION } from '../../deliveries/campaign-front.query.js';
 import { type CampaignCounts, countsOf } from '../statistics/campaign-statistics.js';
 import { COUNTED_CAMPAIGNS, IS_TRACKED } from '../statistics/campaign-statistics.query.js';
@@ -33,40 +32,45 @@ interface PastRow extends Pick<CampaignRow, 'id' | 'name' | 'isTracked' | 'first
   readonly isKept: boolean;
 }
 
-/** Counts what a campaign's report is made from: one statement for each kind of fact, and nothing about a person. */
-@Injectable()
-export class ReportFactsQuery {
-  constructor(
-    private readonly database: Database,
-    @Inject(CONFIG) private readonly config: Config,
-    private readonly clock: Clock,
-  ) {}
+/** Circumstances of a report. */
+interface ReportTime {
+  readonly now: Date;
+  /** False where the installation tracks nobody. */
+  readonly canTrack: boolean;
+}
 
-  /** Null when the campaign is gone or was never sent. */
-  of(scope: ProjectScope, campaignId: string): Promise<ReportFacts | null> {
-    return this.database.transaction(scope, async () => {
-      const campaign = await campaignRow(this.database, scope, campaignId);
-      if (campaign === null) return null;
-      const isTracked = campaign.isTracked && this.config.TRACKING;
-      const { domains, arrivals } = await domainFigures(this.database, scope, campaign);
-      const ageMs = this.clock.now().getTime() - (campaign.firstSentAt ?? campaign.queuedAt).getTime();
-      const isEarly = ageMs < GROWN_UP_MS;
-      const past = await history(this.database, scope, campaign);
-      return {
-        campaign: { name: campaign.name, subject: campaign.subject },
-        isTracked,
-        isEarly,
-        areOpensDue: ageMs >= OPENS_DUE_MS,
-        counts: countsOf(campaign),
-        history: isEarly ? await atAge(this.database, scope, past, ageMs) : past.map(pastCampaign),
-        links: isTracked ? await links(this.database, scope, campaign) : [],
-        clickers: campaign.uniqueClicks,
-        hours: isTracked ? await hours(this.database, scope, campaignId) : [],
-        domains,
-        arrivals,
-      };
-    });
-  }
+/**
+ * Facts that a campaign's report is made from: one statement for each kind, and nothing about a person. Null when the campaign is
+ * gone or was never sent.
+ */
+export function reportFacts(
+  database: Database,
+  scope: ProjectScope,
+  campaignId: string,
+  { now, canTrack }: ReportTime,
+): Promise<ReportFacts | null> {
+  return database.transaction(scope, async () => {
+    const campaign = await campaignRow(database, scope, campaignId);
+    if (campaign === null) return null;
+    const isTracked = campaign.isTracked && canTrack;
+    const { domains, arrivals } = await domainFigures(database, scope, campaign);
+    const ageMs = now.getTime() - (campaign.firstSentAt ?? campaign.queuedAt).getTime();
+    const isEarly = ageMs < GROWN_UP_MS;
+    const past = await history(database, scope, campaign);
+    return {
+      campaign: { name: campaign.name, subject: campaign.subject },
+      isTracked,
+      isEarly,
+      areOpensDue: ageMs >= OPENS_DUE_MS,
+      counts: countsOf(campaign),
+      history: isEarly ? await atAge(database, scope, past, ageMs) : past.map(pastCampaign),
+      links: isTracked ? await links(database, scope, campaign) : [],
+      clickers: campaign.uniqueClicks,
+      hours: isTracked ? await hours(database, scope, campaignId) : [],
+      domains,
+      arrivals,
+    };
+  });
 }
 
 async function campaignRow(

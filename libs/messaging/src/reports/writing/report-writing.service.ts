@@ -6,6 +6,8 @@ import { CreditsService } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
 import {
   cancel,
+  type Config,
+  CONFIG,
   ConfigurationError,
   Database,
   done,
@@ -33,7 +35,7 @@ import {
 } from './language-model.js';
 import { reportContent, reportPrompt } from './report-prompt.js';
 import type { ReportFacts } from '../statistics/report-facts.js';
-import { ReportFactsQuery } from './report-facts.query.js';
+import { reportFacts } from './report-facts.query.js';
 
 /** A version that one try has in hand. */
 type ReportDraft = Pick<CampaignReport, 'id' | 'campaignId' | 'locale' | 'attempt'>;
@@ -134,7 +136,9 @@ export class ReportWritingService {
 
   constructor(
     private readonly drafts: ReportDrafts,
-    private readonly facts: ReportFactsQuery,
+    private readonly database: Database,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
     @Inject(REPORT_MODEL) private readonly model: LanguageModel | null,
   ) {}
 
@@ -164,7 +168,10 @@ export class ReportWritingService {
   async write(scope: ProjectScope, reportId: string, signal: AbortSignal): Promise<void> {
     const draft = await this.drafts.take(scope, reportId);
     if (draft === null) return;
-    const facts = await this.facts.of(scope, draft.campaignId);
+    const facts = await reportFacts(this.database, scope, draft.campaignId, {
+      now: this.clock.now(),
+      canTrack: this.config.TRACKING,
+    });
     if (facts === null) await this.#fail(scope, draft, 'the campaign is gone');
     // Mail of the test environment goes to nobody: an analysis of it is worth no money.
     else if (this.model === null || scope.environment === 'TEST') await this.#analyse(scope, draft, facts);

@@ -21,7 +21,7 @@ import { wakeSenders } from '../../deliveries/delivery-queue.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { isContentFault } from '../delivery-outcome.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
-import { CampaignMailsService } from '../mails/compiled-mails.service.js';
+import { CompiledMailsService } from '../mails/compiled-mails.service.js';
 
 const CHUNK = 5_000;
 /** Tries to queue the recipients; with the waits between them a quarter of an hour, then the campaign has failed. */
@@ -65,7 +65,7 @@ export class CampaignExpansionService {
   constructor(
     private readonly database: Database,
     private readonly recipients: RecipientsQuery,
-    private readonly mails: CampaignMailsService,
+    private readonly mails: CompiledMailsService,
     private readonly quota: EmailQuotaService,
     private readonly projects: ProjectsQuery,
     private readonly lifecycle: CampaignLifecycleService,
@@ -127,7 +127,7 @@ export class CampaignExpansionService {
       if (campaign === undefined) return false;
       const { topicIds, segmentIds, audienceAt } = campaign;
       const isFrozen = segmentIds.length > 0;
-      // With segments the audience is copied first, in the transaction of the first chunk.
+      // An audience of segments is copied first, in the transaction of the first chunk.
       if (isFrozen) await this.recipients.freeze(scope, campaignId, { topicIds, segmentIds }, audienceAt);
       const chunk = await this.#insert(scope, campaign, options);
       const isComplete = chunk.lookedAt < CHUNK;

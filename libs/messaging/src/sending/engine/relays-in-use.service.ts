@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
-import { type OwnRelay, RelaysQuery, RelayHealth, RelayRepository, RelayRoutes } from '#deliverability';
+import { type OwnRelay, RelaysQuery, RelayHealth, RelayRepository } from '#deliverability';
 import { type Config, CONFIG, type SendOutcome, SmtpTransport } from '#platform';
 import type { NextMail, OutgoingMail } from '../../deliveries/delivery.js';
 
@@ -124,7 +124,6 @@ export class RelaysInUseService {
 
   constructor(
     private readonly query: RelaysQuery,
-    private readonly routes: RelayRoutes,
     private readonly health: RelayHealth,
     private readonly repository: RelayRepository,
     @Inject(CONFIG) private readonly config: Config,
@@ -194,7 +193,7 @@ export class RelaysInUseService {
 
   #connect(relay: OwnRelay, project: ProjectRelays, wires: Wires | undefined): RelayInUse {
     const transport = new SmtpTransport({
-      url: () => this.routes.to(relay),
+      url: () => this.health.routeTo(relay),
       connections: relay.connections,
       messagesPerConnection: this.config.SMTP_MESSAGES_PER_CONNECTION,
       ehloName: this.config.SMTP_EHLO_NAME,

@@ -3,7 +3,7 @@ import type { NamedTopic, Recipient } from '#audience';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import type { Campaign } from '../../campaigns/campaign.js';
 import type { LogicParts, MailTemplates, RenderedMail } from '../../content/mail/mail-renderer.js';
-import type { Sender } from '../../campaigns/sender-identity.js';
+import type { Sender } from '../../campaigns/from-addresses.service.js';
 import { type MimeSkeleton, unsubscribeHeader } from '../../content/mail/mime-message.js';
 import {
   type MergeValues,

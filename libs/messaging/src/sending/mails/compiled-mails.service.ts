@@ -5,8 +5,7 @@ import { TopicsQuery } from '#audience';
 import { type ProjectScope, shippedLocale } from '#kernel';
 import type { ShippedLocale } from '#wording';
 import { type Config, CONFIG, Database, MAX_TRACKED_PLACES } from '#platform';
-import type { OwnSender } from '../../campaigns/sender-identity.js';
-import { FromAddressesService } from '../../campaigns/from-addresses.service.js';
+import { FromAddressesService, type OwnSender } from '../../campaigns/from-addresses.service.js';
 import type { CampaignContent } from '../../content/document/content-compiler.js';
 import { plainTemplatesOf } from '../../content/mail/mail-renderer.js';
 import type { LinkTracking } from '../../content/mail/link-tracking.js';
@@ -30,7 +29,7 @@ const KEPT_CAMPAIGNS = 100;
 const FEEDBACK_SENDER = 'mailwright';
 
 /** Mails that were compiled, or are just being, by a key that tells apart what is compiled apart. */
-class CompiledMails {
+class MailCache {
   readonly #mails = new LRUCache<string, Promise<CampaignMail>>({ maxSize: KEPT_CHARACTERS });
 
   of(key: string, compile: () => Promise<CampaignMail>): Promise<CampaignMail> {
@@ -67,10 +66,42 @@ interface MailSource extends MailLanguage, Pick<CampaignMail, 'kind' | 'campaign
   readonly replyTo: string | null;
 }
 
-/** Compiles the common part of all mails of a campaign, or of a step of an automation. */
+/** A campaign as it was queued; `version` tells the contents apart that it has had. */
+interface QueuedCampaign {
+  readonly scope: ProjectScope;
+  readonly campaignId: string;
+  readonly version: string;
+}
+
+/** Mails of an automation that are alike: of one step of one version, queued on one day, with a footer in one language. */
+export interface AutomationMailStep {
+  readonly versionId: number;
+  readonly place: number;
+  /** `YYYY-MM-DD` */
+  readonly queuedOn: string;
+  /** The reader's, in which the footer is; null: the project's. */
+  readonly footerLocale: ShippedLocale | null;
+}
+
+/** The owner of tracked mails. */
+type TrackedMails = Omit<LinkSetContent, 'urls' | 'translation'>;
+
+/**
+ * Compiles the mails of campaigns and automations. A queued campaign and a version of an automation do not change: each is compiled
+ * once a process, in each of its languages; a version's mails once a day.
+ */
 @Injectable()
-export class MailCompilerService {
+export class CompiledMailsService {
+  readonly #campaigns = new MailCache();
+  readonly #steps = new MailCache();
+  readonly #queued = new LRUCache<string, Campaign, QueuedCampaign>({
+    max: KEPT_CAMPAIGNS,
+    fetchMethod: (_key, _stale, { context: { scope, campaignId } }) => this.#find(scope, campaignId),
+  });
+
   constructor(
+    private readonly database: Database,
+    private readonly plans: VersionPlansQuery,
     private readonly fromAddresses: FromAddressesService,
     private readonly topics: TopicsQuery,
     private readonly processes: ContentProcessesService,
@@ -79,13 +110,95 @@ export class MailCompilerService {
   ) {}
 
   /**
-   * `tracked`: the owner of the mails; null where nobody is tracked, as in a preview. Rejects when the project no longer exists.
-   * @throws {MergeTemplateError} @throws {ContentCompileError}
+   * A queued campaign in the translation for readers with this language, compiled; rejects when it, or its project, is gone.
    */
+  async ofQueued(queued: QueuedCampaign, locale: string | null): Promise<CampaignMail> {
+    const { scope, campaignId, version } = queued;
+    const key = `${campaignId}/${version}`;
+    const campaign = await this.#queued.forceFetch(key, { context: queued });
+    const language = languageFor(campaign, locale);
+    return this.#campaigns.of(`${key}/${language.translation ?? ''}/${language.footerLocale ?? ''}`, () => {
+      const queuedOn = campaign.queuedAt?.toISOString().slice(0, 10);
+      const tracked = queuedOn === undefined ? null : { owner: { campaignId }, queuedOn };
+      return this.#compileCampaign(scope, campaign, language, tracked);
+    });
+  }
+
+  /** The campaign as it stands, without tracking: for a look at it. */
   async compile(
     scope: ProjectScope,
+    campaignId: string,
+    locale: string | null = null,
+  ): Promise<CampaignMail> {
+    const campaign = await this.#find(scope, campaignId);
+    return this.#compileCampaign(scope, campaign, languageFor(campaign, locale), null);
+  }
+
+  /** A queued campaign's own mail, when all of its translations can be compiled, too: `ofQueued` has them from then on. */
+  async compileAll(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
+    const { audienceAt, translations } = await this.#find(scope, campaignId);
+    // As its deliveries are created.
+    const queued = { scope, campaignId, version: audienceAt?.toISOString() ?? '' };
+    const own = await this.ofQueued(queued, null);
+    for (const translation of Object.keys(translations)) await this.ofQueued(queued, translation);
+    return own;
+  }
+
+  #compileCampaign(
+    scope: ProjectScope,
+    campaign: Campaign,
+    language: MailLanguage,
+    tracked: TrackedMails | null,
+  ): Promise<CampaignMail> {
+    const { fromName, fromEmail, replyTo } = campaign;
+    const content = { ...contentIn(campaign, language.translation), fromName, fromEmail };
+    const source = { ...language, kind: 'CAMPAIGN', campaign, content, replyTo } as const;
+    return this.#compile(scope, source, tracked);
+  }
+
+  #find(scope: ProjectScope, id: string): Promise<Campaign> {
+    return this.database.transaction(scope, () =>
+      this.database.em.findOneOrFail(Campaign, { environmentId: scope.environmentId, id }),
+    );
+  }
+
+  /** The mail of a step of an automation, compiled. */
+  ofStep(scope: ProjectScope, step: AutomationMailStep): Promise<CampaignMail> {
+    return this.#steps.of(keyOf(step), () => this.#compileStep(scope, step));
+  }
+
+  async #compileStep(
+    scope: ProjectScope,
+    { versionId, place, queuedOn, footerLocale }: AutomationMailStep,
+  ): Promise<CampaignMail> {
+    const { automationId: id, automationKey: campaignKey, ...plan } = await this.plans.of(scope, versionId);
+    const step = plan.steps[place];
+    if (step?.type !== 'email') throw new Error('The automation step sends no e-mail.');
+    const topicId = plan.mailTopicIds[place] ?? null;
+    const { name } = await this.database.transaction(scope, () =>
+      this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.automations')
+        .select('name')
+        .where('id', '=', id)
+        .where('environmentId', '=', scope.environmentId)
+        .executeTakeFirstOrThrow(),
+    );
+    const campaign = { id, campaignKey, name, topicIds: topicId === null ? [] : [topicId] };
+    const source = { campaign, content: step.config, translation: null, footerLocale, replyTo: null };
+    const tracked = { owner: { campaignId: null, versionId, place }, queuedOn } as const;
+    return this.#compile(scope, { ...source, kind: 'AUTOMATION' }, tracked);
+  }
+
+  /**
+   * The common part of all mails of a campaign, or of a step of an automation. `tracked`: the owner of the mails; null where nobody is
+   * tracked, as in a preview. Rejects when the project no longer exists.
+   * @throws {MergeTemplateError} @throws {ContentCompileError}
+   */
+  async #compile(
+    scope: ProjectScope,
     { kind, campaign, content, translation, footerLocale, replyTo }: MailSource,
-    tracked: Omit<LinkSetContent, 'urls' | 'translation'> | null,
+    tracked: TrackedMails | null,
   ): Promise<CampaignMail> {
     const { fromName, fromEmail } = content;
     const isPersonal = /\{[{%]/.test(fromName ?? '');
@@ -157,133 +270,9 @@ function headersOf({
   });
 }
 
-/** A campaign as it was queued; `version` tells the contents apart that it has had. */
-interface QueuedCampaign {
-  readonly scope: ProjectScope;
-  readonly campaignId: string;
-  readonly version: string;
-}
-
-/** Compiles campaigns for sending; a queued one does not change, so each of its translations is compiled once a process. */
-@Injectable()
-export class CampaignMailsService {
-  readonly #compiled = new CompiledMails();
-  readonly #queued = new LRUCache<string, Campaign, QueuedCampaign>({
-    max: KEPT_CAMPAIGNS,
-    fetchMethod: (_key, _stale, { context: { scope, campaignId } }) => this.#find(scope, campaignId),
-  });
-
-  constructor(
-    private readonly database: Database,
-    private readonly compiler: MailCompilerService,
-  ) {}
-
-  /**
-   * A queued campaign in the translation for readers with this language, compiled; rejects when it, or its project, is gone.
-   */
-  async ofQueued(queued: QueuedCampaign, locale: string | null): Promise<CampaignMail> {
-    const { scope, campaignId, version } = queued;
-    const key = `${campaignId}/${version}`;
-    const campaign = await this.#queued.forceFetch(key, { context: queued });
-    const language = languageFor(campaign, locale);
-    return this.#compiled.of(`${key}/${language.translation ?? ''}/${language.footerLocale ?? ''}`, () => {
-      const queuedOn = campaign.queuedAt?.toISOString().slice(0, 10);
-      const tracked = queuedOn === undefined ? null : { owner: { campaignId }, queuedOn };
-      return this.#compile(scope, campaign, language, tracked);
-    });
-  }
-
-  /** The campaign as it stands, without tracking: for a look at it. */
-  async compile(
-    scope: ProjectScope,
-    campaignId: string,
-    locale: string | null = null,
-  ): Promise<CampaignMail> {
-    const campaign = await this.#find(scope, campaignId);
-    return this.#compile(scope, campaign, languageFor(campaign, locale), null);
-  }
-
-  /** A queued campaign's own mail, when all of its translations can be compiled, too: `ofQueued` has them from then on. */
-  async compileAll(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
-    const { audienceAt, translations } = await this.#find(scope, campaignId);
-    // As its deliveries are created.
-    const queued = { scope, campaignId, version: audienceAt?.toISOString() ?? '' };
-    const own = await this.ofQueued(queued, null);
-    for (const translation of Object.keys(translations)) await this.ofQueued(queued, translation);
-    return own;
-  }
-
-  #compile(
-    scope: ProjectScope,
-    campaign: Campaign,
-    language: MailLanguage,
-    tracked: Parameters<MailCompilerService['compile']>[2],
-  ): Promise<CampaignMail> {
-    const { fromName, fromEmail, replyTo } = campaign;
-    const content = { ...contentIn(campaign, language.translation), fromName, fromEmail };
-    const source = { ...language, kind: 'CAMPAIGN', campaign, content, replyTo } as const;
-    return this.compiler.compile(scope, source, tracked);
-  }
-
-  #find(scope: ProjectScope, id: string): Promise<Campaign> {
-    return this.database.transaction(scope, () =>
-      this.database.em.findOneOrFail(Campaign, { environmentId: scope.environmentId, id }),
-    );
-  }
-}
-
 function languageFor(campaign: Campaign, locale: string | null): MailLanguage {
   const translation = translationFor(campaign, locale);
   return { translation, footerLocale: footerLocaleOf(locale, translation) };
-}
-
-/** Mails of an automation that are alike: of one step of one version, queued on one day, with a footer in one language. */
-export interface AutomationMailStep {
-  readonly versionId: number;
-  readonly place: number;
-  /** `YYYY-MM-DD` */
-  readonly queuedOn: string;
-  /** The reader's, in which the footer is; null: the project's. */
-  readonly footerLocale: ShippedLocale | null;
-}
-
-/** Compiles the mails of automations; a version never changes, so each is compiled once a process and day. */
-@Injectable()
-export class AutomationMailsService {
-  readonly #compiled = new CompiledMails();
-
-  constructor(
-    private readonly database: Database,
-    private readonly plans: VersionPlansQuery,
-    private readonly compiler: MailCompilerService,
-  ) {}
-
-  of(scope: ProjectScope, step: AutomationMailStep): Promise<CampaignMail> {
-    return this.#compiled.of(keyOf(step), () => this.#compile(scope, step));
-  }
-
-  async #compile(
-    scope: ProjectScope,
-    { versionId, place, queuedOn, footerLocale }: AutomationMailStep,
-  ): Promise<CampaignMail> {
-    const { automationId: id, automationKey: campaignKey, ...plan } = await this.plans.of(scope, versionId);
-    const step = plan.steps[place];
-    if (step?.type !== 'email') throw new Error('The automation step sends no e-mail.');
-    const topicId = plan.mailTopicIds[place] ?? null;
-    const { name } = await this.database.transaction(scope, () =>
-      this.database
-        .tables<MessagingTables>()
-        .selectFrom('messaging.automations')
-        .select('name')
-        .where('id', '=', id)
-        .where('environmentId', '=', scope.environmentId)
-        .executeTakeFirstOrThrow(),
-    );
-    const campaign = { id, campaignKey, name, topicIds: topicId === null ? [] : [topicId] };
-    const source = { campaign, content: step.config, translation: null, footerLocale, replyTo: null };
-    const tracked = { owner: { campaignId: null, versionId, place }, queuedOn } as const;
-    return this.compiler.compile(scope, { ...source, kind: 'AUTOMATION' }, tracked);
-  }
 }
 
 /** The key of mails that are compiled together. */

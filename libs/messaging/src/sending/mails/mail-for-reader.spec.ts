@@ -7,7 +7,7 @@ import { startSmtpSink } from '#testing/smtp-sink';
 import { eventually } from '#testing/eventually';
 import type { CampaignDraft } from '../../campaigns/campaign.js';
 import { MessagingFixture } from '../../messaging.fixture.js';
-import { CampaignPreviewService, MailViewService } from './mail-preview.service.js';
+import { MailViewService } from './mail-view.service.js';
 import { TestMailsService } from './test-mails.service.js';
 
 const contentJson = JSON.stringify({
@@ -100,7 +100,7 @@ describe('a mail for its reader', () => {
       fromName: '{{ subscriber.first_name }} of Acme',
     });
     const reader = { address: null, locale: null };
-    const preview = await fixture.get(CampaignPreviewService).render(scope, campaignKey, reader);
+    const preview = await fixture.get(MailViewService).preview(scope, campaignKey, reader);
     expect(preview.fromName).toBe('Ada of Acme');
     const parsed = parseEmailAddress('test@example.com');
     if ('fault' in parsed) throw new Error(parsed.fault);
@@ -132,7 +132,7 @@ describe('a mail for its reader', () => {
       await fixture.test.query("update access.projects set time_zone = 'Asia/Tokyo'");
       fixture.clock.advance(48 * 3_600_000);
       const id = delivery?.id ?? '';
-      const view = (of = id, by = sealed) => fixture.get(MailViewService).render(scope, of, by);
+      const view = (of = id, by = sealed) => fixture.get(MailViewService).ofDelivery(scope, of, by);
       return { html, token, sealed, view };
     }
 
@@ -192,7 +192,7 @@ describe('a mail for its reader', () => {
       const { html = '' } = await PostalMime.parse(raw);
       expect(html).toMatch(/\/v\/[\w-]+"/);
       const [delivery] = await fixture.settled('it is written', ({ state }) => state === 'SENT');
-      const page = await fixture.get(MailViewService).render(scope, delivery?.id ?? '', null);
+      const page = await fixture.get(MailViewService).ofDelivery(scope, delivery?.id ?? '', null);
       expect(page?.isOfToday).toBe(true);
     });
   });

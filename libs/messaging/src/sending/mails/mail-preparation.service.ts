@@ -8,9 +8,8 @@ import { held, isContentFault, notComposed, outcomeOfInterruption, skipped } fro
 import type { Admission, DeliveryWork, PreparedDelivery } from '../delivery-work.js';
 import type { CampaignMail } from './campaign-mail.js';
 import {
-  AutomationMailsService,
   type AutomationMailStep,
-  CampaignMailsService,
+  CompiledMailsService,
   footerLocaleOf,
   keyOf,
 } from './compiled-mails.service.js';
@@ -31,8 +30,7 @@ type StepOfMail = Pick<AutomationMailStep, 'versionId' | 'place'>;
 export class MailPreparationService {
   constructor(
     private readonly database: Database,
-    private readonly campaignMails: CampaignMailsService,
-    private readonly automationMails: AutomationMailsService,
+    private readonly mails: CompiledMailsService,
     private readonly batches: MailBatches,
     private readonly optIns: OptInMailsService,
     private readonly testMails: TestMailsService,
@@ -109,7 +107,7 @@ export class MailPreparationService {
     // The moment at which they were queued stands for the content: a campaign that failed may be changed.
     const queued = { scope, campaignId: delivery.sourceId, version: delivery.createdAt.toISOString() };
     try {
-      const mail = await deadline.waitFor(this.campaignMails.ofQueued(queued, delivery.locale));
+      const mail = await deadline.waitFor(this.mails.ofQueued(queued, delivery.locale));
       return mail ?? works.map((work) => withoutMail(work, held(work.delivery, 'rendering', now, now)));
     } catch (error) {
       if (!isContentFault(error)) throw error;
@@ -165,7 +163,7 @@ export class MailPreparationService {
     const now = this.clock.now();
     try {
       if (step === undefined) throw new Error('The automation run of this mail no longer exists.');
-      const mail = await deadline.waitFor(this.automationMails.of(works[0]!.scope, step));
+      const mail = await deadline.waitFor(this.mails.ofStep(works[0]!.scope, step));
       if (mail === null)
         return works.map((work) => withoutMail(work, held(work.delivery, 'rendering', now, now)));
       const composable = works.map((work) => ({ work, mail }));

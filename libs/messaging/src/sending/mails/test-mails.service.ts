@@ -18,7 +18,7 @@ import { CampaignRepository } from '../../campaigns/campaign.repository.js';
 import { newDelivery, wakeSenders } from '../../deliveries/delivery-queue.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import type { ComposedMail, DeliveryWork } from '../delivery-work.js';
-import { CampaignMailsService } from './compiled-mails.service.js';
+import { CompiledMailsService } from './compiled-mails.service.js';
 import { MailRenderingService } from './mail-rendering.service.js';
 
 /** Checks that count for a test mail; recipients, topics and quota do not. */
@@ -42,7 +42,7 @@ export class TestMailsService {
     private readonly campaigns: CampaignRepository,
     private readonly analysis: PreSendAnalysisService,
     private readonly suppressions: SuppressionsService,
-    private readonly mails: CampaignMailsService,
+    private readonly mails: CompiledMailsService,
     private readonly rendering: MailRenderingService,
     private readonly clock: Clock,
   ) {}

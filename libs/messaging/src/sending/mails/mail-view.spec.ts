@@ -7,7 +7,7 @@ import { CampaignsService } from '../../campaigns/campaigns.service.js';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
 import { PreSendAnalysisService } from '../../campaigns/pre-send-analysis.service.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
-import { CampaignPreviewService } from './mail-preview.service.js';
+import { MailViewService } from './mail-view.service.js';
 
 function address(text: string): EmailAddress {
   const parsed = parseEmailAddress(text);
@@ -42,7 +42,7 @@ describe('a look at a campaign before it is sent', () => {
   describe('by a preview', () => {
     const preview = (key: string, email: string | null, locale: string | null = null) => {
       const reader = { address: email === null ? null : address(email), locale };
-      return fixture.get(CampaignPreviewService).render(scope, key, reader);
+      return fixture.get(MailViewService).preview(scope, key, reader);
     };
 
     it('shows what a subscriber would get, in upper or lower case, suppressed or not', async () => {

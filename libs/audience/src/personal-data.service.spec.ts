@@ -4,24 +4,24 @@ import { newId, NotFoundError, type ProjectScope } from '#kernel';
 import { tracesOf } from '#testing/traces';
 import { address, AudienceFixture, PROOF } from './audience.fixture.js';
 import { consentProof } from './consents/consent.js';
-import { SubscriberEventsService } from './subscribers/subscriber-events.service.js';
+import { SubscribersService } from './subscribers/subscribers.service.js';
 import { SignUpService } from './sign-up/sign-up.service.js';
 import { SuppressedError } from './suppressions/suppression.js';
 import { SuppressionsService } from './suppressions/suppressions.service.js';
 import { AddressDigests } from './suppressions/address-digests.service.js';
-import { ErasureService } from './erasure.service.js';
+import { PersonalDataService } from './personal-data.service.js';
 
 const ADA = 'Ada.Lovelace@example.com';
 const BY = consentProof('API_KEY', 'key-9', { source: 'erasure' });
 
 describe('erasure', () => {
   let audience: AudienceFixture;
-  let service: ErasureService;
+  let service: PersonalDataService;
   let suppressions: SuppressionsService;
 
   beforeAll(async () => {
     audience = await AudienceFixture.open();
-    service = audience.get(ErasureService);
+    service = audience.get(PersonalDataService);
     suppressions = audience.get(SuppressionsService);
   });
   afterAll(() => audience.close());
@@ -50,7 +50,7 @@ describe('erasure', () => {
     } as const;
     const ada = await audience.get(SignUpService).create(scope, input, proof);
     const event = { name: 'order.completed', properties: { to: 'Lovelace, London' } };
-    await audience.get(SubscriberEventsService).record(scope, address(ADA), event);
+    await audience.get(SubscribersService).recordEvent(scope, address(ADA), event);
     const importId = newId();
     await audience.test.query(
       `insert into audience.imports (id, environment_id, status, on_conflict, topic_keys, proof, created_at)

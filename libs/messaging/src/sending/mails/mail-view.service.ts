@@ -14,7 +14,7 @@ import { CampaignRepository } from '../../campaigns/campaign.repository.js';
 import { ContentCompileError, MergeTemplateError } from '../../content/content.errors.js';
 import { findMailOfLink, type MailOfLink } from '../../deliveries/linked-mails.service.js';
 import type { CampaignMail } from './campaign-mail.js';
-import { AutomationMailsService, CampaignMailsService, footerLocaleOf } from './compiled-mails.service.js';
+import { CompiledMailsService, footerLocaleOf } from './compiled-mails.service.js';
 import { type MailParts, MailRenderingService } from './mail-rendering.service.js';
 
 const SAMPLE_ADDRESS = 'ada@example.com';
@@ -27,23 +27,35 @@ interface PreviewReader {
   readonly locale: string | null;
 }
 
-/** Shows a campaign's mail without sending it. */
+/** A mail as a page. */
+export interface MailView {
+  readonly html: string;
+  /** BCP 47, of its content. */
+  readonly language: string;
+  /** The reader's when it was queued; null: not known. */
+  readonly locale: string | null;
+  /** It is filled in with what is known today, since its link does not say what the mail showed. */
+  readonly isOfToday: boolean;
+}
+
+/** Shows mails: of a campaign before it is sent, and of any delivery as a page. */
 @Injectable()
-export class CampaignPreviewService {
+export class MailViewService {
   constructor(
+    private readonly database: Database,
     private readonly campaigns: CampaignRepository,
     private readonly subscribers: SubscribersQuery,
     private readonly recipients: RecipientsQuery,
-    private readonly mails: CampaignMailsService,
+    private readonly mails: CompiledMailsService,
     private readonly rendering: MailRenderingService,
     private readonly clock: Clock,
   ) {}
 
   /**
-   * As the subscriber would get it, or with sample data. Its links lead nowhere. `NotFoundError` without such a
+   * A campaign's mail as the subscriber would get it, or with sample data. Its links lead nowhere. `NotFoundError` without such a
    * campaign or subscriber; `PreSendRejectedError` when a merge tag cannot be filled in.
    */
-  async render(
+  async preview(
     scope: ProjectScope,
     campaignKey: string,
     { address, locale }: PreviewReader,
@@ -73,40 +85,12 @@ export class CampaignPreviewService {
     // Not the subscriber's own id: who may read campaigns must not get links into somebody's preferences.
     return { ...reader, subscriberId: newId() };
   }
-}
-
-function asRejection({ message }: MergeTemplateError): PreSendRejectedError {
-  return new PreSendRejectedError([{ code: 'merge-tags', severity: 'CRITICAL', result: 'FAIL', message }]);
-}
-
-/** A mail as a page. */
-export interface MailView {
-  readonly html: string;
-  /** BCP 47, of its content. */
-  readonly language: string;
-  /** The reader's when it was queued; null: not known. */
-  readonly locale: string | null;
-  /** It is filled in with what is known today, since its link does not say what the mail showed. */
-  readonly isOfToday: boolean;
-}
-
-/** Shows mails of campaigns and automations as pages. The delivery's id comes from a signed token. */
-@Injectable()
-export class MailViewService {
-  constructor(
-    private readonly database: Database,
-    private readonly recipients: RecipientsQuery,
-    private readonly campaigns: CampaignMailsService,
-    private readonly automations: AutomationMailsService,
-    private readonly rendering: MailRenderingService,
-    private readonly clock: Clock,
-  ) {}
 
   /**
    * The mail as its reader got it, by what its link says that it showed; `sealed` is that part of it. Null when there is no such
-   * mail or its reader was erased.
+   * mail or its reader was erased. The delivery's id comes from a signed token.
    */
-  async render(scope: ProjectScope, deliveryId: string, sealed: string | null): Promise<MailView | null> {
+  async ofDelivery(scope: ProjectScope, deliveryId: string, sealed: string | null): Promise<MailView | null> {
     const mail = await this.database.transaction(scope, () =>
       findMailOfLink(this.database, scope, deliveryId),
     );
@@ -123,10 +107,14 @@ export class MailViewService {
 
   #compiled(scope: ProjectScope, mail: MailOfLink): Promise<CampaignMail> {
     const { campaignId, versionId, place, queuedOn, locale } = mail;
-    if (campaignId !== null) return this.campaigns.ofQueued({ scope, campaignId, version: queuedOn }, locale);
+    if (campaignId !== null) return this.mails.ofQueued({ scope, campaignId, version: queuedOn }, locale);
     if (versionId === null || place === null)
       throw new Error('The mail belongs to neither a campaign nor an automation.');
     const footerLocale = footerLocaleOf(locale, null);
-    return this.automations.of(scope, { versionId, place, queuedOn, footerLocale });
+    return this.mails.ofStep(scope, { versionId, place, queuedOn, footerLocale });
   }
+}
+
+function asRejection({ message }: MergeTemplateError): PreSendRejectedError {
+  return new PreSendRejectedError([{ code: 'merge-tags', severity: 'CRITICAL', result: 'FAIL', message }]);
 }
