@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import pg from 'pg';
-import { audienceEntities, UsageCatalogue } from '#audience';
+import { audienceEntities, UsageCatalogueService } from '#audience';
 import { DeliveryActivityQuery } from '#messaging';
 import { newId } from '#kernel';
 import { ManualClock } from '#testing/clocks';
@@ -56,7 +56,7 @@ try {
     database,
     new SegmentRepository(database),
     predicates,
-    new UsageCatalogue(database),
+    new UsageCatalogueService(database),
     clock,
   );
   const measuring = { data, predicates, evaluations, fixed: await insertStatic(data) };

@@ -2,9 +2,9 @@ import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { EnvironmentsQuery } from '#access';
-import { addressMark, FeedbackEvents, ReportsService, ReturnPaths } from '#deliverability';
+import { addressMark, FeedbackEventsService, ReportsService, ReturnPaths } from '#deliverability';
 import { newId, type ProjectScope } from '#kernel';
-import { DeliveryFeedbackService, DeliveryPacing, MailPagesService } from '#messaging';
+import { DeliveryFeedbackService, DeliveryPacingService, MailPagesService } from '#messaging';
 import { Database, done } from '#platform';
 import { Registry } from 'prom-client';
 import { FeedbackMetrics } from '../../libs/deliverability/src/relays/feedback-events.service.js';
@@ -25,7 +25,7 @@ describe('mails that a provider names by ids that nobody here gave', () => {
     const database = fixture.get(Database);
     const reports = new ReportsService(database, new EnvironmentsQuery(database), fixture.clock);
     const paths = new ReturnPaths('a secret of the tests, long enough for it');
-    const feedback = new FeedbackEvents(database, reports, paths, new FeedbackMetrics(new Registry()));
+    const feedback = new FeedbackEventsService(database, reports, paths, new FeedbackMetrics(new Registry()));
     const log = new Writable({
       write(chunk, _encoding, written) {
         lines.push(JSON.parse(String(chunk)) as Record<string, unknown>);
@@ -35,7 +35,7 @@ describe('mails that a provider names by ids that nobody here gave', () => {
     jobs = new BounceJobs(
       database,
       fixture.get(DeliveryFeedbackService),
-      fixture.get(DeliveryPacing),
+      fixture.get(DeliveryPacingService),
       fixture.get(MailPagesService),
       feedback,
       fixture.clock,

@@ -6,7 +6,7 @@ import { createProject } from '#testing/fixtures';
 import { ManualClock } from '#testing/clocks';
 import { Database } from '../../libs/platform/src/database/database.js';
 import { distribute, isolate } from '../../libs/platform/src/database/distribution.js';
-import { Housekeeping } from '../../libs/platform/src/jobs/housekeeping.service.js';
+import { HousekeepingService } from '../../libs/platform/src/jobs/housekeeping.service.js';
 import { createLogger } from '../../libs/platform/src/logger.js';
 
 const OURS = 1;
@@ -121,7 +121,7 @@ describe('tables on a coordinator and two workers of Citus', () => {
     });
     const clock = new ManualClock(new Date(`${december.slice(0, 4)}-12-15T00:00:00Z`));
     const logger = createLogger({ LOG_LEVEL: 'silent', LOG_FORMAT: 'json' }, 'spec');
-    await new Housekeeping(database, clock, logger).createPartitions();
+    await new HousekeepingService(database, clock, logger).createPartitions();
     await database.close();
     const months = await test.query<{ together: boolean }>(
       `select coalesce(month.colocationid = whole.colocationid, false) as together

@@ -26,7 +26,7 @@ import {
   type PlatformOptions,
 } from '#platform';
 import { HttpKitModule } from '#platform/http';
-import { WebhookPublisher } from '#webhooks';
+import { WebhookPublisherService } from '#webhooks';
 import { AccessApiModule } from './access/access-api.module.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
 import { BillingApiModule, UsageSourcesModule } from './billing/billing-api.module.js';
@@ -123,7 +123,7 @@ export class ApiModule {
           applicationName: 'mailwright-api',
           // A statement ends before the request that asked for it.
           statementTimeoutMs: Math.round((options.config.REQUEST_TIMEOUT_MS * 2) / 3),
-          publisher: WebhookPublisher,
+          publisher: WebhookPublisherService,
         }),
         HttpKitModule,
         ...EDGES,

@@ -23,7 +23,7 @@ import {
   refuseUnfitDatabase,
   UnfitDatabaseError,
 } from '#platform';
-import { WebhookPublisher, webhookEntities } from '#webhooks';
+import { WebhookPublisherService, webhookEntities } from '#webhooks';
 import { OperatorError } from './failures.js';
 
 export type ContextModule = NonNullable<ModuleMetadata['imports']>[number];
@@ -101,7 +101,7 @@ async function start(env: Variables, more: readonly ContextModule[]): Promise<IN
       ...messagingEntities,
     ],
     applicationName: 'mailwright-cli',
-    publisher: WebhookPublisher,
+    publisher: WebhookPublisherService,
   });
   const root = { module: OperatorModule, imports: [platform, AccessModule, BillingModule, ...more] };
   return NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });

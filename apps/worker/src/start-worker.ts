@@ -25,7 +25,7 @@ import {
   type QueueBackend,
   refuseUnfitDatabase,
 } from '#platform';
-import { WebhookPublisher, webhookEntities } from '#webhooks';
+import { WebhookPublisherService, webhookEntities } from '#webhooks';
 import { BounceServer } from './deliverability/bounce-server.js';
 import { listen, QUEUE_BACKEND, Worker } from './worker.js';
 import { WorkerModule } from './worker.module.js';
@@ -57,7 +57,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
       ...messagingEntities,
     ],
     applicationName: 'mailwright-worker',
-    publisher: WebhookPublisher,
+    publisher: WebhookPublisherService,
   };
   const app = await NestFactory.createApplicationContext(WorkerModule.register(options), {
     logger: new NestLogger(logger),

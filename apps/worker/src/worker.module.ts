@@ -9,9 +9,9 @@ import { Clock } from '#kernel';
 import {
   AutomationRunner,
   AutomationsWorkerModule,
-  CampaignScheduler,
-  DeliveryEngine,
-  MailboxSimulator,
+  CampaignSchedulerService,
+  DeliveryEngineService,
+  MailboxSimulatorService,
   MessagingModule,
   MessagingWorkerModule,
   OptInMailQueue,
@@ -24,7 +24,7 @@ import {
   CONFIG,
   Database,
   describeError,
-  Housekeeping,
+  HousekeepingService,
   JobCatalogue,
   JobDispatcher,
   JobMetrics,
@@ -59,7 +59,7 @@ const instancesIn = (discovery: DiscoveryService) =>
 
 /** The queue, its jobs, and what takes them from their table to it. */
 const QUEUE: Provider[] = [
-  Housekeeping,
+  HousekeepingService,
   {
     provide: QUEUE_BACKEND,
     inject: [CONFIG, LOGGER, Database],
@@ -102,9 +102,9 @@ const QUEUE: Provider[] = [
       AutomationRunner,
       WebhookCaller,
       BounceServer,
-      CampaignScheduler,
-      DeliveryEngine,
-      MailboxSimulator,
+      CampaignSchedulerService,
+      DeliveryEngineService,
+      MailboxSimulatorService,
       RetentionRunner,
       WebhookSender,
     ],

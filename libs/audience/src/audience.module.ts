@@ -7,8 +7,8 @@ import { CountersService } from './counters.service.js';
 import { CustomFieldRepository } from './custom-fields/custom-field.repository.js';
 import { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 import { CustomFieldsService } from './custom-fields/custom-fields.service.js';
-import { AddressDigests } from './suppressions/address-digests.service.js';
-import { ErasedAddresses } from './suppressions/erased-addresses.repository.js';
+import { AddressDigestsService } from './suppressions/address-digests.service.js';
+import { ErasedAddressesRepository } from './suppressions/erased-addresses.repository.js';
 import { PersonalDataService } from './personal-data.service.js';
 import { PreferencesService } from './sign-up/preferences.service.js';
 import { UnsubscribeService } from './sign-up/unsubscribe.service.js';
@@ -27,7 +27,7 @@ import { SubscriberRulesService } from './rules/subscriber-rules.service.js';
 import { SegmentRepository } from './segments/segment.repository.js';
 import { SegmentUsesQuery } from './segments/segment-uses.query.js';
 import { SegmentsQuery } from './segments/segments.query.js';
-import { Triggers } from './triggers.service.js';
+import { TriggersService } from './triggers.service.js';
 import { RecipientsQuery } from './recipients.query.js';
 import { SubscriberLimitService } from './subscriber-limit.service.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
@@ -38,17 +38,17 @@ import { SuppressionsService } from './suppressions/suppressions.service.js';
 import { TopicsService } from './topics/topics.service.js';
 import { TopicRepository } from './topics/topic.repository.js';
 import { TopicsQuery } from './topics/topics.query.js';
-import { UsageCatalogue } from './usage-catalogue.service.js';
+import { UsageCatalogueService } from './usage-catalogue.service.js';
 
 const exported = [
   ActivityCatalogue,
-  AddressDigests,
+  AddressDigestsService,
   ConsentsService,
   ConfirmationsService,
   CountersService,
   CustomFieldsQuery,
   CustomFieldsService,
-  ErasedAddresses,
+  ErasedAddressesRepository,
   PersonalDataService,
   PreferencesService,
   ImportRunsService,
@@ -60,7 +60,7 @@ const exported = [
   SegmentMembersService,
   SegmentsQuery,
   SignUpService,
-  Triggers,
+  TriggersService,
   SubscriberLimitService,
   SubscriberRulesService,
   SubscribersQuery,
@@ -69,7 +69,7 @@ const exported = [
   TopicsService,
   TopicsQuery,
   UnsubscribeService,
-  UsageCatalogue,
+  UsageCatalogueService,
 ];
 
 /** Subscribers, topics, consents and suppressions of a project. Needs the PlatformModule. */

@@ -37,8 +37,11 @@ export {
 export { templateDefaults } from './custom-fields/custom-field-values.js';
 export { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 export { CustomFieldsService } from './custom-fields/custom-fields.service.js';
-export { AddressDigests } from './suppressions/address-digests.service.js';
-export { ERASED_MAILS_KEPT_DAYS, ErasedAddresses } from './suppressions/erased-addresses.repository.js';
+export { AddressDigestsService } from './suppressions/address-digests.service.js';
+export {
+  ERASED_MAILS_KEPT_DAYS,
+  ErasedAddressesRepository,
+} from './suppressions/erased-addresses.repository.js';
 export { type AudiencePersonalData, finishErasure, PersonalDataService } from './personal-data.service.js';
 export {
   type PageReader,
@@ -73,7 +76,7 @@ export { after as durationAfter, parseDuration } from './rules/rule-dates.js';
 export type { MailActivity, MailFilter, RuleDuration } from './rules/rule.js';
 export { SegmentsQuery, type SegmentView } from './segments/segments.query.js';
 export { SubscriberRulesService } from './rules/subscriber-rules.service.js';
-export { Triggers, TRIGGERS_CHANNEL } from './triggers.service.js';
+export { TriggersService, TRIGGERS_CHANNEL } from './triggers.service.js';
 export type { AudienceBreakdown } from './recipient-sets.query.js';
 export {
   type AudienceChunk,
@@ -114,4 +117,9 @@ export {
 export { type NamedTopic, type TopicFilter, TopicsQuery, type TopicView } from './topics/topics.query.js';
 export { TopicsService } from './topics/topics.service.js';
 export { namedInRules } from './rules/rule-reader.js';
-export { UsageCatalogue, type Use, type UsedThings, type UserSource } from './usage-catalogue.service.js';
+export {
+  UsageCatalogueService,
+  type Use,
+  type UsedThings,
+  type UserSource,
+} from './usage-catalogue.service.js';

@@ -8,7 +8,7 @@ import { SubscribersService } from './subscribers/subscribers.service.js';
 import { SignUpService } from './sign-up/sign-up.service.js';
 import { SuppressedError } from './suppressions/suppression.js';
 import { SuppressionsService } from './suppressions/suppressions.service.js';
-import { AddressDigests } from './suppressions/address-digests.service.js';
+import { AddressDigestsService } from './suppressions/address-digests.service.js';
 import { PersonalDataService } from './personal-data.service.js';
 
 const ADA = 'Ada.Lovelace@example.com';
@@ -128,7 +128,7 @@ describe('erasure', () => {
       `select payload from platform.jobs where environment_id = $1 and name = 'erasures.finish'`,
       [scope.environmentId],
     );
-    const addressDigest = audience.get(AddressDigests).of(scope, address(ADA).key).toString('hex');
+    const addressDigest = audience.get(AddressDigestsService).of(scope, address(ADA).key).toString('hex');
     const erasedAt = audience.clock.now().toISOString();
     expect(events).toEqual([{ payload: { subscriberId: ada.id, addressDigest, erasedAt } }]);
   });
@@ -184,7 +184,7 @@ describe('erasure', () => {
       await service.erase(scope, address(email), BY);
     }
     const keys = [...emails, 'nobody@example.com'].map((email) => address(email).key);
-    const digests = audience.get(AddressDigests);
+    const digests = audience.get(AddressDigestsService);
     const rows = await audience.database.transaction(scope, async () => {
       const result = await sql<{ digest: Buffer }>`
         select ${digests.ofColumn(scope, sql`k.key`)} as digest from unnest(${keys}::text[]) with ordinality k(key, place)

@@ -5,8 +5,8 @@ import { Database, enqueue, jobType, Publisher } from '#platform';
 import type { ConsentProof } from './consents/consent.js';
 import { ConsentRepository } from './consents/consent.repository.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
-import { AddressDigests } from './suppressions/address-digests.service.js';
-import { ErasedAddresses } from './suppressions/erased-addresses.repository.js';
+import { AddressDigestsService } from './suppressions/address-digests.service.js';
+import { ErasedAddressesRepository } from './suppressions/erased-addresses.repository.js';
 import { SuppressionRepository } from './suppressions/suppression.repository.js';
 import { SuppressionsService, type SuppressionView } from './suppressions/suppressions.service.js';
 
@@ -29,7 +29,7 @@ export interface AudiencePersonalData {
 
 /**
  * Erases what other contexts have about an erased subscriber. `addressDigest` is the hex of the address's keyed
- * digest (`AddressDigests`), for rows with an address but no subscriber; `erasedAt` is ISO 8601.
+ * digest (`AddressDigestsService`), for rows with an address but no subscriber; `erasedAt` is ISO 8601.
  */
 export const finishErasure = jobType<{
   subscriberId: string;
@@ -46,8 +46,8 @@ export class PersonalDataService {
     private readonly suppressed: SuppressionRepository,
     private readonly suppressions: SuppressionsService,
     private readonly consents: ConsentRepository,
-    private readonly addresses: ErasedAddresses,
-    private readonly digests: AddressDigests,
+    private readonly addresses: ErasedAddressesRepository,
+    private readonly digests: AddressDigestsService,
     private readonly publisher: Publisher,
     private readonly clock: Clock,
   ) {}

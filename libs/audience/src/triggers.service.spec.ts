@@ -6,7 +6,7 @@ import { address, AudienceFixture } from './audience.fixture.js';
 import { SubscribersService } from './subscribers/subscribers.service.js';
 import { SegmentMembersService } from './segments/segment-members.service.js';
 import { SegmentsService } from './segments/segments.service.js';
-import { Triggers, TRIGGERS_CHANNEL } from './triggers.service.js';
+import { TriggersService, TRIGGERS_CHANNEL } from './triggers.service.js';
 
 const ADA = 'ada@example.com';
 
@@ -36,7 +36,7 @@ describe('an automation that waits', () => {
 
   const watch = (kind: 'SUBSCRIBED' | 'SEGMENT_ENTERED' | 'CUSTOM_EVENT', subject: string) =>
     audience.database.transaction(scope, () =>
-      audience.get(Triggers).watch(scope, newId(), { kind, subject }),
+      audience.get(TriggersService).watch(scope, newId(), { kind, subject }),
     );
 
   it('is woken once what it waits for is recorded: who subscribes, an event, who enters a segment', async () => {

@@ -12,7 +12,7 @@ export const TRIGGERS_CHANNEL = 'mailwright_automation_triggers';
  * statement that causes it, so that none is missed or recorded twice. A waiter has its own id.
  */
 @Injectable()
-export class Triggers {
+export class TriggersService {
   constructor(private readonly database: Database) {}
 
   /** Records these triggers, and no others, from the commit of the open transaction. Recorded ones stay. */

@@ -59,7 +59,7 @@ export interface UserSource {
 
 /** Finds the users of a thing before it is taken away. Contexts register at start, since the audience knows no other context. */
 @Injectable()
-export class UsageCatalogue {
+export class UsageCatalogueService {
   readonly #sources: UserSource[] = [];
 
   constructor(private readonly database: Database) {}

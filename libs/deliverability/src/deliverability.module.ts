@@ -6,11 +6,15 @@ import { ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
 import { DkimKeysService } from './dkim/dkim-keys.service.js';
 import { DkimSigner } from './dkim/dkim-signer.js';
 import { SigningKeyring } from './dkim/signing-key.js';
-import { DnsReader } from './dns/dns-reader.service.js';
+import { DnsReaderService } from './dns/dns-reader.service.js';
 import { SenderHostsService } from './dns/sender-hosts.service.js';
-import { FeedbackEvents, FeedbackMetrics } from './relays/feedback-events.service.js';
-import { FeedbackAddresses, FeedbackDocuments, RelayFeedback } from './relays/relay-feedback.service.js';
-import { RelayHealth } from './relays/relay-health.service.js';
+import { FeedbackEventsService, FeedbackMetrics } from './relays/feedback-events.service.js';
+import {
+  FeedbackAddresses,
+  FeedbackDocuments,
+  RelayFeedbackService,
+} from './relays/relay-feedback.service.js';
+import { RelayHealthService } from './relays/relay-health.service.js';
 import { RelayRepository } from './relays/relay.repository.js';
 import { RelaysQuery } from './relays/relays.query.js';
 import { RelaysService } from './relays/relays.service.js';
@@ -21,7 +25,7 @@ import { SendingDomainsQuery } from './sending-domains/sending-domains.query.js'
 import { DomainControlService, SendingDomainsService } from './sending-domains/sending-domains.service.js';
 import { DestinationBudgetRepository } from './throttling/destination-budget.repository.js';
 import { WarmUpPlaceRepository } from './throttling/warm-up-place.repository.js';
-import { TrackingHostChecks } from './tracking-host-checks.service.js';
+import { TrackingHostChecksService } from './tracking-host-checks.service.js';
 import { TrackingHostsQuery } from './tracking-hosts.query.js';
 
 const byTokenSecret = <Addresses>(Class: new (secret: string) => Addresses) => ({
@@ -40,11 +44,11 @@ export class ReturnPathsModule {}
 const SERVICES = [
   DestinationBudgetRepository,
   DkimKeysService,
-  DnsReader,
+  DnsReaderService,
   DomainControlService,
   DomainVerificationService,
   FeedbackAddresses,
-  RelayHealth,
+  RelayHealthService,
   RelayRepository,
   RelaysQuery,
   RelaysService,
@@ -71,7 +75,7 @@ export class DeliverabilityModule {}
 })
 export class SendingDomainsModule {}
 
-const BOUNCE_SERVICES = [FeedbackEvents, RelayFeedback, ReportsService];
+const BOUNCE_SERVICES = [FeedbackEventsService, RelayFeedbackService, ReportsService];
 
 /** Reports on mail that was accepted: mail to return paths, and events of providers. */
 @Module({
@@ -81,7 +85,7 @@ const BOUNCE_SERVICES = [FeedbackEvents, RelayFeedback, ReportsService];
 })
 export class BouncesModule {}
 
-const WORKER_SERVICES = [DomainChecksService, TrackingHostChecks];
+const WORKER_SERVICES = [DomainChecksService, TrackingHostChecksService];
 
 /** Worker-only providers: checks of DNS, on request and by the schedule. */
 @Module({

@@ -44,7 +44,11 @@ export {
   type PreSendCheck,
   summarise,
 } from './pre-send/pre-send-check.js';
-export { addressMark, FeedbackEvents, findReportedMessages } from './relays/feedback-events.service.js';
+export {
+  addressMark,
+  FeedbackEventsService,
+  findReportedMessages,
+} from './relays/feedback-events.service.js';
 export {
   RELAY_OPTIONS,
   RELAY_SIGNING,
@@ -54,8 +58,12 @@ export {
   type RelayKindRules,
 } from './relays/kinds/kind.js';
 export { kindRules, RELAY_KINDS } from './relays/kinds/kinds.js';
-export { FeedbackAddresses, type FeedbackRefusal, RelayFeedback } from './relays/relay-feedback.service.js';
-export { RelayHealth } from './relays/relay-health.service.js';
+export {
+  FeedbackAddresses,
+  type FeedbackRefusal,
+  RelayFeedbackService,
+} from './relays/relay-feedback.service.js';
+export { RelayHealthService } from './relays/relay-health.service.js';
 export type { Relay } from './relays/relay.js';
 export { RelayRepository } from './relays/relay.repository.js';
 export {
@@ -104,6 +112,6 @@ export {
 } from './throttling/destination.js';
 export { type DomainWarmUp, WarmUpPlaceRepository } from './throttling/warm-up-place.repository.js';
 export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';
-export { TrackingHostChecks } from './tracking-host-checks.service.js';
+export { TrackingHostChecksService } from './tracking-host-checks.service.js';
 export { publicHostOf } from './tracking-host.js';
 export { type HostOwner, TrackingHostsQuery, type TrackingHostView } from './tracking-hosts.query.js';

@@ -16,7 +16,7 @@ import {
   ResumableJob,
 } from '#platform';
 import type { DeliverabilityTables } from './deliverability.schema.js';
-import { DnsReader } from './dns/dns-reader.service.js';
+import { DnsReaderService } from './dns/dns-reader.service.js';
 import { type DnsAnswer, failed, type RecordVerdict, verdictOf, verified } from './dns/record-verdict.js';
 import { afterLook, newTrackingHost, publicHostOf, type TrackingHost } from './tracking-host.js';
 
@@ -26,14 +26,14 @@ const BATCH = 100;
 
 /** Checks that hosts for links point here. Runs in the worker. */
 @Injectable()
-export class TrackingHostChecks {
+export class TrackingHostChecksService {
   readonly #target: string;
 
   constructor(
     private readonly database: Database,
     private readonly environments: EnvironmentsQuery,
     private readonly projects: ProjectsQuery,
-    private readonly dns: DnsReader,
+    private readonly dns: DnsReaderService,
     private readonly clock: Clock,
     @Inject(CONFIG) config: Pick<Config, 'PUBLIC_URL'>,
   ) {

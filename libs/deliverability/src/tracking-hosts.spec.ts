@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
 import { DAY, DeliverabilityFixture, HOUR, MINUTE } from '#testing/deliverability';
-import { TrackingHostChecks } from './tracking-host-checks.service.js';
+import { TrackingHostChecksService } from './tracking-host-checks.service.js';
 import { TrackingHostsQuery } from './tracking-hosts.query.js';
 
 const PUBLIC_URL = 'https://mail.mailwright.example:8443/base';
@@ -36,13 +36,13 @@ describe('A tracking host', () => {
     fixture.get(TrackingHostsQuery).linkBase(scope, { trackingHost });
   const ownerOf = (name = host) => fixture.get(TrackingHostsQuery).ownerOf(name);
   async function look(name = host, of = scope) {
-    await fixture.get(TrackingHostChecks).run(of, { host: name });
+    await fixture.get(TrackingHostChecksService).run(of, { host: name });
     return view(of, name);
   }
   /** Which hosts the schedule has looked at now. */
   async function due(): Promise<readonly string[]> {
     await fixture.database.query(`delete from platform.jobs`);
-    await fixture.get(TrackingHostChecks).requestDue();
+    await fixture.get(TrackingHostChecksService).requestDue();
     const asked = await fixture.database.query<{ host: string }>(
       `select payload->>'host' as host from platform.jobs`,
     );
@@ -167,7 +167,7 @@ describe('A tracking host', () => {
   it('is not looked at for a project that has never named it', async () => {
     const other = 'links.other.example';
     fixture.dns.cname(other, TARGET);
-    await fixture.get(TrackingHostChecks).run(scope, { host: other });
+    await fixture.get(TrackingHostChecksService).run(scope, { host: other });
     expect(await ownerOf(other)).toBeNull();
   });
 });

@@ -41,7 +41,7 @@ export {
 } from './campaigns/campaign.js';
 export { CampaignLifecycleService } from './campaigns/campaign-lifecycle.service.js';
 export type { CampaignAnalysis } from './campaigns/pre-send-analysis.service.js';
-export { CampaignScheduler } from './campaigns/campaign-scheduler.service.js';
+export { CampaignSchedulerService } from './campaigns/campaign-scheduler.service.js';
 export { messagingEntities } from './messaging-tables.js';
 export type { CampaignRow } from './campaigns/campaign.repository.js';
 export type { CampaignTranslations } from './campaigns/campaign-content.js';
@@ -50,7 +50,7 @@ export { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js
 export { CampaignExpansionService } from './sending/engine/campaign-expansion.service.js';
 export { DeliveriesQuery, type DeliveryRow } from './sending/deliveries.query.js';
 export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries/delivery.js';
-export { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
+export { DeliveryEngineService } from './sending/engine/delivery-engine.service.js';
 export { DeliveryActivityQuery } from './engagement/delivery-activity.query.js';
 export { OptInMailQueue, OptInMailsModule } from './sending/mails/opt-in-mails.service.js';
 export {
@@ -62,7 +62,7 @@ export {
 export { TestMailsService } from './sending/mails/test-mails.service.js';
 export { type DescribedMail, MailPagesService, type Unsubscriber } from './engagement/mail-pages.service.js';
 export { type MailView, MailViewService } from './sending/mails/mail-view.service.js';
-export { LinkedMails } from './deliveries/linked-mails.service.js';
+export { LinkedMailsService } from './deliveries/linked-mails.service.js';
 export { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';
 export { type CampaignStatistics } from './reports/statistics/campaign-statistics.js';
@@ -78,7 +78,7 @@ export { type KeptDays, ProjectRetentionRepository } from './project-retention.r
 export { RetentionRunner } from './retention.job.js';
 export { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
 export { ReportExportsService } from './reports/exports/report-exports.service.js';
-export { DeliveryPacing } from './sending/delivery-pacing.service.js';
+export { DeliveryPacingService } from './sending/delivery-pacing.service.js';
 export { SendingGuardService } from './sending/sending-guard.service.js';
 export { SendingStopsService } from './campaigns/sending-stops.service.js';
 export {
@@ -97,5 +97,5 @@ export {
   TimelineQuery,
 } from './reports/statistics/timeline.query.js';
 export { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
-export { MailboxSimulator } from './sending/mailbox-simulator.service.js';
+export { MailboxSimulatorService } from './sending/mailbox-simulator.service.js';
 export { type TrackedRequest, TrackingService } from './engagement/tracking.service.js';

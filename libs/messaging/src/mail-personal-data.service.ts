@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { AddressDigests } from '#audience';
+import { AddressDigestsService } from '#audience';
 import { Clock, type EmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { eraseRuns } from './automations/runs/run.repository.js';
@@ -41,7 +41,7 @@ export interface ErasedPerson {
 export class MailPersonalDataService {
   constructor(
     private readonly database: Database,
-    private readonly digests: AddressDigests,
+    private readonly digests: AddressDigestsService,
     private readonly clock: Clock,
   ) {}
 

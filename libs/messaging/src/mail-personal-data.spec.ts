@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import {
-  AddressDigests,
+  AddressDigestsService,
   audienceEntities,
   consentProof,
   PersonalDataService,
@@ -20,7 +20,7 @@ import { tracesOf } from '#testing/traces';
 import { messagingEntities } from './messaging-tables.js';
 import { MailPreparationService } from './sending/mails/mail-preparation.service.js';
 import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';
-import { DeliveryStore } from './sending/engine/delivery-store.repository.js';
+import { DeliveryStoreRepository } from './sending/engine/delivery-store.repository.js';
 import type { DeliveryOutcome } from './sending/delivery-outcome.js';
 import { MessagingWorkerModule } from './messaging-worker.module.js';
 import { MailPersonalDataService } from './mail-personal-data.service.js';
@@ -123,7 +123,7 @@ describe('erasure from mail', () => {
   /** As the request and then the worker's job do it. */
   async function erase({ id, address }: { id: string; address: EmailAddress }): Promise<void> {
     await get(PersonalDataService).erase(scope, address, PROOF);
-    const addressDigest = get(AddressDigests).of(scope, address.key).toString('hex');
+    const addressDigest = get(AddressDigestsService).of(scope, address.key).toString('hex');
     await context
       .get(Database)
       .transaction(scope, () =>
@@ -171,7 +171,7 @@ describe('erasure from mail', () => {
   it('stops a mail that a sender has in hand, composed already', async () => {
     const ada = await reader('ada');
     const { ids, under } = await send(ada.topicId, [ada]);
-    const [claims, store] = [get(DeliveryClaimsQuery), get(DeliveryStore)];
+    const [claims, store] = [get(DeliveryClaimsQuery), get(DeliveryStoreRepository)];
     const claimed = await claims.claimCampaign(under, 10, newId());
     const work = claimed.map(
       (delivery) => ({ scope, delivery, ambiguousPolicy: 'RESEND', usagePeriod: null }) as const,
@@ -204,7 +204,7 @@ describe('erasure from mail', () => {
     const { ids, under } = await send(ada.topicId, [ada]);
 
     const claimed = await get(DeliveryClaimsQuery).claimCampaign(under, 10, newId());
-    await get(DeliveryStore).write(
+    await get(DeliveryStoreRepository).write(
       scope,
       { outcomes: [], starting: claimed, usagePeriod: null, flushed: true },
       clock.now(),
@@ -222,7 +222,7 @@ describe('erasure from mail', () => {
       providerMessageId: null,
       dueSince: null,
     };
-    await get(DeliveryStore).write(
+    await get(DeliveryStoreRepository).write(
       scope,
       { outcomes: [bounce], starting: [], usagePeriod: null, flushed: true },
       clock.now(),

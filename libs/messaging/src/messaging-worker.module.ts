@@ -6,7 +6,7 @@ import { BillingModule } from '#billing';
 import { DeliverabilityModule, ReturnPathsModule } from '#deliverability';
 import { MailMetrics, RetiredTablesService } from '#platform';
 import { AutomationsModule } from './automations/automations.module.js';
-import { CampaignScheduler } from './campaigns/campaign-scheduler.service.js';
+import { CampaignSchedulerService } from './campaigns/campaign-scheduler.service.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 import { CampaignExpansionService } from './sending/engine/campaign-expansion.service.js';
 import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';
@@ -16,15 +16,15 @@ import { ProjectRetentionRepository } from './project-retention.repository.js';
 import { ApplyRetention, RetentionRunner } from './retention.job.js';
 import { ReportsWorkerModule } from './reports/reports.module.js';
 import { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
-import { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
+import { DeliveryEngineService } from './sending/engine/delivery-engine.service.js';
 import { DeliverySenderFactory } from './sending/engine/delivery-sender.service.js';
-import { DeliveryStore } from './sending/engine/delivery-store.repository.js';
-import { DeliveryPacing, SlowedDestinations } from './sending/delivery-pacing.service.js';
+import { DeliveryStoreRepository } from './sending/engine/delivery-store.repository.js';
+import { DeliveryPacingService, SlowedDestinations } from './sending/delivery-pacing.service.js';
 import { MailPreparationService } from './sending/mails/mail-preparation.service.js';
-import { MailBatches } from './sending/mails/mail-batches.service.js';
-import { MailSigning } from './sending/mails/mail-signing.service.js';
+import { MailBatchesService } from './sending/mails/mail-batches.service.js';
+import { MailSigningService } from './sending/mails/mail-signing.service.js';
 import { OptInMailsService } from './sending/mails/opt-in-mails.service.js';
-import { MailboxSimulator } from './sending/mailbox-simulator.service.js';
+import { MailboxSimulatorService } from './sending/mailbox-simulator.service.js';
 import { SendingGuardService } from './sending/sending-guard.service.js';
 import { RelaysInUseService } from './sending/engine/relays-in-use.service.js';
 
@@ -32,18 +32,18 @@ const SERVICES = [
   ApplyRetention,
   CampaignClosingService,
   CampaignExpansionService,
-  CampaignScheduler,
+  CampaignSchedulerService,
   DeliveryClaimsQuery,
-  DeliveryEngine,
-  DeliveryPacing,
+  DeliveryEngineService,
+  DeliveryPacingService,
   DeliverySenderFactory,
   DeliverySourcesService,
-  DeliveryStore,
+  DeliveryStoreRepository,
   SendingGuardService,
-  MailBatches,
+  MailBatchesService,
   MailPreparationService,
-  MailSigning,
-  MailboxSimulator,
+  MailSigningService,
+  MailboxSimulatorService,
   OptInMailsService,
   OwnRelaySendersService,
   ProjectRetentionRepository,

@@ -19,7 +19,7 @@ import { SharedPoolsModule } from './content/processes/shared-pools.fixture.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 import { CampaignExpansionService } from './sending/engine/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
-import { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
+import { DeliveryEngineService } from './sending/engine/delivery-engine.service.js';
 import { OptInMailQueue, OptInMailsModule } from './sending/mails/opt-in-mails.service.js';
 import { MessagingWorkerModule } from './messaging-worker.module.js';
 
@@ -145,8 +145,8 @@ export class MessagingFixture {
     return this.context.get<T>(type as Type<T>, { strict: false });
   }
 
-  get engine(): DeliveryEngine {
-    return this.get(DeliveryEngine);
+  get engine(): DeliveryEngineService {
+    return this.get(DeliveryEngineService);
   }
 
   /** Stops the engine, and forgets all mail and all sending domains. */

@@ -17,14 +17,14 @@ import { FailedDeliveriesService } from './campaigns/failed-deliveries.service.j
 import { MailRenderingService } from './sending/mails/mail-rendering.service.js';
 import { ContentModule } from './content/content.module.js';
 import { MailPersonalDataService } from './mail-personal-data.service.js';
-import { LinkedMails } from './deliveries/linked-mails.service.js';
+import { LinkedMailsService } from './deliveries/linked-mails.service.js';
 import { MailPagesService } from './engagement/mail-pages.service.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SendingStopsService } from './campaigns/sending-stops.service.js';
 import { AddressConsequencesService } from './engagement/address-consequences.service.js';
 import { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
 import { LinkSetsService } from './engagement/link-sets.service.js';
-import { MailPublisher } from './engagement/mail-publisher.service.js';
+import { MailPublisherService } from './engagement/mail-publisher.service.js';
 import { TrackedEventsService } from './engagement/tracked-events.service.js';
 import { TrackingService } from './engagement/tracking.service.js';
 import { CompiledMailsService } from './sending/mails/compiled-mails.service.js';
@@ -45,9 +45,9 @@ const SERVICES = [
   DeliveryFeedbackService,
   FailedDeliveriesService,
   LinkSetsService,
-  LinkedMails,
+  LinkedMailsService,
   MailPagesService,
-  MailPublisher,
+  MailPublisherService,
   MailRenderingService,
   MailViewService,
   PreSendAnalysisService,

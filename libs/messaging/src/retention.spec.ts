@@ -18,7 +18,7 @@ import { DeliveryFeedbackService } from './engagement/delivery-feedback.service.
 import { MailPagesService } from './engagement/mail-pages.service.js';
 import { MailPersonalDataService } from './mail-personal-data.service.js';
 import { type DeliveryRow, MessagingFixture } from './messaging.fixture.js';
-import { CampaignBreakdowns } from './reports/statistics/campaign-breakdowns.service.js';
+import { CampaignBreakdownsService } from './reports/statistics/campaign-breakdowns.service.js';
 import { ReportExportsJob } from './reports/exports/report-exports.job.js';
 import { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
 import { statisticsDiscrepancies } from './reports/statistics/statistics-check.query.js';
@@ -136,7 +136,7 @@ async function figures() {
   await fixture.test.query('delete from messaging.campaign_breakdowns');
   const mails = { id: campaign.id, queuedOn: row!.day, queuedAt: row!.queued_at, translations: ['de'] };
   const shown = { ...mails, totalSent: READERS };
-  const { links, providers, languages } = (await fixture.get(CampaignBreakdowns).of(scope, shown))!;
+  const { links, providers, languages } = (await fixture.get(CampaignBreakdownsService).of(scope, shown))!;
   const facts = await reportFacts(fixture.get(Database), scope, campaign.id, {
     now: fixture.clock.now(),
     canTrack: true,

@@ -3,7 +3,7 @@ export { DatabaseClock, present, presentAnd } from './database/clock.js';
 export { type Config, ConfigurationError, environmentVariables, loadConfig } from './config.js';
 export { ArrayColumn } from './database/array-column.js';
 export { named, PreparedQuery } from './database/statement.js';
-export { Housekeeping } from './jobs/housekeeping.service.js';
+export { HousekeepingService } from './jobs/housekeeping.service.js';
 export { Database, type Tables } from './database/database.js';
 export {
   databaseFailure,

@@ -14,7 +14,7 @@ export const WEBHOOKS_CHANNEL = 'mailwright_webhooks';
  * last 2 seconds: without any, an event costs nothing.
  */
 @Injectable()
-export class WebhookPublisher extends Publisher implements OnModuleInit, OnApplicationShutdown {
+export class WebhookPublisherService extends Publisher implements OnModuleInit, OnApplicationShutdown {
   readonly #refreshing: Loop;
   #listeners: ReadonlyMap<number, readonly { readonly eventTypes: readonly string[] }[]> = new Map();
   #failures = 0;

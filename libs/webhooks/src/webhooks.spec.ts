@@ -18,7 +18,7 @@ import { Endpoint } from './endpoint.js';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository.js';
 import { WebhookEndpointsService } from './webhook-endpoints.service.js';
 import { WebhookLogService } from './webhook-log.service.js';
-import { WebhookPublisher } from './webhook-publisher.service.js';
+import { WebhookPublisherService } from './webhook-publisher.service.js';
 import { WebhookSender } from './webhook-sender.job.js';
 import { webhookEntities } from './webhook-tables.js';
 
@@ -35,7 +35,7 @@ describe('webhooks', () => {
   let receiver: WebhookReceiver;
   let http: OutgoingHttp;
   let endpoints: WebhookEndpointsService;
-  let publisher: WebhookPublisher;
+  let publisher: WebhookPublisherService;
   let sender: WebhookSender;
   let log: WebhookLogService;
 
@@ -58,7 +58,7 @@ describe('webhooks', () => {
     receiver = await WebhookReceiver.open();
     http = new OutgoingHttp({ addressesOf: () => Promise.resolve([]) });
     endpoints = endpointsWith('m');
-    publisher = new WebhookPublisher(database, clock, logger);
+    publisher = new WebhookPublisherService(database, clock, logger);
     log = new WebhookLogService(database, clock);
     const deliveries = new WebhookDeliveryRepository(database);
     const notifications = new PostgresNotifications(test.url);

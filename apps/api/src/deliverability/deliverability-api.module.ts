@@ -1,5 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { AudienceModule, UsageCatalogue } from '#audience';
+import { AudienceModule, UsageCatalogueService } from '#audience';
 import { BillingModule, PlanLimitsService } from '#billing';
 import { DomainPlan, DomainUsage, BouncesModule, SendingDomainsModule } from '#deliverability';
 import type { ProjectScope } from '#kernel';
@@ -18,7 +18,7 @@ const planBy = (features: PlanLimitsService): DomainPlan => ({
   includesDomain: (scope: ProjectScope) => features.allows(scope, 'customDomain'),
 });
 
-const usageBy = (usage: UsageCatalogue): DomainUsage => ({
+const usageBy = (usage: UsageCatalogueService): DomainUsage => ({
   async refuseIfUsed(scope: ProjectScope) {
     await usage.close(scope);
     await usage.refuseIfUsed(scope, 'The sending domain', { kind: 'sending domain' });
@@ -30,7 +30,7 @@ const usageBy = (usage: UsageCatalogue): DomainUsage => ({
 @Module({
   imports: [AudienceModule, BillingModule],
   providers: [
-    { provide: DomainUsage, useFactory: usageBy, inject: [UsageCatalogue] },
+    { provide: DomainUsage, useFactory: usageBy, inject: [UsageCatalogueService] },
     { provide: DomainPlan, useFactory: planBy, inject: [PlanLimitsService] },
   ],
   exports: [DomainPlan, DomainUsage],

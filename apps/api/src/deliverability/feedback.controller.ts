@@ -2,7 +2,7 @@ import { Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import { type FeedbackRefusal, RelayFeedback } from '#deliverability';
+import { type FeedbackRefusal, RelayFeedbackService } from '#deliverability';
 import { LimitClients, ProblemError } from '#platform/http';
 
 const PROBLEMS: Readonly<Record<FeedbackRefusal, () => ProblemError>> = {
@@ -18,7 +18,7 @@ const PROBLEMS: Readonly<Record<FeedbackRefusal, () => ProblemError>> = {
 @Controller('feedback')
 @LimitClients('feedback')
 export class FeedbackController {
-  constructor(private readonly feedback: RelayFeedback) {}
+  constructor(private readonly feedback: RelayFeedbackService) {}
 
   /** Answers 200 once the events are stored; a worker sees to what follows from them. */
   @Post(':kind/:token')

@@ -1,6 +1,12 @@
 import { Body, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
-import { FeedbackAddresses, type Relay, RelayHealth, RelayRepository, RelaysService } from '#deliverability';
+import {
+  FeedbackAddresses,
+  type Relay,
+  RelayHealthService,
+  RelayRepository,
+  RelaysService,
+} from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { ApiController, InScope, Operation, pageQuery, PLACES, toPage } from '#platform/http';
 import { createRelayBody, relayCheckView, relayPage, relayView, updateRelayBody } from './relays.dto.js';
@@ -13,7 +19,7 @@ export class RelaysController {
   constructor(
     private readonly relays: RelaysService,
     private readonly query: RelayRepository,
-    private readonly health: RelayHealth,
+    private readonly health: RelayHealthService,
     private readonly addresses: FeedbackAddresses,
   ) {}
 

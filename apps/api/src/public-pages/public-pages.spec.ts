@@ -4,7 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import {
-  AddressDigests,
+  AddressDigestsService,
   audienceEntities,
   AudienceModule,
   AudiencePortsModule,
@@ -22,7 +22,7 @@ import {
   messagingEntities,
   OptInMailQueue,
   OptInMailsModule,
-  LinkedMails,
+  LinkedMailsService,
 } from '#messaging';
 import { Database, type LinkKind, LinkTokens, loadConfig, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
@@ -478,7 +478,7 @@ describe('public pages', () => {
         const { id, address } = reader;
         await app.get(PersonalDataService).erase(scope, address, consentProof('API_KEY', null));
         if (!isSettled) return;
-        const addressDigest = app.get(AddressDigests).of(scope, address.key).toString('hex');
+        const addressDigest = app.get(AddressDigestsService).of(scope, address.key).toString('hex');
         await app
           .get(Database)
           .transaction(scope, () =>
@@ -553,7 +553,7 @@ describe('public pages', () => {
         await erase(true);
         const id = await signUpAgain();
         clock.advance(61 * 24 * HOUR_MS);
-        await app.get(LinkedMails).removeErased();
+        await app.get(LinkedMailsService).removeErased();
         const done = await post(link, 'List-Unsubscribe=One-Click');
         expect(done.statusCode).toBe(404);
         expect(done.body).toContain('no longer on the list of');

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import {
   addressMark,
-  FeedbackEvents,
+  FeedbackEventsService,
   findReportedMessages,
   kindRules,
   readReport,
@@ -15,7 +15,7 @@ import {
   unsubscribeByMail,
 } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
-import { DeliveryFeedbackService, DeliveryPacing, MailPagesService } from '#messaging';
+import { DeliveryFeedbackService, DeliveryPacingService, MailPagesService } from '#messaging';
 import { CONFIG, type Config, Database, done, enqueue, Job, type JobResult, LOGGER, snooze } from '#platform';
 
 /** A mail to one or more of our addresses. */
@@ -35,7 +35,7 @@ const TRIED = 20;
 
 /**
  * The bounce journey up to the stored report, whose event is written in the same transaction; the jobs below continue it.
- * Events that a provider posts (`RelayFeedback`) join it there.
+ * Events that a provider posts (`RelayFeedbackService`) join it there.
  */
 @Injectable()
 export class BounceProcessor {
@@ -123,9 +123,9 @@ export class BounceJobs {
   constructor(
     private readonly database: Database,
     private readonly feedback: DeliveryFeedbackService,
-    private readonly pacing: DeliveryPacing,
+    private readonly pacing: DeliveryPacingService,
     private readonly pages: MailPagesService,
-    private readonly events: FeedbackEvents,
+    private readonly events: FeedbackEventsService,
     private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}

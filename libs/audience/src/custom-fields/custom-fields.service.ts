@@ -2,7 +2,7 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { AudiencePlan, refuseUnlessIncluded } from '../audience-plan.js';
-import { UsageCatalogue } from '../usage-catalogue.service.js';
+import { UsageCatalogueService } from '../usage-catalogue.service.js';
 import { parseCustomFieldValue } from './custom-field-value.js';
 import {
   type CustomField,
@@ -26,7 +26,7 @@ export class CustomFieldsService {
     private readonly database: Database,
     private readonly fields: CustomFieldRepository,
     private readonly query: CustomFieldsQuery,
-    private readonly usage: UsageCatalogue,
+    private readonly usage: UsageCatalogueService,
     private readonly clock: Clock,
     @Optional() @Inject(AudiencePlan) private readonly plan: AudiencePlan | undefined,
   ) {}

@@ -15,7 +15,7 @@ import { definitionsDigest } from '../custom-fields/custom-field-values.js';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { SubscriberLimitService } from '../subscriber-limit.service.js';
-import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
+import { ErasedAddressesRepository } from '../suppressions/erased-addresses.repository.js';
 import { type GrantableTopic, grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 import { ImportDecisions } from './import-decisions.js';
@@ -56,7 +56,7 @@ export class ImportRunsService {
     private readonly imports: ImportRepository,
     private readonly staged: StagedRowsRepository,
     private readonly subscribers: ImportedSubscribersRepository,
-    private readonly erased: ErasedAddresses,
+    private readonly erased: ErasedAddressesRepository,
     private readonly consents: ConsentRepository,
     private readonly topics: TopicRepository,
     private readonly customFields: CustomFieldsQuery,

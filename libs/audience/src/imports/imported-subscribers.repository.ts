@@ -5,7 +5,7 @@ import { Database, plannedForValues } from '#platform';
 import type { ChangeContext, FirstConsents } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
 import type { SubscriberFields } from '../subscribers/subscriber.js';
-import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
+import { ErasedAddressesRepository } from '../suppressions/erased-addresses.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import type { KnownPerson } from './import-decisions.js';
 import type { RowRange } from './import.js';
@@ -17,7 +17,7 @@ export class ImportedSubscribersRepository {
     private readonly database: Database,
     private readonly suppressions: SuppressionRepository,
     private readonly consents: ConsentRepository,
-    private readonly erased: ErasedAddresses,
+    private readonly erased: ErasedAddressesRepository,
   ) {}
 
   /**

@@ -8,7 +8,7 @@ import { CustomFieldsService } from '../custom-fields/custom-fields.service.js';
 import { PersonalDataService } from '../personal-data.service.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
 import { SubscribersQuery } from '../subscribers/subscribers.query.js';
-import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
+import { ErasedAddressesRepository } from '../suppressions/erased-addresses.repository.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import type { TopicView } from '../topics/topics.query.js';
 import { TopicsService } from '../topics/topics.service.js';
@@ -297,7 +297,7 @@ describe('an import', () => {
       fixture.test.query('select 1 from audience.erased_addresses where environment_id = $1', [
         scope.environmentId,
       ]);
-    const erased = fixture.get(ErasedAddresses);
+    const erased = fixture.get(ErasedAddressesRepository);
     fixture.clock.advance(364 * 24 * HOUR);
     await erased.removeOld();
     expect((await run(csv('email\nada@example.com\n'))).counts).toMatchObject({ created: 0, failed: 1 });

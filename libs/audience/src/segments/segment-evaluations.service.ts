@@ -20,7 +20,7 @@ import type { AudienceTables } from '../audience-tables.js';
 import { plannedForRules } from '../rules/set-plans.query.js';
 import { SubscriberRulesService } from '../rules/subscriber-rules.service.js';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';
-import { UsageCatalogue } from '../usage-catalogue.service.js';
+import { UsageCatalogueService } from '../usage-catalogue.service.js';
 import type { Segment } from './segment.js';
 import { SegmentRepository, segmentsOf } from './segment.repository.js';
 
@@ -55,7 +55,7 @@ export class SegmentEvaluationsService {
     private readonly database: Database,
     private readonly segments: SegmentRepository,
     private readonly rules: SubscriberRulesService,
-    private readonly usage: UsageCatalogue,
+    private readonly usage: UsageCatalogueService,
     private readonly clock: Clock,
   ) {}
 

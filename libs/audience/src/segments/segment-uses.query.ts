@@ -3,7 +3,12 @@ import { sql } from 'kysely';
 import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
 import { namedInRules } from '../rules/rule-reader.js';
-import { UsageCatalogue, type Use, type UsedThings, type UserSource } from '../usage-catalogue.service.js';
+import {
+  UsageCatalogueService,
+  type Use,
+  type UsedThings,
+  type UserSource,
+} from '../usage-catalogue.service.js';
 
 interface SegmentWithRules {
   readonly id: string;
@@ -19,7 +24,7 @@ export class SegmentUsesQuery implements UserSource, OnModuleInit {
 
   constructor(
     private readonly database: Database,
-    private readonly usage: UsageCatalogue,
+    private readonly usage: UsageCatalogueService,
   ) {}
 
   onModuleInit(): void {

@@ -4,7 +4,7 @@ import { Database } from '#platform';
 import { AudiencePlan, refuseUnlessIncluded } from '../audience-plan.js';
 import { nextKey } from '../next-key.query.js';
 import { SubscriberRulesService } from '../rules/subscriber-rules.service.js';
-import { UsageCatalogue } from '../usage-catalogue.service.js';
+import { UsageCatalogueService } from '../usage-catalogue.service.js';
 import { SegmentEvaluationsService } from './segment-evaluations.service.js';
 import { type NewSegment, refuseRules, Segment, type SegmentPatch, typeBy } from './segment.js';
 import { SegmentRepository } from './segment.repository.js';
@@ -25,7 +25,7 @@ export class SegmentsService {
     private readonly query: SegmentsQuery,
     private readonly rules: SubscriberRulesService,
     private readonly evaluations: SegmentEvaluationsService,
-    private readonly usage: UsageCatalogue,
+    private readonly usage: UsageCatalogueService,
     private readonly clock: Clock,
     @Optional() @Inject(AudiencePlan) private readonly plan: AudiencePlan | undefined,
   ) {}

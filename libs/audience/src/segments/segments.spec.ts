@@ -6,7 +6,7 @@ import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixtu
 import { RecipientsQuery } from '../recipients.query.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
-import { UsageCatalogue } from '../usage-catalogue.service.js';
+import { UsageCatalogueService } from '../usage-catalogue.service.js';
 import { SegmentEvaluationsService } from './segment-evaluations.service.js';
 import { SegmentMembersService } from './segment-members.service.js';
 import { SegmentsQuery } from './segments.query.js';
@@ -30,7 +30,7 @@ describe('segments', () => {
     segments = audience.get(SegmentsService);
     deletion = audience.get(SegmentsService);
     membership = audience.get(SegmentMembersService);
-    audience.get(UsageCatalogue).register({
+    audience.get(UsageCatalogueService).register({
       users: 'campaign',
       usesOf: (_scope, things) => {
         const found = things.kind === 'segment' ? things.ids.filter((id) => used.has(id)) : [];

@@ -10,7 +10,7 @@ import {
 } from '#kernel';
 import { Database, named, Publisher } from '#platform';
 import { addressLock, newSubscriberColumns } from '../subscribers/subscriber.repository.js';
-import { ErasedAddresses } from '../suppressions/erased-addresses.repository.js';
+import { ErasedAddressesRepository } from '../suppressions/erased-addresses.repository.js';
 import {
   type ChangeContext,
   type ConsentProof,
@@ -62,7 +62,7 @@ export class SignUpService {
     private readonly database: Database,
     private readonly consents: ConsentRepository,
     private readonly suppressions: SuppressionRepository,
-    private readonly erased: ErasedAddresses,
+    private readonly erased: ErasedAddressesRepository,
     private readonly limit: SubscriberLimitService,
     private readonly publisher: Publisher,
     private readonly clock: Clock,

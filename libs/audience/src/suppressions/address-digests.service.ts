@@ -36,7 +36,7 @@ export class AddressDigest {
 
 /** Keyed digests, which recognise erased addresses. */
 @Injectable()
-export class AddressDigests {
+export class AddressDigestsService {
   readonly #key: string;
 
   constructor(@Inject(CONFIG) { ERASED_ADDRESS_KEY }: Pick<Config, 'ERASED_ADDRESS_KEY'>) {

@@ -4,7 +4,7 @@ import { Clock, type ProjectScope } from '#kernel';
 import { before, Database, Periodic, removeOldRows } from '#platform';
 import type { ChangeContext, Consent } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
-import { AddressDigests } from './address-digests.service.js';
+import { AddressDigestsService } from './address-digests.service.js';
 
 const DAY_MS = 24 * 60 * 60_000;
 /** The time for which an address that left a topic stays off it after its erasure. */
@@ -20,10 +20,10 @@ const LEFT_BEFORE = 'unsubscribed-before-erasure';
  * Callers that write hold the lock of the address.
  */
 @Injectable()
-export class ErasedAddresses {
+export class ErasedAddressesRepository {
   constructor(
     private readonly database: Database,
-    private readonly digests: AddressDigests,
+    private readonly digests: AddressDigestsService,
     private readonly consents: ConsentRepository,
     private readonly clock: Clock,
   ) {}

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database, named } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
-import { AddressDigests } from './address-digests.service.js';
+import { AddressDigestsService } from './address-digests.service.js';
 import type { SuppressionReason } from '../consents/consent.js';
 import {
   type StoredSuppression,
@@ -17,7 +17,7 @@ import {
 export class SuppressionRepository {
   constructor(
     private readonly database: Database,
-    private readonly digests: AddressDigests,
+    private readonly digests: AddressDigestsService,
   ) {}
 
   find(scope: ProjectScope, emailKey: string): Promise<StoredSuppression | null> {

@@ -3,7 +3,7 @@ import { InUseError, NotFoundError, type ProjectScope } from '#kernel';
 import { insertSubscribers } from '#testing/subscribers';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
-import { UsageCatalogue } from '../usage-catalogue.service.js';
+import { UsageCatalogueService } from '../usage-catalogue.service.js';
 import { TopicsQuery } from './topics.query.js';
 import { TopicsService } from './topics.service.js';
 
@@ -150,7 +150,7 @@ describe('topics', () => {
       let inUse = true;
       const user = { kind: 'automation', key: 'ACME-7', name: 'Welcome', of: topic.id } as const;
       audience
-        .get(UsageCatalogue)
+        .get(UsageCatalogueService)
         .register({ users: 'automation', usesOf: () => Promise.resolve(inUse ? [user] : []) });
       await expect(service.delete(scope, topic.topicKey, null)).rejects.toThrow(
         new InUseError('The topic', [user]),

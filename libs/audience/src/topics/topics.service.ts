@@ -12,7 +12,7 @@ import {
 } from '#platform';
 import { consentProof } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
-import { UsageCatalogue } from '../usage-catalogue.service.js';
+import { UsageCatalogueService } from '../usage-catalogue.service.js';
 import type { NewTopic, TopicPatch } from './topic.js';
 import { TopicRepository } from './topic.repository.js';
 import { TopicsQuery, type TopicView } from './topics.query.js';
@@ -34,7 +34,7 @@ export class TopicsService {
     private readonly database: Database,
     private readonly topics: TopicRepository,
     private readonly query: TopicsQuery,
-    private readonly usage: UsageCatalogue,
+    private readonly usage: UsageCatalogueService,
     private readonly consents: ConsentRepository,
     private readonly clock: Clock,
   ) {}

@@ -24,7 +24,7 @@ type Lookup<Entry> = (host: string) => Promise<readonly Entry[]>;
 
 /** Looks records up, through the servers of `DNS_SERVERS` or the system's. Nothing is cached; CNAMEs are followed. */
 @Injectable()
-export class DnsReader {
+export class DnsReaderService {
   readonly #resolver: Resolver;
 
   constructor(@Inject(CONFIG) { DNS_SERVERS }: Pick<Config, 'DNS_SERVERS'>) {

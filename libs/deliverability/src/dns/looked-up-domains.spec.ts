@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#testing/clocks';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
-import { DnsReader } from './dns-reader.service.js';
+import { DnsReaderService } from './dns-reader.service.js';
 import { SenderHostsService } from './sender-hosts.service.js';
 
 const MINUTE = 60_000;
@@ -14,7 +14,7 @@ describe('what DNS says of the domains of a campaign', () => {
   beforeEach(async () => {
     dns = await startDnsServer();
     clock = new ManualClock(new Date('2026-11-21T06:00:00Z'));
-    hosts = new SenderHostsService(new DnsReader({ DNS_SERVERS: [dns.address] }), clock);
+    hosts = new SenderHostsService(new DnsReaderService({ DNS_SERVERS: [dns.address] }), clock);
   });
   afterEach(() => dns.stop());
 

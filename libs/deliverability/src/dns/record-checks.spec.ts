@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
-import { DnsReader } from './dns-reader.service.js';
+import { DnsReaderService } from './dns-reader.service.js';
 import { checkRecord, type ExpectedRecord } from './record-checks.js';
 
 const RSA = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -36,11 +36,11 @@ const ALL = [OWNERSHIP, DKIM, SPF, MX, DMARC];
 
 describe('The check of a customer’s DNS', () => {
   let dns: DnsServer;
-  let reader: DnsReader;
+  let reader: DnsReaderService;
 
   beforeEach(async () => {
     dns = await startDnsServer();
-    reader = new DnsReader({ DNS_SERVERS: [dns.address] });
+    reader = new DnsReaderService({ DNS_SERVERS: [dns.address] });
     dns.txt('spf.ours.example', 'v=spf1 ip4:192.0.2.0/24 -all');
   });
 

@@ -1,7 +1,7 @@
 import { getDomain } from 'tldts';
 import { withTimeout } from '#kernel';
 import { checkDmarc, dmarcRecords } from './dmarc-policy.js';
-import type { DnsReader } from './dns-reader.service.js';
+import type { DnsReaderService } from './dns-reader.service.js';
 import type { NewDnsRecord } from './dns-record.js';
 import {
   type DnsAnswer,
@@ -23,14 +23,14 @@ const SPF_INCLUDE = /(?:^| )include:(?<host>\S+)/;
 const DMARC_LABEL = '_dmarc.';
 
 /** Checks that an expected record stands in DNS. Never throws: without an answer it is a `DNS_ERROR`. Takes 10 s at most. */
-export function checkRecord(dns: DnsReader, record: ExpectedRecord): Promise<RecordVerdict> {
+export function checkRecord(dns: DnsReaderService, record: ExpectedRecord): Promise<RecordVerdict> {
   return withTimeout(verdictIn(dns, record), DEADLINE_MS, () =>
     failed('DNS_ERROR', 'the name servers did not answer in time'),
   );
 }
 
 async function verdictIn(
-  dns: DnsReader,
+  dns: DnsReaderService,
   { purpose, host, expectedValue }: ExpectedRecord,
 ): Promise<RecordVerdict> {
   switch (purpose) {
@@ -47,14 +47,18 @@ async function verdictIn(
   }
 }
 
-async function spfVerdict(dns: DnsReader, host: string, expectedValue: string): Promise<RecordVerdict> {
+async function spfVerdict(
+  dns: DnsReaderService,
+  host: string,
+  expectedValue: string,
+): Promise<RecordVerdict> {
   const answer = await dns.txt(host);
   if (answer.kind !== 'found') return verdictOf(answer);
   return checkSpf(dns, host, answer.entries, SPF_INCLUDE.exec(expectedValue)?.groups?.['host'] ?? '');
 }
 
 /** A domain without a record of its own has that of the registered domain above it (RFC 9989 §4.10). */
-async function dmarcVerdict(dns: DnsReader, host: string): Promise<RecordVerdict> {
+async function dmarcVerdict(dns: DnsReaderService, host: string): Promise<RecordVerdict> {
   const answer = await dns.txt(host);
   const own = judged(answer, (found) => checkDmarc(found));
   if (own.status === 'VERIFIED' || own.code !== 'MISSING') return own;

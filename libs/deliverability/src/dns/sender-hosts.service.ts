@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { getDomain } from 'tldts';
 import { Clock, withTimeout } from '#kernel';
 import { type DmarcPolicy, dmarcPolicy, dmarcRecords } from './dmarc-policy.js';
-import { DnsReader } from './dns-reader.service.js';
+import { DnsReaderService } from './dns-reader.service.js';
 
 /** For all look-ups of a host: somebody waits for the answer. */
 const DEADLINE_MS = 4_000;
@@ -39,7 +39,7 @@ export class SenderHostsService {
   readonly #receiving: AnswersInTime<boolean | null>;
 
   constructor(
-    private readonly dns: DnsReader,
+    private readonly dns: DnsReaderService,
     clock: Clock,
   ) {
     this.#policies = new AnswersInTime(clock, (host) => this.#lookForPolicy(host), null);

@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import type { DnsReader } from './dns-reader.service.js';
+import type { DnsReaderService } from './dns-reader.service.js';
 import { type DnsAnswer, failed, type FailureCode, type RecordVerdict, verified } from './record-verdict.js';
 
 /** RFC 7208 §4.6.4 */
@@ -13,7 +13,7 @@ interface Fault {
 }
 
 /** The look-ups that evaluate SPF. */
-type SpfDns = Pick<DnsReader, 'txt' | 'mx' | 'addresses'>;
+type SpfDns = Pick<DnsReaderService, 'txt' | 'mx' | 'addresses'>;
 
 /** State of following one record: its cost so far, and whether our include was passed. */
 interface Evaluation {

@@ -111,7 +111,7 @@ const MESSAGES_A_JOB = 500;
 
 /** Takes down what providers tell of mails: the same facts, with the same consequences, as reports to the return path. */
 @Injectable()
-export class FeedbackEvents {
+export class FeedbackEventsService {
   constructor(
     private readonly database: Database,
     private readonly reports: ReportsService,

@@ -13,7 +13,7 @@ import {
   SecretBox,
   named,
 } from '#platform';
-import { FeedbackEvents, FeedbackMetrics, type ReportingRelay } from './feedback-events.service.js';
+import { FeedbackEventsService, FeedbackMetrics, type ReportingRelay } from './feedback-events.service.js';
 import {
   type FeedbackFormat,
   type FeedbackRequest,
@@ -112,14 +112,14 @@ export type FeedbackRefusal = 'no-address' | 'no-proof' | 'unreadable';
 
 /** Takes providers' posts about the mail of a project's relays. */
 @Injectable()
-export class RelayFeedback {
+export class RelayFeedbackService {
   constructor(
     private readonly database: Database,
     private readonly environments: EnvironmentsQuery,
     private readonly addresses: FeedbackAddresses,
     private readonly box: SecretBox,
     private readonly documents: FeedbackDocuments,
-    private readonly events: FeedbackEvents,
+    private readonly events: FeedbackEventsService,
     private readonly metrics: FeedbackMetrics,
     private readonly clock: Clock,
   ) {}

@@ -14,9 +14,9 @@ import { snsCertificate } from '#testing/relays/sns-certificate';
 import { standIns } from '#testing/relays/stand-ins';
 import { ReportsService } from '../bounces/reports.service.js';
 import { ReturnPaths } from '../bounces/return-path.js';
-import { FeedbackEvents, FeedbackMetrics } from './feedback-events.service.js';
+import { FeedbackEventsService, FeedbackMetrics } from './feedback-events.service.js';
 import { kindRules, type RelayKind } from './kinds/kinds.js';
-import { FeedbackAddresses, FeedbackDocuments, RelayFeedback } from './relay-feedback.service.js';
+import { FeedbackAddresses, FeedbackDocuments, RelayFeedbackService } from './relay-feedback.service.js';
 import { relaySecret } from './relay.js';
 
 const SECRET = 'a secret of the tests, long enough for it';
@@ -42,7 +42,7 @@ describe('the feedback of a relay', () => {
   let amazon: Server;
   let http: LocalHttp;
   let reports: ReportsService;
-  let feedback: RelayFeedback;
+  let feedback: RelayFeedbackService;
   let addresses: FeedbackAddresses;
   const clock = new ManualClock(NOW);
   const registry = new Registry();
@@ -80,13 +80,13 @@ describe('the feedback of a relay', () => {
     const environments = new EnvironmentsQuery(database);
     const metrics = new FeedbackMetrics(registry);
     reports = new ReportsService(database, environments, clock);
-    feedback = new RelayFeedback(
+    feedback = new RelayFeedbackService(
       database,
       environments,
       addresses,
       box,
       new FeedbackDocuments(http, clock),
-      new FeedbackEvents(database, reports, paths, metrics),
+      new FeedbackEventsService(database, reports, paths, metrics),
       metrics,
       clock,
     );

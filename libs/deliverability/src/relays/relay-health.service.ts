@@ -43,7 +43,7 @@ type RelayId = Pick<Relay, 'id' | 'environmentId'>;
  * worker at a time connects again, without a mail: after 1 s, then twice as long each time up to a minute.
  */
 @Injectable()
-export class RelayHealth {
+export class RelayHealthService {
   constructor(
     private readonly database: Database,
     private readonly relays: RelayRepository,

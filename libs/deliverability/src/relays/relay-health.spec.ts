@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { DeliverabilityFixture } from '#testing/deliverability';
 import type { SmtpSink } from '#testing/sink-rules';
 import { startSmtpSink } from '#testing/smtp-sink';
-import { RelayHealth } from './relay-health.service.js';
+import { RelayHealthService } from './relay-health.service.js';
 import type { Relay } from './relay.js';
 import { RelayRepository } from './relay.repository.js';
 import { RelaysService } from './relays.service.js';
@@ -15,14 +15,14 @@ describe('a project’s relays', () => {
   let fixture: DeliverabilityFixture;
   let sink: SmtpSink;
   let scope: ProjectScope;
-  let health: RelayHealth;
+  let health: RelayHealthService;
   let relays: RelaysService;
 
   beforeAll(async () => {
     fixture = await DeliverabilityFixture.start({ OUTGOING_PRIVATE_ADDRESSES: 'true' });
     sink = await startSmtpSink({ credentials: CREDENTIALS });
     scope = (await fixture.project()).live;
-    health = fixture.get(RelayHealth);
+    health = fixture.get(RelayHealthService);
     relays = fixture.get(RelaysService);
   });
   afterAll(async () => {

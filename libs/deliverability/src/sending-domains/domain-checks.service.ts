@@ -22,7 +22,7 @@ import {
   ResumableJob,
 } from '#platform';
 import type { DeliverabilityTables } from '../deliverability.schema.js';
-import { DnsReader } from '../dns/dns-reader.service.js';
+import { DnsReaderService } from '../dns/dns-reader.service.js';
 import { checkRecord } from '../dns/record-checks.js';
 import type { RecordVerdict } from '../dns/record-verdict.js';
 import { RETIRED_KEY_KEPT_MS } from './dns-instructions.js';
@@ -63,7 +63,7 @@ export class DomainChecksService {
     private readonly environments: EnvironmentsQuery,
     private readonly domains: SendingDomainRepository,
     private readonly requests: DomainVerificationService,
-    private readonly dns: DnsReader,
+    private readonly dns: DnsReaderService,
     private readonly publisher: Publisher,
     @Inject(CONFIG) private readonly config: Config,
     private readonly database: Database,

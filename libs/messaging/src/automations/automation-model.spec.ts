@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
-  AddressDigests,
+  AddressDigestsService,
   ConsentsService,
   CustomFieldsService,
   PersonalDataService,
@@ -128,7 +128,7 @@ describe('any automation', () => {
   /** With what a job does about it. */
   const erase = async ({ id, email }: Person) => {
     const { scope, messaging } = fixture;
-    const addressDigest = messaging.get(AddressDigests).of(scope, address(email).key).toString('hex');
+    const addressDigest = messaging.get(AddressDigestsService).of(scope, address(email).key).toString('hex');
     await messaging.get(PersonalDataService).erase(scope, address(email), PROOF);
     await messaging
       .get(Database)

@@ -5,7 +5,7 @@ import {
   SegmentsQuery,
   SubscriberRulesService,
   TopicsQuery,
-  UsageCatalogue,
+  UsageCatalogueService,
 } from '#audience';
 import {
   type CampaignFacts,
@@ -42,7 +42,7 @@ export class CampaignAudienceQuery {
     private readonly topics: TopicsQuery,
     private readonly segments: SegmentsQuery,
     private readonly rules: SubscriberRulesService,
-    private readonly usage: UsageCatalogue,
+    private readonly usage: UsageCatalogueService,
     private readonly recipients: RecipientsQuery,
     private readonly budgets: DestinationBudgetRepository,
     @Inject(CONFIG) private readonly config: Config,

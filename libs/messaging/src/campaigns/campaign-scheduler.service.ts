@@ -14,7 +14,7 @@ const BATCH = 100;
  * campaign. The table is asked, not a timer, so that one whose time passed while everything was down is found.
  */
 @Injectable()
-export class CampaignScheduler {
+export class CampaignSchedulerService {
   readonly #loop: Loop;
 
   constructor(

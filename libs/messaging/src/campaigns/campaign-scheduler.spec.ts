@@ -5,7 +5,7 @@ import { InUseError, InvalidStateError, type ProjectScope } from '#kernel';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import type { Campaign } from './campaign.js';
 import { CampaignLifecycleService } from './campaign-lifecycle.service.js';
-import { CampaignScheduler } from './campaign-scheduler.service.js';
+import { CampaignSchedulerService } from './campaign-scheduler.service.js';
 import { CampaignsService } from './campaigns.service.js';
 import { PreSendRejectedError, ScheduleMissingError } from './campaign.errors.js';
 import { PreSendAnalysisService } from './pre-send-analysis.service.js';
@@ -32,7 +32,7 @@ describe('scheduled campaigns', () => {
 
   const sending = () => fixture.get(CampaignLifecycleService);
   const inFuture = (milliseconds: number) => new Date(fixture.clock.now().getTime() + milliseconds);
-  const pass = () => fixture.get(CampaignScheduler).pass();
+  const pass = () => fixture.get(CampaignSchedulerService).pass();
 
   /** To two readers; the next one to the same. */
   async function scheduled(after?: Campaign): Promise<Campaign> {
@@ -102,7 +102,7 @@ describe('scheduled campaigns', () => {
     const workers = Array.from(
       { length: 4 },
       () =>
-        new CampaignScheduler(
+        new CampaignSchedulerService(
           fixture.get(CampaignRepository),
           fixture.get(PreSendAnalysisService),
           fixture.get(CampaignLifecycleService),

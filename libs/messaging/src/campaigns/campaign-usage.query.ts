@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { type Use, UsageCatalogue, type UsedThings, type UserSource } from '#audience';
+import { type Use, UsageCatalogueService, type UsedThings, type UserSource } from '#audience';
 import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
 import { ContentProcessesService } from '../content/processes/content-processes.service.js';
@@ -20,7 +20,7 @@ export class CampaignUsageQuery implements UserSource, OnModuleInit {
 
   constructor(
     private readonly database: Database,
-    private readonly usage: UsageCatalogue,
+    private readonly usage: UsageCatalogueService,
     private readonly processes: ContentProcessesService,
   ) {}
 

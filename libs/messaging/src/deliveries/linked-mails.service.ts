@@ -1,6 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import { Injectable } from '@nestjs/common';
-import { ERASED_MAILS_KEPT_DAYS, ErasedAddresses, type PageReader, PreferencesService } from '#audience';
+import {
+  ERASED_MAILS_KEPT_DAYS,
+  ErasedAddressesRepository,
+  type PageReader,
+  PreferencesService,
+} from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { before, Database, type LinkedMail, neverJoined, Periodic, removeOldRows } from '#platform';
 
@@ -85,11 +90,11 @@ interface MailAndReader extends Pick<MailOfLink, 'locale' | 'topicIds'> {
 
 /** Finds the mails of links and the present owners of their addresses, in the open transaction. */
 @Injectable()
-export class LinkedMails {
+export class LinkedMailsService {
   constructor(
     private readonly database: Database,
     private readonly people: PreferencesService,
-    private readonly erased: ErasedAddresses,
+    private readonly erased: ErasedAddressesRepository,
     private readonly clock: Clock,
   ) {}
 

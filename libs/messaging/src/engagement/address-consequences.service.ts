@@ -5,7 +5,7 @@ import { bounceClassesOf, CONSEQUENCES, type MailFailure } from '#deliverability
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, named } from '#platform';
 import type { DeliveryKind } from '../deliveries/delivery.js';
-import { LinkedMails } from '../deliveries/linked-mails.service.js';
+import { LinkedMailsService } from '../deliveries/linked-mails.service.js';
 
 /** The classes of bounces of which `holds`, for `in (…)`: written out, since partial indexes name them. */
 export function bounceClassesIn(holds: Parameters<typeof bounceClassesOf>[0]): RawBuilder<unknown> {
@@ -35,7 +35,7 @@ export class AddressConsequencesService {
   constructor(
     private readonly database: Database,
     private readonly suppressions: SuppressionsService,
-    private readonly mails: LinkedMails,
+    private readonly mails: LinkedMailsService,
   ) {}
 
   /** In the open transaction, which has recorded and counted the failure: addresses are locked last. */

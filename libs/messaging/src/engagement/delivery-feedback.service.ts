@@ -6,7 +6,7 @@ import { Database, isOf, named } from '#platform';
 import type { DeliveriesTable, MessagingTables } from '../messaging-tables.js';
 import { AddressConsequencesService, type FailedMail } from './address-consequences.service.js';
 import { addToCounters, addToMinutes } from './campaign-counters.repository.js';
-import { MailPublisher } from './mail-publisher.service.js';
+import { MailPublisherService } from './mail-publisher.service.js';
 
 /** A mail that something came back of. */
 interface AnsweredMail
@@ -49,7 +49,7 @@ export class DeliveryFeedbackService {
   constructor(
     private readonly database: Database,
     private readonly addresses: AddressConsequencesService,
-    private readonly publisher: MailPublisher,
+    private readonly publisher: MailPublisherService,
     private readonly clock: Clock,
   ) {}
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   consentProof,
-  ErasedAddresses,
+  ErasedAddressesRepository,
   PersonalDataService,
   SignUpService,
   SuppressionsService,
@@ -260,7 +260,7 @@ describe('what comes back of a mail', () => {
     await feedback.complained(scope, complained);
     expect(await suppressionOf(to)).toBe('SPAM_COMPLAINT');
     await messaging.get(SuppressionsService).lift(scope, to.email);
-    const addressDigest = messaging.get(ErasedAddresses).digestOf(scope, to.email).toString('hex');
+    const addressDigest = messaging.get(ErasedAddressesRepository).digestOf(scope, to.email).toString('hex');
     await messaging
       .get(Database)
       .transaction(scope, () =>

@@ -10,7 +10,7 @@ import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
 import { DeliveryFeedbackService } from './delivery-feedback.service.js';
-import { LinkedMails, type LinkToMail, type MailReader } from '../deliveries/linked-mails.service.js';
+import { LinkedMailsService, type LinkToMail, type MailReader } from '../deliveries/linked-mails.service.js';
 
 /** A mail, as the page that its links lead to describes it. */
 export interface DescribedMail {
@@ -36,7 +36,7 @@ export class MailPagesService {
     private readonly topics: TopicsQuery,
     private readonly leaving: UnsubscribeService,
     private readonly feedback: DeliveryFeedbackService,
-    private readonly mails: LinkedMails,
+    private readonly mails: LinkedMailsService,
   ) {}
 
   /** Null when there is no such mail. */

@@ -17,7 +17,7 @@ const MAILINGS = sql`d.kind in ('CAMPAIGN', 'AUTOMATION')`;
 
 /** Publishes the fate of mail, set by set, each in the transaction that records it. */
 @Injectable()
-export class MailPublisher {
+export class MailPublisherService {
   constructor(private readonly publisher: Publisher) {}
 
   hasDeliveredListeners(scope: ProjectScope): boolean {

@@ -4,7 +4,7 @@ import { Database, isOf, neverJoined } from '#platform';
 import { COUNTERS_WRITER } from './campaign-counters.repository.js';
 import { BURST_MS, burstsOf, type Classification, type Click } from './classification.js';
 import { EventBatch, type TrackedEvent } from './event-batch.query.js';
-import { MailPublisher } from './mail-publisher.service.js';
+import { MailPublisherService } from './mail-publisher.service.js';
 
 /** An open or a click sooner after acceptance is a program's. */
 const TOO_SOON = sql.lit('2 seconds');
@@ -35,7 +35,7 @@ const sameDelivery = (batch: EventBatch) => sql`
 export class TrackedEventsService {
   constructor(
     private readonly database: Database,
-    private readonly publisher: MailPublisher,
+    private readonly publisher: MailPublisherService,
   ) {}
 
   /** Events of deliveries that are neither a campaign's nor an automation's, or are gone, are left out. */

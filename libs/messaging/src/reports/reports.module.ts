@@ -4,7 +4,7 @@ import { BillingModule } from '#billing';
 import { type Config, CONFIG } from '#platform';
 import { ReportExportsJob } from './exports/report-exports.job.js';
 import { ReportExportsService } from './exports/report-exports.service.js';
-import { CampaignBreakdowns } from './statistics/campaign-breakdowns.service.js';
+import { CampaignBreakdownsService } from './statistics/campaign-breakdowns.service.js';
 import { CampaignOverviewQuery } from './statistics/campaign-overview.query.js';
 import { CampaignStatisticsQuery } from './statistics/campaign-statistics.query.js';
 import { TimelineQuery } from './statistics/timeline.query.js';
@@ -18,7 +18,7 @@ import {
 } from './writing/report-writing.service.js';
 
 const READING = [
-  CampaignBreakdowns,
+  CampaignBreakdownsService,
   CampaignOverviewQuery,
   CampaignReportsService,
   CampaignStatisticsQuery,

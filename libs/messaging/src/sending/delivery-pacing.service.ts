@@ -93,7 +93,7 @@ export class SlowedDestinations {
  * project's own relays is not limited by destination: there its provider keeps the pace.
  */
 @Injectable()
-export class DeliveryPacing {
+export class DeliveryPacingService {
   readonly #limits: LimitSettings;
 
   constructor(

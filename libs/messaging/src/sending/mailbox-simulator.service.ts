@@ -65,7 +65,7 @@ export async function noteSimulation(
  * messaging.mailbox_simulations, which outlives a worker that dies and is removed in the transaction of the act.
  */
 @Injectable()
-export class MailboxSimulator {
+export class MailboxSimulatorService {
   readonly #loop: Loop;
   #soon: NodeJS.Timeout | undefined;
 

@@ -7,7 +7,7 @@ import { insertSendingDomain } from '#testing/sending-domain';
 import type { SmtpSink } from '#testing/sink-rules';
 import type { ProjectScope } from '#kernel';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../messaging.fixture.js';
-import { DeliveryPacing } from './delivery-pacing.service.js';
+import { DeliveryPacingService } from './delivery-pacing.service.js';
 
 const SECOND = 1_000;
 const HOUR = 60 * MINUTE;
@@ -136,7 +136,7 @@ describe('four workers together', () => {
     await after(0);
     const sent = await fixture.deliveries();
     const distrust = (worker: number, delivery: number) =>
-      workers[worker]?.get(DeliveryPacing).reported(scope, sent[delivery]?.id ?? '');
+      workers[worker]?.get(DeliveryPacingService).reported(scope, sent[delivery]?.id ?? '');
     const slowed = () => fixture.test.query('select destination from deliverability.slowed_destinations');
     // Whoever got one mail may report it as often as they like.
     for (const worker of [0, 1, 2, 3]) await distrust(worker, 0);
@@ -168,11 +168,11 @@ describe('four workers together', () => {
     const sent = await fixture.deliveries();
     await fixture.test.query("update messaging.deliveries set relay_key = 'THRT-1'");
     for (const [delivery, { id }] of sent.entries())
-      await workers[delivery % 4]?.get(DeliveryPacing).reported(scope, id);
+      await workers[delivery % 4]?.get(DeliveryPacingService).reported(scope, id);
     expect(await fixture.test.query('select 1 from deliverability.slowed_destinations')).toEqual([]);
     await fixture.test.query('update messaging.deliveries set relay_key = null');
     for (const [delivery, { id }] of sent.entries())
-      await workers[delivery % 4]?.get(DeliveryPacing).reported(scope, id);
+      await workers[delivery % 4]?.get(DeliveryPacingService).reported(scope, id);
     expect(await fixture.test.query('select 1 from deliverability.slowed_destinations')).toHaveLength(1);
   });
 

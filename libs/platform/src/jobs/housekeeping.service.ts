@@ -28,7 +28,7 @@ const FAILED_JOBS_KEPT_MS = 90 * DAY_MS;
 
 /** Keeps the platform's tables in order. */
 @Injectable()
-export class Housekeeping {
+export class HousekeepingService {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,

@@ -4,7 +4,7 @@ import { ManualClock } from '#testing/clocks';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { Database } from '../database/database.js';
 import { createLogger } from '../logger.js';
-import { Housekeeping } from './housekeeping.service.js';
+import { HousekeepingService } from './housekeeping.service.js';
 
 const YEAR = new Date().getUTCFullYear() + 1;
 const logger = createLogger({ LOG_LEVEL: 'silent', LOG_FORMAT: 'json' }, 'spec');
@@ -41,7 +41,11 @@ async function withoutYearsToCome(): Promise<void> {
 }
 
 const makeMonths = (month: string) =>
-  new Housekeeping(database, new ManualClock(new Date(`${month}-15T00:00:00Z`)), logger).createPartitions();
+  new HousekeepingService(
+    database,
+    new ManualClock(new Date(`${month}-15T00:00:00Z`)),
+    logger,
+  ).createPartitions();
 
 const partitionsOf = async (table: string) =>
   (

@@ -8,7 +8,7 @@ import {
   SegmentsQuery,
   SegmentsService,
   TopicsQuery,
-  UsageCatalogue,
+  UsageCatalogueService,
 } from '#audience';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import { Database, projectRoot } from '#platform';
@@ -82,7 +82,7 @@ export class AutomationTemplatesService {
     private readonly newSegments: SegmentsService,
     private readonly fields: CustomFieldsQuery,
     private readonly newFields: CustomFieldsService,
-    private readonly usage: UsageCatalogue,
+    private readonly usage: UsageCatalogueService,
   ) {}
 
   /** All or nothing. Throws DomainValidationError by the fields of the installation. */

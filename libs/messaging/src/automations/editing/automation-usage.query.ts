@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { namedInRules, type Use, UsageCatalogue, type UsedThings, type UserSource } from '#audience';
+import { namedInRules, type Use, UsageCatalogueService, type UsedThings, type UserSource } from '#audience';
 import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
 import { ContentProcessesService } from '../../content/processes/content-processes.service.js';
@@ -23,7 +23,7 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
 
   constructor(
     private readonly database: Database,
-    private readonly usage: UsageCatalogue,
+    private readonly usage: UsageCatalogueService,
     private readonly processes: ContentProcessesService,
   ) {}
 

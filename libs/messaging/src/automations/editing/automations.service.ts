@@ -4,8 +4,8 @@ import {
   SegmentEvaluationsService,
   SegmentsQuery,
   TopicsQuery,
-  Triggers,
-  UsageCatalogue,
+  TriggersService,
+  UsageCatalogueService,
 } from '#audience';
 import { PlanLimitsService } from '#billing';
 import { DomainValidationError, InvalidStateError, type ProjectScope } from '#kernel';
@@ -50,8 +50,8 @@ export class AutomationsService {
     private readonly topics: TopicsQuery,
     private readonly segments: SegmentsQuery,
     private readonly evaluations: SegmentEvaluationsService,
-    private readonly triggers: Triggers,
-    private readonly usage: UsageCatalogue,
+    private readonly triggers: TriggersService,
+    private readonly usage: UsageCatalogueService,
   ) {}
 
   /** Creates a DRAFT. Throws DomainValidationError. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { SubscribersQuery, Triggers } from '#audience';
+import { SubscribersQuery, TriggersService } from '#audience';
 import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -27,7 +27,7 @@ export class AutomationEntriesService {
   constructor(
     private readonly database: Database,
     private readonly plans: VersionPlansQuery,
-    private readonly triggers: Triggers,
+    private readonly triggers: TriggersService,
     private readonly subscribers: SubscribersQuery,
     private readonly clock: Clock,
   ) {}

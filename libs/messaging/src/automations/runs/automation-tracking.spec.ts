@@ -4,7 +4,7 @@ import PostalMime from 'postal-mime';
 import { eventually } from '#testing/eventually';
 import { MailViewService } from '../../sending/mails/mail-view.service.js';
 import { statisticsDiscrepancies } from '../../reports/statistics/statistics-check.query.js';
-import { MailboxSimulator } from '../../sending/mailbox-simulator.service.js';
+import { MailboxSimulatorService } from '../../sending/mailbox-simulator.service.js';
 import { TrackingService } from '../../engagement/tracking.service.js';
 import { AutomationsFixture, chain, delay, mail, rules, trigger, ways } from '../automations.fixture.js';
 
@@ -169,7 +169,7 @@ describe('mails of automations', () => {
     }
     await fixture.run();
     for (const personId of people.values()) await sent(personId);
-    await get(MailboxSimulator).pass();
+    await get(MailboxSimulatorService).pass();
     const did = async (behaviour: string) =>
       (await events(people.get(behaviour) ?? '')).map(({ type, url }) => ({ type, url }));
     expect(await did('opened')).toEqual([{ type: 'OPENED', url: null }]);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { environmentScopes } from '#access';
-import { Triggers } from '#audience';
+import { TriggersService } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { Database, neverJoined, present } from '#platform';
 
@@ -21,7 +21,7 @@ export interface DueVersion {
 export class DueWorkQuery {
   constructor(
     private readonly database: Database,
-    private readonly triggers: Triggers,
+    private readonly triggers: TriggersService,
   ) {}
 
   /** True when any work but webhooks is due. Cheap, since every worker asks twice a second. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CustomFieldsService } from '#audience';
 import { Publisher } from '#platform';
-import { WebhookPublisher } from '#webhooks';
+import { WebhookPublisherService } from '#webhooks';
 import { AutomationsFixture, chain, delay, rules, trigger, where } from '../automations.fixture.js';
 
 const DAY = 24 * 3_600_000;
@@ -14,7 +14,7 @@ interface Told {
 describe('what is told of people who come to the end of an automation', () => {
   let fixture: AutomationsFixture;
   beforeAll(async () => {
-    fixture = await AutomationsFixture.open({}, 'TEST', WebhookPublisher);
+    fixture = await AutomationsFixture.open({}, 'TEST', WebhookPublisherService);
     const options = ['free', 'pro'].map((value) => ({ value, label: value }));
     await fixture.messaging
       .get(CustomFieldsService)
@@ -33,7 +33,7 @@ describe('what is told of people who come to the end of an automation', () => {
       [fixture.scope.environmentId, fixture.scope.projectId],
     );
     const publisher = fixture.messaging.get(Publisher);
-    if (!(publisher instanceof WebhookPublisher)) throw new Error('Nobody would be told.');
+    if (!(publisher instanceof WebhookPublisherService)) throw new Error('Nobody would be told.');
     await publisher.refresh();
   };
 

@@ -81,7 +81,7 @@ const ERASURE_LOCK = 7_240_612;
  * after somebody has looked, who sees the old figures until then.
  */
 @Injectable()
-export class CampaignBreakdowns {
+export class CampaignBreakdownsService {
   constructor(
     private readonly database: Database,
     private readonly environments: EnvironmentsQuery,

@@ -9,7 +9,7 @@ import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
 import { languageFigures, linkClicks, providerFigures } from './campaign-figures.query.js';
 import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';
 import { TrackedEventsService } from '../../engagement/tracked-events.service.js';
-import { type BrokenDownCampaign, CampaignBreakdowns } from './campaign-breakdowns.service.js';
+import { type BrokenDownCampaign, CampaignBreakdownsService } from './campaign-breakdowns.service.js';
 import { FEWEST_MAILS_OF_DOMAIN } from './report-facts.js';
 
 const READERS = 40;
@@ -71,7 +71,7 @@ describe('a campaign’s figures by link and provider', () => {
   });
 
   const shown = async () =>
-    (await fixture.get(CampaignBreakdowns).of(scope, { ...mails, totalSent: READERS }))!;
+    (await fixture.get(CampaignBreakdownsService).of(scope, { ...mails, totalSent: READERS }))!;
   const counted = () =>
     fixture.get(Database).transaction(scope, async () => ({
       links: await linkClicks(fixture.get(Database), scope, mails),
@@ -188,12 +188,13 @@ describe('a campaign’s figures by link and provider', () => {
   });
 
   describe('if it is a large one', () => {
-    const shownAtOnce = () => fixture.get(CampaignBreakdowns).of(scope, { ...mails, totalSent: 1_000_000 });
-    const count = () => fixture.get(CampaignBreakdowns).count(scope, campaign.id);
+    const shownAtOnce = () =>
+      fixture.get(CampaignBreakdownsService).of(scope, { ...mails, totalSent: 1_000_000 });
+    const count = () => fixture.get(CampaignBreakdownsService).count(scope, campaign.id);
     /** Which campaigns are to be counted, of those that a worker is told of now. */
     const toBeCounted = async () => {
       await fixture.test.query('truncate platform.jobs');
-      await fixture.get(CampaignBreakdowns).requestDue();
+      await fixture.get(CampaignBreakdownsService).requestDue();
       const told = await fixture.test.query<{ payload: { campaignId: string } }>(
         `select payload from platform.jobs where name = 'campaigns.count_breakdown'`,
       );

@@ -5,7 +5,7 @@ import { sentCampaign } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { CampaignStatisticsQuery } from './campaign-statistics.query.js';
 import { type TimelineInterval, type TimelinePoint, TimelineQuery } from './timeline.query.js';
-import { type CampaignBreakdown, CampaignBreakdowns } from './campaign-breakdowns.service.js';
+import { type CampaignBreakdown, CampaignBreakdownsService } from './campaign-breakdowns.service.js';
 import type { CampaignStatistics } from './campaign-statistics.js';
 import type { LanguageFigures, ProviderFigures } from './campaign-figures.query.js';
 import type { LinkClicks } from './report-facts.js';
@@ -56,7 +56,7 @@ export class CampaignOverviewQuery {
     private readonly database: Database,
     private readonly statistics: CampaignStatisticsQuery,
     private readonly timelines: TimelineQuery,
-    private readonly breakdowns: CampaignBreakdowns,
+    private readonly breakdowns: CampaignBreakdownsService,
   ) {}
 
   /** Null when the campaign is gone, or nothing was sent yet. */

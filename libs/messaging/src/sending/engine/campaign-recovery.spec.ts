@@ -7,7 +7,7 @@ import { type DeliveryRow, MINUTE } from '../../messaging.fixture.js';
 import { CampaignLifecycle, never, READERS, states } from './campaign-lifecycle.fixture.js';
 import { FailedDeliveriesService } from '../../campaigns/failed-deliveries.service.js';
 import { type CampaignUnderWay, DeliveryClaimsQuery } from './delivery-claims.query.js';
-import { DeliveryStore } from './delivery-store.repository.js';
+import { DeliveryStoreRepository } from './delivery-store.repository.js';
 
 describe('a campaign that not all goes well with', () => {
   let lifecycle: CampaignLifecycle;
@@ -52,7 +52,7 @@ describe('a campaign that not all goes well with', () => {
 
     it('is sent again by new claims alone: those of the failed sending mark nothing and free nothing', async () => {
       const campaign = await fixture.queuedCampaign(scope, 3);
-      const [claims, store] = [fixture.get(DeliveryClaimsQuery), fixture.get(DeliveryStore)];
+      const [claims, store] = [fixture.get(DeliveryClaimsQuery), fixture.get(DeliveryStoreRepository)];
       const claim = async (under: CampaignUnderWay | undefined) => {
         if (under === undefined) throw new Error('No campaign is under way.');
         return claims.claimCampaign(under, 10, newId());

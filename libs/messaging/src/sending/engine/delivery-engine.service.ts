@@ -25,7 +25,7 @@ import { OwnRelaySendersService } from './own-relay-senders.service.js';
  * environment, and by projects' own relays.
  */
 @Injectable()
-export class DeliveryEngine {
+export class DeliveryEngineService {
   #senders: readonly DeliverySender[] = [];
   #transports: readonly DeliveryTransport[] = [];
   #stopListening: readonly (() => void)[] = [];

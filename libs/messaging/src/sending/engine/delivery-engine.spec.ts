@@ -12,7 +12,7 @@ import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.ser
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { DeliveryClaimsQuery, LEASE_MS } from './delivery-claims.query.js';
 import { DeliverySourcesService } from './delivery-sources.service.js';
-import { DeliveryStore } from './delivery-store.repository.js';
+import { DeliveryStoreRepository } from './delivery-store.repository.js';
 import { DeliverySenderFactory } from './delivery-sender.service.js';
 import { InstallationRoute } from './installation.route.js';
 
@@ -192,7 +192,7 @@ describe('the delivery engine', () => {
         .campaignsUnderWay({ environment: 'LIVE', scope: null });
       const claimed = await fixture.get(DeliveryClaimsQuery).claimCampaign(campaign!, 10, newId());
       expect(claimed).toMatchObject([{ interrupted: true }]);
-      if (end === 'stops') await fixture.get(DeliveryStore).release(scope, claimed);
+      if (end === 'stops') await fixture.get(DeliveryStoreRepository).release(scope, claimed);
       fixture.clock.advance(2 * MINUTE);
       fixture.engine.start();
       await fixture.settled('it is held', ({ state }) => state === 'AMBIGUOUS');

@@ -4,7 +4,7 @@ import { Clock, newId, type ProjectScope } from '#kernel';
 import { logFailure, LOGGER, Loop, MailMetrics } from '#platform';
 import type { NextMail } from '../../deliveries/delivery.js';
 import { type DeliveryOutcome, outcomeOf } from '../delivery-outcome.js';
-import { DeliveryPacing } from '../delivery-pacing.service.js';
+import { DeliveryPacingService } from '../delivery-pacing.service.js';
 import type {
   DecidedWork,
   DeliverySource,
@@ -14,7 +14,7 @@ import type {
 } from '../delivery-work.js';
 import type { DeliveryRoute } from '../delivery.route.js';
 import { RENEW_EVERY_MS } from './delivery-claims.query.js';
-import { DeliveryStore } from './delivery-store.repository.js';
+import { DeliveryStoreRepository } from './delivery-store.repository.js';
 import { groupByScope, SenderState, statementsOf, type WorkGroup } from './sender-state.js';
 
 const POLL_MS = 1_000;
@@ -38,8 +38,8 @@ export class DeliverySender {
   constructor(
     private readonly source: DeliverySource,
     private readonly route: DeliveryRoute,
-    private readonly store: DeliveryStore,
-    private readonly pacing: DeliveryPacing,
+    private readonly store: DeliveryStoreRepository,
+    private readonly pacing: DeliveryPacingService,
     private readonly metrics: MailMetrics,
     private readonly clock: Clock,
     private readonly logger: Logger,
@@ -244,8 +244,8 @@ const deliveriesOf = (works: readonly DeliveryWork[]) => works.map(({ delivery }
 @Injectable()
 export class DeliverySenderFactory {
   constructor(
-    private readonly store: DeliveryStore,
-    private readonly pacing: DeliveryPacing,
+    private readonly store: DeliveryStoreRepository,
+    private readonly pacing: DeliveryPacingService,
     private readonly metrics: MailMetrics,
     private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,

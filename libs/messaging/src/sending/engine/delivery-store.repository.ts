@@ -8,7 +8,7 @@ import { Database, named, presentAnd, unleased } from '#platform';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { AddressConsequencesService } from '../../engagement/address-consequences.service.js';
 import { addToMinutes } from '../../engagement/campaign-counters.repository.js';
-import { MailPublisher } from '../../engagement/mail-publisher.service.js';
+import { MailPublisherService } from '../../engagement/mail-publisher.service.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
 import { epochOf, LEASE_MS } from './delivery-claims.query.js';
 import {
@@ -36,12 +36,12 @@ interface WrittenBatch {
 
 /** Writes the engine's progress: an outcome batch in one statement. Only rows whose lease is still this sender's are touched. */
 @Injectable()
-export class DeliveryStore {
+export class DeliveryStoreRepository {
   constructor(
     private readonly database: Database,
     private readonly quota: EmailQuotaService,
     private readonly recipients: RecipientsQuery,
-    private readonly publisher: MailPublisher,
+    private readonly publisher: MailPublisherService,
     private readonly addresses: AddressConsequencesService,
   ) {}
 

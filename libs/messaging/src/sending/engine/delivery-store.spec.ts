@@ -10,7 +10,7 @@ import { statementText } from '#testing/statement-text';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { DeliveryClaimsQuery, LEASE_MS } from './delivery-claims.query.js';
-import { DeliveryStore } from './delivery-store.repository.js';
+import { DeliveryStoreRepository } from './delivery-store.repository.js';
 import { outcomeBatch } from './outcome-batch.query.js';
 import { outcomeOf } from '../delivery-outcome.js';
 
@@ -29,7 +29,7 @@ describe('the store of deliveries', () => {
     scope = await fixture.scope();
   });
 
-  const store = () => fixture.get(DeliveryStore);
+  const store = () => fixture.get(DeliveryStoreRepository);
 
   async function claimed(readers: number): Promise<ClaimedDelivery[]> {
     await fixture.queuedCampaign(scope, readers);

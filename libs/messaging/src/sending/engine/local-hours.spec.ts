@@ -3,7 +3,7 @@ import { isTimeZone, momentOfLocalTime, newId, type ProjectScope } from '#kernel
 import * as fc from '#testing/properties';
 import { SegmentsService } from '#audience';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
-import { CampaignScheduler } from '../../campaigns/campaign-scheduler.service.js';
+import { CampaignSchedulerService } from '../../campaigns/campaign-scheduler.service.js';
 import { MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import type { DeliverySource } from '../delivery-work.js';
 import { DeliverySourcesService } from './delivery-sources.service.js';
@@ -66,7 +66,7 @@ describe('a campaign at its recipients’ own hour', () => {
   async function begun(moment: string = FIRST) {
     const campaign = await scheduled();
     at(moment);
-    await fixture.get(CampaignScheduler).pass();
+    await fixture.get(CampaignSchedulerService).pass();
     await fixture.expand(scope, campaign.id);
     return campaign;
   }
@@ -86,10 +86,10 @@ describe('a campaign at its recipients’ own hour', () => {
     const campaign = await scheduled();
     expect(campaign).toMatchObject({ scheduledAt: new Date(FIRST), scheduledAtLocal: LOCAL });
     at(FIRST, -1);
-    await fixture.get(CampaignScheduler).pass();
+    await fixture.get(CampaignSchedulerService).pass();
     expect(await statusOf(campaign)).toBe('SCHEDULED');
     at(FIRST);
-    await fixture.get(CampaignScheduler).pass();
+    await fixture.get(CampaignSchedulerService).pass();
     await fixture.expand(scope, campaign.id);
     for (const [moment, those] of Map.groupBy(MOMENTS, ([, each]) => each)) {
       at(moment, -1);
@@ -111,7 +111,7 @@ describe('a campaign at its recipients’ own hour', () => {
     });
     const campaign = await scheduled(LOCAL, [segment.id]);
     at(FIRST);
-    await fixture.get(CampaignScheduler).pass();
+    await fixture.get(CampaignSchedulerService).pass();
     await fixture.expand(scope, campaign.id);
     for (const [zone, moment] of [MOMENTS[1], MOMENTS[2]]) {
       at(moment, -1);
@@ -153,7 +153,7 @@ describe('a campaign at its recipients’ own hour', () => {
     async (after, ...expected) => {
       const campaign = await scheduled();
       at(`${LOCAL}-12:00`, 24 * HOUR + after);
-      await fixture.get(CampaignScheduler).pass();
+      await fixture.get(CampaignSchedulerService).pass();
       const { status, failure_reason: reason } = await fixture.campaign(campaign.id);
       expect([status, reason]).toEqual(expected);
     },

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
-import { type OwnRelay, RelaysQuery, RelayHealth, RelayRepository } from '#deliverability';
+import { type OwnRelay, RelaysQuery, RelayHealthService, RelayRepository } from '#deliverability';
 import { type Config, CONFIG, type SendOutcome, SmtpTransport } from '#platform';
 import type { NextMail, OutgoingMail } from '../../deliveries/delivery.js';
 
@@ -31,7 +31,7 @@ export class RelayInUse {
     readonly relay: OwnRelay,
     private readonly transport: SmtpTransport,
     private readonly repository: RelayRepository,
-    private readonly health: RelayHealth,
+    private readonly health: RelayHealthService,
     private readonly changed: () => void,
     readonly wires: Wires = { mails: 0 },
   ) {
@@ -124,7 +124,7 @@ export class RelaysInUseService {
 
   constructor(
     private readonly query: RelaysQuery,
-    private readonly health: RelayHealth,
+    private readonly health: RelayHealthService,
     private readonly repository: RelayRepository,
     @Inject(CONFIG) private readonly config: Config,
   ) {}

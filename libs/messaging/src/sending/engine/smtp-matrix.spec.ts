@@ -8,9 +8,9 @@ import { letTimeGo, stopTime, timedOut } from '#testing/time-limits';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
 import { DeliverySourcesService } from './delivery-sources.service.js';
 import { InstallationRoute } from './installation.route.js';
-import { DeliveryStore } from './delivery-store.repository.js';
+import { DeliveryStoreRepository } from './delivery-store.repository.js';
 import { DeliverySender } from './delivery-sender.service.js';
-import { DeliveryPacing } from '../delivery-pacing.service.js';
+import { DeliveryPacingService } from '../delivery-pacing.service.js';
 
 const SILENT: readonly SinkAction[] = ['hang', 'trickle'];
 
@@ -145,8 +145,8 @@ describe('a delivery to a relay', () => {
     const sender = new DeliverySender(
       source,
       new InstallationRoute(transport, metrics, clock, logger),
-      fixture.get(DeliveryStore),
-      fixture.get(DeliveryPacing),
+      fixture.get(DeliveryStoreRepository),
+      fixture.get(DeliveryPacingService),
       metrics,
       clock,
       logger,

@@ -12,7 +12,7 @@ import {
 import type { Admission, DeliveryWork, PreparedDelivery } from '../delivery-work.js';
 import type { CampaignMail, MailOfRecipient } from './campaign-mail.js';
 import { MailRenderingService } from './mail-rendering.service.js';
-import { MailSigning, returnPathHostOf, type SendingPolicy } from './mail-signing.service.js';
+import { MailSigningService, returnPathHostOf, type SendingPolicy } from './mail-signing.service.js';
 
 /** Mails made in one go, about a millisecond in which no connection is listened to (bench/history/campaign.md). */
 const IN_ONE_GO = 16;
@@ -34,12 +34,12 @@ const admitAll: Admit = (going) => Promise.resolve({ going, held: [] });
 
 /** Makes mails that differ in their language at most, checking once more that each recipient still wants it. */
 @Injectable()
-export class MailBatches {
+export class MailBatchesService {
   constructor(
     private readonly recipients: RecipientsQuery,
     private readonly fields: CustomFieldsQuery,
     private readonly rendering: MailRenderingService,
-    private readonly signing: MailSigning,
+    private readonly signing: MailSigningService,
   ) {}
 
   async prepare(all: readonly ComposableWork[], now: Date, admit = admitAll): Promise<PreparedDelivery[]> {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Clock, type ProjectScope, withTimeout } from '#kernel';
 import { Database, neverJoined } from '#platform';
 import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.service.js';
-import { DeliveryPacing } from '../delivery-pacing.service.js';
+import { DeliveryPacingService } from '../delivery-pacing.service.js';
 import { held, isContentFault, notComposed, outcomeOfInterruption, skipped } from '../delivery-outcome.js';
 import type { Admission, DeliveryWork, PreparedDelivery } from '../delivery-work.js';
 import type { CampaignMail } from './campaign-mail.js';
@@ -13,8 +13,8 @@ import {
   footerLocaleOf,
   keyOf,
 } from './compiled-mails.service.js';
-import { type Admit, MailBatches, withoutMail } from './mail-batches.service.js';
-import { MailSigning, type SendingPolicy } from './mail-signing.service.js';
+import { type Admit, MailBatchesService, withoutMail } from './mail-batches.service.js';
+import { MailSigningService, type SendingPolicy } from './mail-signing.service.js';
 import { OptInMailsService } from './opt-in-mails.service.js';
 import { TestMailsService } from './test-mails.service.js';
 
@@ -31,12 +31,12 @@ export class MailPreparationService {
   constructor(
     private readonly database: Database,
     private readonly mails: CompiledMailsService,
-    private readonly batches: MailBatches,
+    private readonly batches: MailBatchesService,
     private readonly optIns: OptInMailsService,
     private readonly testMails: TestMailsService,
-    private readonly signing: MailSigning,
+    private readonly signing: MailSigningService,
     private readonly lifecycle: CampaignLifecycleService,
-    private readonly pacing: DeliveryPacing,
+    private readonly pacing: DeliveryPacingService,
     private readonly clock: Clock,
   ) {}
 

@@ -49,7 +49,7 @@ const GIVEN_UP_MS = 48 * 3_600_000;
 
 /** The last hand on a composed mail: the policy of its sender, its return path and its signatures. */
 @Injectable()
-export class MailSigning {
+export class MailSigningService {
   constructor(
     private readonly domains: SendingDomainsQuery,
     private readonly keyring: SigningKeyring,

@@ -7,7 +7,7 @@ import { eventually } from '#testing/eventually';
 import { prolongWindow } from '#testing/rate-limit-window';
 import { problemIn, type SampleApi, sampleCaller, startSampleApi } from '#testing/sample-api';
 import { Database } from '../../database/database.js';
-import { Housekeeping } from '../../jobs/housekeeping.service.js';
+import { HousekeepingService } from '../../jobs/housekeeping.service.js';
 import { AnswerSeal } from './idempotency-key.repository.js';
 
 const BODY = { name: 'jane', consent: { source: 'web' } };
@@ -201,7 +201,7 @@ describe('Idempotency-Key', () => {
       applicationName: 'spec',
       entities: [],
     });
-    await new Housekeeping(database, new SystemClock(), pino({ level: 'silent' })).removeExpiredRows();
+    await new HousekeepingService(database, new SystemClock(), pino({ level: 'silent' })).removeExpiredRows();
     await database.close();
     expect(
       await test.query('select 1 from platform.idempotency_keys where expires_at <= clock_timestamp()'),

@@ -8,7 +8,7 @@ import { startRedis, type TestRedis } from '#testing/redis';
 import { problemIn, type SampleApi, sampleCaller, startSampleApi } from '#testing/sample-api';
 import { letTimeGo, passTime, stopTime } from '#testing/time-limits';
 import { Database } from '../../database/database.js';
-import { Housekeeping } from '../../jobs/housekeeping.service.js';
+import { HousekeepingService } from '../../jobs/housekeeping.service.js';
 import {
   PostgresRateLimitStorage,
   RateLimitStorage,
@@ -219,7 +219,7 @@ describe('Windows that are over', () => {
     const storage = new PostgresRateLimitStorage(test.url);
     await storage.increment('runs', 60_000, 1);
     await storage.increment('is over', 0, 1);
-    await new Housekeeping(database, new SystemClock(), pino({ level: 'silent' })).removeExpiredRows();
+    await new HousekeepingService(database, new SystemClock(), pino({ level: 'silent' })).removeExpiredRows();
     expect(await test.query('select key from platform.rate_limit_windows')).toEqual([{ key: 'runs' }]);
     await storage.close();
     await database.close();
