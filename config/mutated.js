@@ -8,7 +8,7 @@ export const SOURCES = [
   'libs/audience/src/segments/segment.ts',
   'libs/billing/src/credit.ts',
   'libs/deliverability/src/bounces/{bounce-class,refusal,retry-schedule}.ts',
-  'libs/messaging/src/campaigns/{campaign,campaign.errors,sender-identity}.ts',
+  'libs/messaging/src/campaigns/{campaign,campaign.errors}.ts',
   'libs/messaging/src/sending/delivery-outcome.ts',
   'libs/messaging/src/sending/engine/{route-pause,sender-state}.ts',
 ];
@@ -21,7 +21,7 @@ export const SPECS = [
   'libs/audience/src/segments/segment.spec.ts',
   'libs/billing/src/credit.spec.ts',
   'libs/deliverability/src/bounces/{bounce-table,refusal,retry-schedule}.spec.ts',
-  'libs/messaging/src/campaigns/{campaign,campaign.errors,sender-identity}.spec.ts',
+  'libs/messaging/src/campaigns/{campaign,campaign.errors}.spec.ts',
   'libs/messaging/src/sending/delivery-outcome.spec.ts',
   'libs/messaging/src/sending/engine/{route-pause,sender-state}.spec.ts',
 ];
