@@ -3191,6 +3191,7 @@ create table messaging.test_inbox_messages (
   constraint test_inbox_messages_pkey PRIMARY KEY (id, environment_id),
   constraint test_inbox_messages_kind_check CHECK ((kind = ANY (ARRAY['OPT_IN'::text, 'CAMPAIGN'::text, 'AUTOMATION'::text, 'TEST'::text])))
 );
+CREATE INDEX test_inbox_age ON messaging.test_inbox_messages USING btree (received_at, environment_id);
 CREATE INDEX test_inbox_newest ON messaging.test_inbox_messages USING btree (environment_id, received_at DESC, id DESC);
 CREATE INDEX test_inbox_of_kind ON messaging.test_inbox_messages USING btree (environment_id, kind, received_at DESC, id DESC);
 CREATE UNIQUE INDEX test_inbox_once ON messaging.test_inbox_messages USING btree (delivery_id, environment_id);

@@ -94,8 +94,11 @@ export class MailPersonalDataService {
     const digest = Buffer.from(addressDigest, 'hex');
     const { environmentId } = scope;
     await sql`
-      delete from messaging.test_inbox_messages m
-      where m.environment_id = ${environmentId} and ${this.digests.ofColumn(scope, sql`m.to_key`)} = ${digest}
+      delete from messaging.test_inbox_messages
+      where environment_id = ${environmentId} and to_key = any(array(
+        select m.to_key from messaging.test_inbox_messages m
+        where m.environment_id = ${environmentId} and ${this.digests.ofColumn(scope, sql`m.to_key`)} = ${digest}
+      ))
     `.execute(tables);
     await keepErasedMails(this.database, scope, { subscriberId, digest }, now);
     await forgetBreakdowns(this.database, scope, subscriberId);
