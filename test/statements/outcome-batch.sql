@@ -1,4 +1,5 @@
-with sent as (
+-- Ends attempts of deliveries and marks what goes on the wire next: one mail that the relay took, one without a relay.
+/* outcome_batch */ with sent as (
         update messaging.deliveries d set state = 'SENT', reason = null, last_error = null,
           attempt = d.attempt + (d.state = 'CLAIMED')::int, sent_at = platform.now(), finished_at = platform.now(),
           lease_token = null, lease_until = null, lease_epoch = null
@@ -78,4 +79,4 @@ with sent as (
           where state = 'FAILED' and reason in ('hard', 'mailbox', 'sender')) as returned,
         array_to_string(array(select id from written where state = 'SENT'), ',') as sent,
         coalesce((select e.epoch from messaging.server_epoch e where e.environment_id = $28), 0) as epoch,
-        (select count(*) from settled) as settled
+        (select count(*) from settled) as settled;

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
 import * as fc from '#testing/properties';
 import { AudienceFixture, HOUR } from './audience.fixture.js';
-import type { AudienceBreakdown } from './recipient-sets.query.js';
+import type { AudienceBreakdown } from './audience-breakdown.query.js';
 import { RecipientsQuery } from './recipients.query.js';
 import { SegmentsService } from './segments/segments.service.js';
 

@@ -77,10 +77,9 @@ export type { MailActivity, MailFilter, RuleDuration } from './rules/rule.js';
 export { SegmentsQuery, type SegmentView } from './segments/segments.query.js';
 export { SubscriberRulesService } from './rules/subscriber-rules.service.js';
 export { TriggersService, TRIGGERS_CHANNEL } from './triggers.service.js';
-export type { AudienceBreakdown } from './recipient-sets.query.js';
+export type { AudienceBreakdown, AudienceSurvey } from './audience-breakdown.query.js';
 export {
   type AudienceChunk,
-  type AudienceSurvey,
   type ChosenAudience,
   type Recipient,
   RecipientsQuery,

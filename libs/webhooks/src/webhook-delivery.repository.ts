@@ -65,7 +65,7 @@ export class WebhookDeliveryRepository {
   #candidates({ limit, limitOfOne, busy }: Required<ClaimLimits>): Promise<Candidate[]> {
     return this.database.system(async () => {
       const { rows } = await sql<Candidate>`
-        select c.id, p.environment_id
+        /* due_webhooks */ select c.id, p.environment_id
         from webhooks.endpoints p
         left join unnest(${[...busy.keys()]}::uuid[], ${[...busy.values()]}::int[]) b(endpoint_id, posts) on b.endpoint_id = p.id
         cross join lateral (
@@ -85,7 +85,7 @@ export class WebhookDeliveryRepository {
   #claimIn(environmentId: number, candidates: readonly Candidate[]): Promise<DueWebhook[]> {
     return this.database.system(async () => {
       const { rows } = await sql<DueWebhook>`
-        with due as (
+        /* claim_webhooks */ with due as (
           select d.id from webhooks.deliveries d
           where d.environment_id = ${environmentId} and d.id = any(${candidates.map(({ id }) => id)}::uuid[])
             and d.finished_at is null and d.next_attempt_at <= ${present}

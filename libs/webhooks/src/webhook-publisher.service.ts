@@ -94,7 +94,7 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
     const listens = sql`p.environment_id = ${scope.environmentId} and p.status = 'ENABLED'
       and (p.event_types = '{}' or e.type = any (p.event_types))`;
     const { rows: written } = await sql<{ deliveries: number }>`
-      with told as materialized (
+      /* publish_events */ with told as materialized (
         select platform.new_id() as id, e.* from (${rows}) e
         where exists (select 1 from webhooks.endpoints p where ${listens})
       ), event as (

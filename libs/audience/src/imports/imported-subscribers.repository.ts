@@ -31,27 +31,31 @@ export class ImportedSubscribersRepository {
     first: FirstConsents,
     context: ChangeContext,
   ): Promise<number> {
-    const making = sql`
-      with taken as (${this.#taken(scope, importId, range)}), made as (${made(scope, first, context.at)})`;
-    const count = sql<{ readonly number: number }>`count(*) as number`;
-    return (await this.consents.createSubscribers(scope, making, count, first, context)).number;
-  }
-
-  /** Each look-up is a value of its own, never a join: it must be one step in an index, whatever the statistics say. */
-  #taken(scope: ProjectScope, importId: string, { first, last }: RowRange) {
-    return sql`
-      delete from audience.import_rows r
-      where r.environment_id = ${scope.environmentId} and r.import_id = ${importId}
-        and r.row_number between ${first} and ${last} and r.email is not null
-        and (
-          select b.id from audience.subscribers b
-          where b.environment_id = ${scope.environmentId} and b.email_key = r.email_key
-        ) is null
-        and (${this.suppressions.isSuppressed(scope, sql`r.email_key`)}) is false
-        and (${this.erased.isErased(scope, sql`r.email_key`)}) is false
-      returning r.row_number, r.email, r.email_key, r.first_name, r.last_name, r.phone, r.locale,
-        r.time_zone, r.custom_fields
-    `;
+    const { environmentId } = scope;
+    // Each look-up is a value of its own, never a join: it must be one step in an index, whatever the statistics say.
+    const making = sql`/* import_new_subscribers */ with taken as (
+        delete from audience.import_rows r
+        where r.environment_id = ${environmentId} and r.import_id = ${importId}
+          and r.row_number between ${range.first} and ${range.last} and r.email is not null
+          and (
+            select b.id from audience.subscribers b
+            where b.environment_id = ${environmentId} and b.email_key = r.email_key
+          ) is null
+          and (${this.suppressions.isSuppressed(scope, sql`r.email_key`)}) is false
+          and (${this.erased.isErased(scope, sql`r.email_key`)}) is false
+        returning r.row_number, r.email, r.email_key, r.first_name, r.last_name, r.phone, r.locale,
+          r.time_zone, r.custom_fields
+      ), made as (
+        insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, subscriber_key,
+          email, email_key, first_name, last_name, phone, locale, time_zone, custom_fields)
+        select ${environmentId}, 'IMPORT', ${first.status}, ${context.at}::timestamptz, ${context.at}::timestamptz,
+          platform.new_id(), k.key,
+          t.email, t.email_key, t.first_name, t.last_name, t.phone, t.locale, t.time_zone, t.custom_fields
+        from (select *, row_number() over (order by row_number) as place from taken) t
+        join access.next_subscriber_keys((select count(*)::int from taken)) with ordinality k(key, place) using (place)
+        returning id, status, created_at
+      )`;
+    return (await this.consents.createSubscribers(scope, making, COUNT, first, context)).number;
   }
 
   /** The subscribers with these addresses, by key, locked until the transaction ends. */
@@ -88,8 +92,7 @@ export class ImportedSubscribersRepository {
   ): Promise<void> {
     if (people.length === 0) return;
     const { at } = context;
-    const making = sql`
-      with made as (
+    const making = sql`/* import_decided_subscribers */ with made as (
         insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, email, email_key,
           first_name, last_name, phone, locale, time_zone, custom_fields, subscriber_key)
         select ${scope.environmentId}, 'IMPORT', ${first.status}, ${at}::timestamptz, ${at}::timestamptz, platform.new_id(),
@@ -102,13 +105,7 @@ export class ImportedSubscribersRepository {
         ) as n(email, email_key, ${FIELD_NAMES}, subscriber_key)
         returning id, status, created_at
       )`;
-    await this.consents.createSubscribers(
-      scope,
-      making,
-      sql<{ readonly number: number }>`count(*) as number`,
-      first,
-      context,
-    );
+    await this.consents.createSubscribers(scope, making, COUNT, first, context);
   }
 
   /** Writes all fields of locked subscribers. */
@@ -125,6 +122,8 @@ export class ImportedSubscribersRepository {
   }
 }
 
+const COUNT = sql<{ readonly number: number }>`count(*) as number`;
+
 const FIELD_NAMES = sql.raw('first_name, last_name, phone, locale, time_zone, custom_fields');
 
 /** Each field's values, as a list of arrays in the order of `FIELD_NAMES`. */
@@ -138,16 +137,4 @@ function fieldsOf(people: readonly SubscriberFields[]): RawBuilder<unknown> {
     people.map(({ customFields }) => JSON.stringify(customFields)),
   ];
   return sql.join(texts.map((values) => sql`${values}::text[]`));
-}
-
-function made({ environmentId }: ProjectScope, { status }: FirstConsents, at: Date): RawBuilder<unknown> {
-  return sql`
-    insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, subscriber_key,
-      email, email_key, first_name, last_name, phone, locale, time_zone, custom_fields)
-    select ${environmentId}, 'IMPORT', ${status}, ${at}::timestamptz, ${at}::timestamptz, platform.new_id(), k.key,
-      t.email, t.email_key, t.first_name, t.last_name, t.phone, t.locale, t.time_zone, t.custom_fields
-    from (select *, row_number() over (order by row_number) as place from taken) t
-    join access.next_subscriber_keys((select count(*)::int from taken)) with ordinality k(key, place) using (place)
-    returning id, status, created_at
-  `;
 }

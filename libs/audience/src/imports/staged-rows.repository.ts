@@ -165,7 +165,7 @@ export class StagedRowsRepository {
   async setRepeatedAside(scope: ProjectScope, importId: string): Promise<number> {
     // Keeps the hash table of a million addresses in memory. With old statistics a nested loop would read all rows for each.
     const setting = sql<{ count: number }>`
-      with repeated as (
+      /* set_repeated_rows_aside */ with repeated as (
         select email_key, max(row_number) as last, max(line) as last_line from audience.import_rows
         where environment_id = ${scope.environmentId} and import_id = ${importId} and email_key is not null
         group by email_key having count(*) > 1

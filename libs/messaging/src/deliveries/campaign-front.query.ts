@@ -6,17 +6,15 @@ import { type Database, named } from '#platform';
 export const PARTITION = sql<string>`(c.queued_at at time zone 'UTC')::date`;
 
 /** The deliveries `d` of a campaign `c`. */
-const ofCampaign = sql`
-  d.source_id = c.id and d.environment_id = c.environment_id and d.kind = 'CAMPAIGN' and d.queued_on = ${PARTITION}
-`;
+const ofCampaign = sql`d.source_id = c.id and d.environment_id = c.environment_id and d.kind = 'CAMPAIGN'
+          and d.queued_on = ${PARTITION}`;
 
 /**
  * The open deliveries `d` of a campaign `c`. No index holds the open ones alone, since each mail would have to be taken out of
  * it: they are looked for from the campaign's front on.
  */
-export const isOpenOf = sql`
-  ${ofCampaign} and d.finished_at is null and (d.next_attempt_at, d.id) >= (c.front_at, c.front_id)
-`;
+export const isOpenOf = sql`${ofCampaign} and d.finished_at is null
+          and (d.next_attempt_at, d.id) >= (c.front_at, c.front_id)`;
 
 /** True for a campaign `c` with an open delivery anywhere, before its front too: reads all of them. */
 export const isOpenAnywhere = sql`exists (
@@ -71,11 +69,11 @@ export const movingFrontBack = (
   campaignId: string,
   opened: RawBuilder<unknown>,
 ): RawBuilder<unknown> => sql`
-  update messaging.campaigns c set front_at = first.next_attempt_at, front_id = first.id
-  from (select o.next_attempt_at, o.id from ${opened} o order by o.next_attempt_at, o.id limit 1) first
-  where c.id = ${campaignId} and c.environment_id = ${scope.environmentId}
-    and (first.next_attempt_at, first.id) < (c.front_at, c.front_id)
-`;
+        update messaging.campaigns c set front_at = first.next_attempt_at, front_id = first.id
+        from (select o.next_attempt_at, o.id from ${opened} o order by o.next_attempt_at, o.id limit 1) first
+        where c.id = ${campaignId} and c.environment_id = ${scope.environmentId}
+          and (first.next_attempt_at, first.id) < (c.front_at, c.front_id)
+      `;
 
 /**
  * Locks the campaigns of which deliveries `d` of `which` are open, in the open transaction, and moves their fronts back to `to`,

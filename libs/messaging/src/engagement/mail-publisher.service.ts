@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import type { ProjectScope } from '#kernel';
+import type { ProjectScope, PublishedEventType } from '#kernel';
 import { isOf, Publisher } from '#platform';
 import type { EventBatch } from './event-batch.query.js';
 
@@ -11,9 +11,6 @@ export interface PublishedDeliveries {
   /** The day of their partition, `YYYY-MM-DD`. */
   readonly queuedOn: string;
 }
-
-/** Events are published for the mail of campaigns and automations only. */
-const MAILINGS = sql`d.kind in ('CAMPAIGN', 'AUTOMATION')`;
 
 /** Publishes the fate of mail, set by set, each in the transaction that records it. */
 @Injectable()
@@ -26,25 +23,33 @@ export class MailPublisherService {
 
   /** Mails that the next hop has accepted. */
   delivered(deliveries: PublishedDeliveries): Promise<void> {
-    return this.publisher.publishRows(
-      deliveries,
-      'email.delivered',
-      told(sql`jsonb_build_object('sentAt', ${timestamp('d.sent_at')})`, among(deliveries)),
-    );
+    const facts = sql`jsonb_build_object('sentAt', ${timestamp('d.sent_at')})`;
+    return this.#publish(deliveries, 'email.delivered', facts);
   }
 
   /** Mails that the next hop refused because of the address, and that came back later. `bounceClass`: see docs/bounces.md. */
   bounced(deliveries: PublishedDeliveries, bounceClass: string): Promise<void> {
     const facts = sql`jsonb_build_object('bounceClass', ${bounceClass}::text, 'detail', d.last_error)`;
-    return this.publisher.publishRows(deliveries, 'email.bounced', told(facts, among(deliveries)));
+    return this.#publish(deliveries, 'email.bounced', facts);
   }
 
   complained(deliveries: PublishedDeliveries): Promise<void> {
-    return this.publisher.publishRows(
-      deliveries,
-      'email.complained',
-      told(sql`'{}'::jsonb`, among(deliveries)),
-    );
+    return this.#publish(deliveries, 'email.complained', sql`'{}'::jsonb`);
+  }
+
+  /** Events are published for the mail of campaigns and automations only. */
+  #publish(
+    { environmentId, ids, queuedOn }: PublishedDeliveries,
+    type: PublishedEventType,
+    facts: RawBuilder<unknown>,
+  ): Promise<void> {
+    const rows = sql`
+      select d.subscriber_id, ${FACTS} || ${facts} as data
+      from messaging.deliveries d left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id
+      where d.id = any(${[...ids]}::uuid[]) and d.queued_on = ${sql.lit(queuedOn)}::date
+        and d.environment_id = ${environmentId} and d.kind in ('CAMPAIGN', 'AUTOMATION')
+    `;
+    return this.publisher.publishRows({ environmentId }, type, rows);
   }
 
   /** Opens and clicks of the batch that were recorded as people's. */
@@ -79,13 +84,3 @@ const timestamp = (column: string) =>
 
 const FACTS = sql`jsonb_build_object('deliveryId', d.id, 'kind', d.kind, 'email', d.address, 'subscriberId', d.subscriber_id,
   'campaignId', c.id, 'campaignKey', c.campaign_key, 'messageId', d.message_id)`;
-
-const among = (deliveries: PublishedDeliveries) => sql`
-  d.id = any(${[...deliveries.ids]}::uuid[]) and d.queued_on = ${sql.lit(deliveries.queuedOn)}::date
-  and d.environment_id = ${deliveries.environmentId} and ${MAILINGS}`;
-
-const told = (facts: RawBuilder<unknown>, which: RawBuilder<unknown>) => sql`
-  select d.subscriber_id, ${FACTS} || ${facts} as data
-  from messaging.deliveries d left join messaging.campaigns c on c.id = d.source_id and c.environment_id = d.environment_id
-  where ${which}
-`;

@@ -85,7 +85,7 @@ export function areJobsDue(database: Database): Promise<boolean> {
 export function offerDueJobs(database: Database, most: number): Promise<readonly DueJob[]> {
   return database.system(async () => {
     const { rows } = await sql<DueJob>`
-      update platform.jobs set enqueued_at = ${present} where id in (
+      /* offer_jobs */ update platform.jobs set enqueued_at = ${present} where id in (
         select id from platform.jobs
         where finished_at is null and run_at <= ${present} and ${isUnleased}
           and (enqueued_at is null or enqueued_at < run_at or enqueued_at <= ${presentAnd(-OFFER_AGAIN_MS)})
@@ -100,7 +100,7 @@ export function offerDueJobs(database: Database, most: number): Promise<readonly
 export function leaseJob(database: Database, id: number, token: string): Promise<LeasedJob | null> {
   return database.system(async () => {
     const { rows } = await sql<Omit<LeasedJob, 'id' | 'token' | 'scope'> & ProjectScope>`
-      with leased as (
+      /* lease_job */ with leased as (
         update platform.jobs set ${leasedTo(token, LEASE_MS)}, attempts = attempts + 1
         where id = ${id} and finished_at is null and run_at <= ${present} and ${isUnleased}
         returning name, payload, failures, environment_id

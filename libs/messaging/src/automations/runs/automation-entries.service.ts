@@ -6,7 +6,6 @@ import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { AlreadyInsideError, type Automation, refuseUnlessAllowed } from '../automation.js';
 import { automationOf } from '../automation.repository.js';
-import type { ReEntry } from '../graph/node-config.js';
 import { holdSteps, wakeRunners } from './run.repository.js';
 import { runStart } from './version-plan.js';
 import { VersionPlansQuery } from './version-plans.query.js';
@@ -99,11 +98,26 @@ export class AutomationEntriesService {
     const now = this.clock.now();
     const { position, wakeAt, isWaiting, steps } = runStart(plan, now);
     const { reEntry } = plan.trigger.config;
+    const isThere = this.triggers.isThere(scope, sql`n.subscriber_id`);
+    const isInside = reEntry === 'ONCE' ? sql`true` : sql`r.wake_at is not null`;
+    // One read of the runs for all: while statistics know few runs, a look-up for each may use any index.
+    const admitted =
+      reEntry === 'ALWAYS'
+        ? sql`select n.subscriber_id, n.data from noted n where ${isThere} order by n.id`
+        : sql`select distinct on (n.subscriber_id) n.subscriber_id, n.data from noted n
+          where ${isThere} and n.subscriber_id not in (
+            select r.subscriber_id from messaging.automation_runs r
+            where r.subscriber_id = any(array(select subscriber_id from noted))
+              and r.environment_id = ${scope.environmentId} and r.automation_number = ${number} and ${isInside}
+          ) order by n.subscriber_id, n.id`;
     const { rows } = await sql<Entered>`
-      with noted as (${noted}),
-      entering as materialized (
+      /* enter_automation */ with noted as (
+        ${noted}
+      ), entering as materialized (
         select messaging.new_run_id() as run_id, n.subscriber_id, n.data
-        from (${admitted(scope, { reEntry, number }, this.triggers.isThere(scope, sql`n.subscriber_id`))}) n
+        from (
+          ${admitted}
+        ) n
       ), entered as (
         insert into messaging.automation_runs (environment_id, automation_number, version_id, wake_at, entered_at, id,
           subscriber_id, position, is_waiting)
@@ -125,22 +139,4 @@ export class AutomationEntriesService {
     wakeRunners(this.database);
     return rows[0]!;
   }
-}
-
-/** The noted subscribers who were not erased and whom the re-entry rule admits. */
-function admitted(
-  scope: ProjectScope,
-  { reEntry, number }: { readonly reEntry: ReEntry; readonly number: number },
-  isThere: RawBuilder<boolean>,
-): RawBuilder<unknown> {
-  if (reEntry === 'ALWAYS')
-    return sql`select n.subscriber_id, n.data from noted n where ${isThere} order by n.id`;
-  const isIn = reEntry === 'ONCE' ? sql`true` : sql`r.wake_at is not null`;
-  // One read of the runs for all: while statistics know few runs, a look-up for each may use any index.
-  return sql`select distinct on (n.subscriber_id) n.subscriber_id, n.data from noted n
-    where ${isThere} and n.subscriber_id not in (
-      select r.subscriber_id from messaging.automation_runs r
-      where r.subscriber_id = any(array(select subscriber_id from noted))
-        and r.environment_id = ${scope.environmentId} and r.automation_number = ${number} and ${isIn}
-    ) order by n.subscriber_id, n.id`;
 }

@@ -83,7 +83,7 @@ export class RunRepository {
     const plan = await this.plans.of(scope, versionId);
     if (!(await holdSteps(this.database, plan))) return null;
     const { rows } = await sql<ClaimedRun>`
-      select id, subscriber_id, position, is_waiting, (entered_at at time zone 'UTC')::date as entered_on
+      /* claim_runs */ select id, subscriber_id, position, is_waiting, (entered_at at time zone 'UTC')::date as entered_on
       from messaging.automation_runs
       where environment_id = ${scope.environmentId} and version_id = ${versionId} and is_calling = false and wake_at <= ${present}
       order by wake_at limit ${limit} for update skip locked
@@ -131,7 +131,7 @@ export class RunRepository {
     const move = <Field extends keyof RunMove>(field: Field) => moves.map((one) => one[field]);
     const step = <Field extends keyof TakenStep>(field: Field) => steps.map((one) => one[field]);
     const writing = sql`
-      with logged as (
+      /* save_runs */ with logged as (
         insert into messaging.automation_steps (environment_id, at, entered_on, position, run_id, status, detail)
         select ${environmentId}, ${now}, s.entered_on, s.place, s.run_id, s.status, s.detail
         from unnest(${step('enteredOn')}::date[], ${step('place')}::smallint[], ${step('runId')}::uuid[],

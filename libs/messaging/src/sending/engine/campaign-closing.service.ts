@@ -25,7 +25,7 @@ import {
   isOpenOf,
   walkFromFront,
 } from '../../deliveries/campaign-front.query.js';
-import { type CampaignUnderWay, epochOf, isInDoubt, isOver } from './delivery-claims.query.js';
+import { type CampaignUnderWay, epochOf, isInDoubt } from './delivery-claims.query.js';
 
 const CHUNK = 5_000;
 const CLOSE_AGAIN_MS = 1_000;
@@ -48,6 +48,11 @@ interface ClosedChunk {
   /** The place of the last one; null: none was left. */
   readonly last: Place | null;
 }
+
+/** True for a campaign `c`, found by its id, whose recipients are all queued and none of whose deliveries is open. */
+const isOver = sql`
+  (c.status = 'SENDING') is true and c.expanded_at is not null and c.retry_from is null and ${firstOpenOf} is null
+`;
 
 const FIRST: Place = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 
@@ -141,9 +146,11 @@ export class CampaignClosingService {
   async #endOpen(scope: ProjectScope, campaign: ClosingCampaign, after: Place): Promise<ClosedChunk> {
     const now = this.clock.now();
     const reason = campaign.status === 'FAILED' ? 'campaign-failed' : 'campaign-cancelled';
-    const inDoubt = sql`coalesce(${isInDoubt('d', sql`(select epoch from present)`)}, false)`;
+    const inDoubt = sql`coalesce(${isInDoubt(sql`(select epoch from present)`)}, false)`;
     const { rows } = await sql<ClosedChunk>`
-      with present as materialized (select ${epochOf(scope)} as epoch), open as materialized (
+      /* close_campaign */ with present as materialized (
+        select ${epochOf(scope)} as epoch
+      ), open as materialized (
         select d.id, d.queued_on, d.next_attempt_at, ${inDoubt} as in_doubt
         from messaging.campaigns c cross join messaging.deliveries d
         where c.id = ${campaign.id} and c.environment_id = ${scope.environmentId} and ${isOpenOf}

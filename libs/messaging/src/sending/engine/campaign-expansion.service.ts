@@ -146,26 +146,40 @@ export class CampaignExpansionService {
     campaign: ExpandingCampaign,
     { domain, maySkip }: ChunkOptions,
   ): Promise<Chunk> {
-    const { id, topicIds, segmentIds, queuedOn, audienceAt, expansionCursor } = campaign;
+    const { id, topicIds, segmentIds, queuedOn, audienceAt, expansionCursor, isSentAgain } = campaign;
+    const { environmentId } = scope;
     const chunk = {
       after: expansionCursor ?? undefined,
       frozen: segmentIds.length > 0 ? id : undefined,
       size: CHUNK,
     };
     const dueAt = await this.#dueAt(scope, campaign, chunk);
+    // A campaign that failed and is sent again reopens deliveries that reached nobody.
+    const reopening = isSentAgain
+      ? sql`reopened as (
+        update messaging.deliveries d set state = 'PENDING', reason = null, last_error = null, attempt = 0, finished_at = null,
+          locale = page.locale, created_at = ${audienceAt}, next_attempt_at = ${dueAt}, due_since = null
+        from page
+        where d.source_id = ${id} and d.environment_id = ${environmentId} and d.subscriber_id = page.subscriber_id
+          and (d.state = 'CANCELLED' or (d.state = 'FAILED' and d.reason = 'config')) and d.queued_on = ${queuedOn}::date
+        returning d.next_attempt_at, d.id
+      ), `
+      : sql``;
     const { rows } = await sql<Chunk>`
-      with ${this.recipients.audience(scope, topicIds, audienceAt, chunk)}, page as materialized (
+      /* expand_campaign */ with ${this.recipients.audience(scope, topicIds, audienceAt, chunk)}, page as materialized (
         select a.subscriber_id, a.address, a.address_key, a.locale, a.time_zone, platform.new_id() as id from audience a
-      ), reopened as (${reopening(campaign, dueAt)}), added as (
+      ), ${reopening}added as (
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
           address_key, locale, message_id, state, next_attempt_at, created_at)
-        select page.id, ${queuedOn}::date, ${scope.environmentId}, 'CAMPAIGN', ${id},
+        select page.id, ${queuedOn}::date, ${environmentId}, 'CAMPAIGN', ${id},
           page.subscriber_id, page.address, page.address_key, page.locale, '<' || page.id || '@' || ${domain}::text || '>',
           'PENDING', ${dueAt}, ${audienceAt}
         from page
         ${maySkip ? sql`on conflict do nothing` : sql``}
         returning next_attempt_at, id
-      ), opened as (select * from added union all select * from reopened), front as (${movingFrontBack(scope, id, sql`opened`)})
+      ), opened as (
+        select * from added ${isSentAgain ? sql`union all select * from reopened` : sql``}
+      ), front as (${movingFrontBack(scope, id, sql`opened`)})
       select (select count(*) from candidates) as looked_at,
         (select count(*) from opened) as added,
         (select subscriber_id from candidates order by subscriber_id desc limit 1) as last
@@ -267,23 +281,6 @@ function lockToExpand(database: Database, { environmentId }: ProjectScope, id: s
     .$narrowType<{ audienceAt: NotNull }>()
     .forUpdate()
     .executeTakeFirst();
-}
-
-/** A part of a WITH: of a campaign that failed and is sent again, reopens deliveries to the `page` that reached nobody. */
-function reopening(
-  { id, environmentId, queuedOn, audienceAt, isSentAgain }: ExpandingCampaign,
-  dueAt: RawBuilder<Date>,
-): RawBuilder<unknown> {
-  if (!isSentAgain) return sql`select d.next_attempt_at, d.id from messaging.deliveries d where false`;
-  return sql`
-    update messaging.deliveries d set state = 'PENDING', reason = null, last_error = null, attempt = 0, finished_at = null,
-      locale = page.locale, created_at = ${audienceAt}, next_attempt_at = ${dueAt}, due_since = null
-    from page
-    where d.source_id = ${id} and d.environment_id = ${environmentId} and d.subscriber_id = page.subscriber_id
-      and (d.state = 'CANCELLED' or (d.state = 'FAILED' and d.reason = 'config'))
-      and d.queued_on = ${queuedOn}::date
-    returning d.next_attempt_at, d.id
-  `;
 }
 
 /** True when a delivery of this campaign to the subscriber or the address exists. */

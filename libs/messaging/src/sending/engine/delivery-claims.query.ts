@@ -6,13 +6,7 @@ import { Injectable } from '@nestjs/common';
 import { environmentScopes, scopeColumns } from '#access';
 import { ownStreams } from '#deliverability';
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
-import {
-  firstOpenOf,
-  isOpenOf,
-  moveFront,
-  PARTITION,
-  walkFromFront,
-} from '../../deliveries/campaign-front.query.js';
+import { isOpenOf, moveFront, PARTITION, walkFromFront } from '../../deliveries/campaign-front.query.js';
 import type { AmbiguousPolicy } from '../../campaigns/campaign.js';
 
 /** The length of a sender's lease on what it claimed. A living sender renews it; a dead one is found out after this time. */
@@ -20,9 +14,9 @@ export const LEASE_MS = 20_000;
 export const RENEW_EVERY_MS = 5_000;
 
 /** The present epoch of an environment's server, 0 until one has begun: see `messaging.server_epoch`. */
-export const epochOf = (scope: Pick<ProjectScope, 'environmentId'>) => sql<number>`
-  coalesce((select e.epoch from messaging.server_epoch e where e.environment_id = ${scope.environmentId}), 0)
-`;
+export const epochOf = ({ environmentId }: Pick<ProjectScope, 'environmentId'>) => sql<number>`coalesce(
+    (select e.epoch from messaging.server_epoch e where e.environment_id = ${environmentId}), 0
+  )`;
 
 /** Begins an epoch, if none has begun since the server was made or recovered: later claims can rely on it. */
 async function beginEpoch(database: Database, { environmentId }: ProjectScope): Promise<void> {
@@ -86,12 +80,6 @@ interface ClaimedSingle {
   readonly delivery: ClaimedDelivery;
 }
 
-/**
- * True for a campaign `c` that is found by its id: a plan made while few are being sent would look through all that are, for each
- * mail, when they are thousands.
- */
-export const isSending = sql`(c.status = 'SENDING') is true`;
-
 /** A limit that varies, and would be another text to prepare as a literal. */
 const varied = (limit: number): RawBuilder<number> => sql<number>`least(${limit}::bigint, ${MOST})`;
 
@@ -99,52 +87,23 @@ const varied = (limit: number): RawBuilder<number> => sql<number>`least(${limit}
 const MOST = 1_000;
 
 // Open deliveries that are due and nobody's: never tried, waiting for a later try, or left by a sender that died.
-const due = sql`
-  d.next_attempt_at <= ${present}
-  and (d.state in ('PENDING', 'DEFERRED') or (d.state in ('CLAIMED', 'SENDING') and d.lease_until <= ${present}))
-`;
-
-/** True for a campaign `c` whose recipients are all queued and none of whose deliveries is open. */
-export const isOver = sql`
-  ${isSending} and c.expanded_at is not null and c.retry_from is null
-    and ${firstOpenOf} is null
-`;
+const due = sql`d.next_attempt_at <= ${present}
+          and (d.state in ('PENDING', 'DEFERRED') or (d.state in ('CLAIMED', 'SENDING') and d.lease_until <= ${present}))`;
 
 /** Written with literals, as the indexes have it. */
 const ofKinds = (kinds: SingleKinds): RawBuilder<unknown> =>
   kinds.length === 1 ? sql`d.kind = ${sql.lit(kinds[0])}` : sql`d.kind in ('OPT_IN', 'TEST')`;
 
-/** True for deliveries that a dead sender may have had on a wire: marked so, or of an epoch whose last marks may be missing. */
-export const isInDoubt = (row: 'd' | 'due', epoch: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  (${sql.ref(row)}.state = 'SENDING' or (${sql.ref(row)}.state = 'CLAIMED' and ${sql.ref(row)}.lease_epoch <> ${epoch}))
-`;
+/** True for a delivery `d` that a dead sender may have had on a wire: marked so, or of an epoch whose last marks may be missing. */
+export const isInDoubt = (epoch: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`(d.state = 'SENDING' or (d.state = 'CLAIMED' and d.lease_epoch <> ${epoch}))`;
 
-/**
- * Claims one environment's candidates. `inEpoch`: the marks that follow are not waited for, where there is an epoch. Not by
- * `leaseDue`: a dead sender's mails in doubt are told apart as they are claimed, and a batch has a token.
- */
-const claim = (
-  scope: ProjectScope,
-  candidates: RawBuilder<unknown>,
-  leaseToken: string,
-  { inEpoch }: { readonly inEpoch: boolean },
-): RawBuilder<unknown> => sql`
-  present as materialized (select ${epochOf(scope)} as epoch),
-  due as materialized (
-    select due.id, due.queued_on, coalesce(${isInDoubt('due', sql`present.epoch`)}, false) as in_doubt,
-      due.possible_duplicate, present.epoch, ${present} as claimed_at
-    from (select * from (${candidates}) candidate limit ${MOST}) due cross join present
-  ),
-  claimed as (
-    update messaging.deliveries d set state = 'CLAIMED', ${leasedTo(leaseToken, LEASE_MS)},
-      lease_epoch = case when ${inEpoch}::boolean then nullif(due.epoch, 0) end,
-      possible_duplicate = d.possible_duplicate or due.in_doubt
-    from due where d.id = due.id and d.queued_on = due.queued_on and d.environment_id = ${scope.environmentId}
-    returning d.id, d.queued_on, d.kind, d.source_id, d.subscriber_id, d.address, d.locale, d.message_id, d.lease_token,
-      d.lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, due.claimed_at) as due_since,
-      due.in_doubt as interrupted, due.possible_duplicate, d.relay_key
-  )
-`;
+interface ClaimOptions {
+  readonly limit: number;
+  readonly leaseToken: string;
+  /** The marks that follow are not waited for, where there is an epoch. */
+  readonly inEpoch: boolean;
+}
 
 /** Claims deliveries for a sender: a batch a statement, SKIP LOCKED, so that senders never wait for each other. */
 @Injectable()
@@ -186,32 +145,25 @@ export class DeliveryClaimsQuery {
     limit: number,
     leaseToken: string,
   ): Promise<ClaimedDelivery[]> {
-    const front = (column: string) =>
-      sql`(
-        select c.${sql.ref(column)} from messaging.campaigns c where c.id = ${id} and c.environment_id = ${scope.environmentId}
-      )`;
-    const candidates = sql`
-      select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
-      where d.source_id = ${id} and d.environment_id = ${scope.environmentId} and d.kind = 'CAMPAIGN'
-        and d.queued_on = ${queuedOn}::date and d.finished_at is null
-        and (d.next_attempt_at, d.id) >= (${front('front_at')}, ${front('front_id')}) and ${due}
-        and exists (
-          select 1 from messaging.campaigns c
-          where c.id = ${id} and c.environment_id = d.environment_id and ${isSending}
-            and c.usage_period is not distinct from ${usagePeriod}::timestamptz
-        )
-      order by d.next_attempt_at, d.id limit ${varied(limit)} for update skip locked
-    `;
+    // `is true`: the campaign is found by its id, never among all that are being sent, be they thousands.
+    const which = sql`d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and d.finished_at is null
+          and (d.next_attempt_at, d.id) >= (
+            (select c.front_at from messaging.campaigns c where c.id = ${id} and c.environment_id = ${scope.environmentId}),
+            (select c.front_id from messaging.campaigns c where c.id = ${id} and c.environment_id = ${scope.environmentId})
+          )
+          and exists (
+            select 1 from messaging.campaigns c
+            where c.id = ${id} and c.environment_id = d.environment_id and (c.status = 'SENDING') is true
+              and c.usage_period is not distinct from ${usagePeriod}::timestamptz
+          )`;
     return this.database.transaction(scope, async () => {
       await walkFromFront(this.database);
       await moveFront(this.database, scope, id);
       // A mark that a crash of the server undoes would take with it which relay a mail may have arrived by.
       const inEpoch = ambiguousPolicy === 'RESEND' && !byOwnRelays;
-      const claimed = claim(scope, candidates, leaseToken, { inEpoch });
-      const statement = sql<ClaimedDelivery>`${named('claim_streams')} with ${claimed} select * from claimed`;
-      const { rows } = await statement.execute(this.database.tables());
-      if (inEpoch && rows[0]?.leaseEpoch === null) await beginEpoch(this.database, scope);
-      return rows;
+      const claimed = await this.#claim('claim_campaign', scope, which, { limit, leaseToken, inEpoch });
+      if (inEpoch && claimed[0]?.leaseEpoch === null) await beginEpoch(this.database, scope);
+      return claimed;
     });
   }
 
@@ -227,7 +179,9 @@ export class DeliveryClaimsQuery {
     return this.database.system(async () => {
       const claimed: ClaimedSingle[] = [];
       for (const scope of scopes) {
-        const deliveries = await this.#claimSinglesOf(scope, kinds, limit - claimed.length, leaseToken);
+        const which = sql`d.single_ended_at is null and ${ofKinds(kinds)}`;
+        const options = { limit: limit - claimed.length, leaseToken, inEpoch: false };
+        const deliveries = await this.#claim('claim_singles', scope, which, options);
         claimed.push(...deliveries.map((delivery) => ({ scope, delivery })));
         if (claimed.length >= limit) break;
       }
@@ -235,19 +189,36 @@ export class DeliveryClaimsQuery {
     });
   }
 
-  async #claimSinglesOf(
-    scope: ProjectScope,
-    kinds: SingleKinds,
-    limit: number,
-    leaseToken: string,
+  /**
+   * Claims deliveries `d` of one environment that are due and of `which`, soonest due first, in the open transaction. Not by
+   * `leaseDue`: a dead sender's mails in doubt are told apart as they are claimed, and a batch has a token.
+   */
+  async #claim(
+    name: string,
+    { environmentId }: ProjectScope,
+    which: RawBuilder<unknown>,
+    { limit, leaseToken, inEpoch }: ClaimOptions,
   ): Promise<ClaimedDelivery[]> {
-    const candidates = sql`
-      select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
-      where d.environment_id = ${scope.environmentId} and d.single_ended_at is null and ${ofKinds(kinds)} and ${due}
-      order by d.next_attempt_at, d.id limit ${varied(limit)} for update skip locked
-    `;
-    const { rows } = await sql<ClaimedDelivery>`
-      ${named('claim_deliveries')} with ${claim(scope, candidates, leaseToken, { inEpoch: false })} select * from claimed
+    const { rows } = await sql<ClaimedDelivery>`${named(name)}
+      with present as materialized (
+        select ${epochOf({ environmentId })} as epoch
+      ), candidates as (
+        select d.id, d.queued_on, d.state, d.lease_epoch, d.possible_duplicate from messaging.deliveries d
+        where d.environment_id = ${environmentId} and ${which} and ${due}
+        order by d.next_attempt_at, d.id limit ${varied(limit)} for update skip locked
+      ), due as materialized (
+        select d.id, d.queued_on, coalesce(${isInDoubt(sql`present.epoch`)}, false) as in_doubt,
+          d.possible_duplicate, present.epoch, ${present} as claimed_at
+        from (select * from candidates limit ${MOST}) d cross join present
+      )
+      update messaging.deliveries d set state = 'CLAIMED',
+        ${leasedTo(leaseToken, LEASE_MS)},
+        lease_epoch = case when ${inEpoch}::boolean then nullif(due.epoch, 0) end,
+        possible_duplicate = d.possible_duplicate or due.in_doubt
+      from due where d.id = due.id and d.queued_on = due.queued_on and d.environment_id = ${environmentId}
+      returning d.id, d.queued_on, d.kind, d.source_id, d.subscriber_id, d.address, d.locale, d.message_id, d.lease_token,
+        d.lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, due.claimed_at) as due_since,
+        due.in_doubt as interrupted, due.possible_duplicate, d.relay_key
     `.execute(this.database.tables());
     return rows;
   }

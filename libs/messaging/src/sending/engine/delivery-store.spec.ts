@@ -1,17 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { RecipientsQuery } from '#audience';
-import { EmailQuotaService } from '#billing';
 import { newId, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
 import { eventually } from '#testing/eventually';
 import { isWaitingForLock } from '#testing/lock-waits';
-import { statementText } from '#testing/statement-text';
 import { MessagingFixture } from '../../messaging.fixture.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { DeliveryClaimsQuery, LEASE_MS } from './delivery-claims.query.js';
 import { DeliveryStoreRepository } from './delivery-store.repository.js';
-import { outcomeBatch } from './outcome-batch.query.js';
 import { outcomeOf } from '../delivery-outcome.js';
 
 describe('the store of deliveries', () => {
@@ -121,44 +116,4 @@ describe('the store of deliveries', () => {
     const state = kind === 'accepted' ? 'SENT' : 'DEFERRED';
     expect(await fixture.deliveries()).toMatchObject([{ state, attempt }]);
   });
-
-  it('writes an outcome batch by the statement of test/statements/outcome-batch.sql', async () => {
-    const reply = { code: 250, enhancedCode: null, text: 'Taken' };
-    const delivery = {
-      ...SAMPLE,
-      leaseToken: newId(),
-      dueSince: fixture.clock.now(),
-      createdAt: fixture.clock.now(),
-    };
-    const ended = (result: Parameters<typeof outcomeOf>[1]) =>
-      outcomeOf(delivery, result, 'RESEND', fixture.clock.now(), () => 0.5);
-    const outcomes = [
-      ended({ kind: 'accepted', reply }),
-      ended({ kind: 'route-unavailable', stage: 'connect', detail: 'no route' }),
-    ];
-    const statement = outcomeBatch(
-      scope,
-      { outcomes, starting: [delivery], usagePeriod: null },
-      { now: fixture.clock.now(), returnsSent: true },
-      { recipients: fixture.get(RecipientsQuery), quota: fixture.get(EmailQuotaService) },
-    );
-    const { now, committed } = await statementText('outcome-batch', statement, fixture.get(Database));
-    expect(now).toBe(committed);
-  });
 });
-
-const SAMPLE = {
-  id: newId(),
-  queuedOn: '2026-03-02',
-  kind: 'CAMPAIGN',
-  sourceId: newId(),
-  subscriberId: newId(),
-  address: 'ada@example.com',
-  locale: null,
-  messageId: '<1@example.com>',
-  leaseEpoch: null,
-  attempt: 0,
-  interrupted: false,
-  possibleDuplicate: false,
-  relayKey: 'own',
-} as const;

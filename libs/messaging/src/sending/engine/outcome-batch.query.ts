@@ -114,7 +114,7 @@ export function outcomeBatch(
         returning d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id
       ),`;
   return sql<OutcomeBatchRow>`
-      with sent as (
+      /* outcome_batch */ with sent as (
         update messaging.deliveries d set state = 'SENT', reason = null, last_error = null,
           attempt = d.attempt + (d.state = 'CLAIMED')::int, sent_at = platform.now(), finished_at = platform.now(),
           lease_token = null, lease_until = null, lease_epoch = null
