@@ -33,6 +33,7 @@ export async function statementText(
 ): Promise<{ readonly now: string; readonly committed: string }> {
   const isNamed = (text: string) => text.startsWith(`/* ${name} */`);
   const named = new Set(texts.map((text) => text.trim()).filter(isNamed));
+  if (named.size === 0) throw new Error(`Nothing compiled ${name}.`);
   const tidy = (text: string) => text.replace(/ +$/gm, '').replace(/\n{2,}/g, '\n');
   const now = [...named].map((text) => `${tidy(text)};\n`).join('\n');
   const file = join(projectRoot(), 'test/statements', `${name.replaceAll('_', '-')}.sql`);

@@ -13,6 +13,7 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { isWaitingForLock } from '#testing/lock-waits';
 import { createProject } from '#testing/fixtures';
+import { statementText, textsCompiledBy } from '#testing/statement-text';
 import { WebhookReceiver } from '#testing/webhook-receiver';
 import { Endpoint } from './endpoint.js';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository.js';
@@ -387,6 +388,18 @@ describe('webhooks', () => {
     expect(await signedWith()).toEqual([true, true]);
     clock.advance(25 * HOUR);
     expect(await signedWith()).toEqual([false, true]);
+  });
+
+  it('are written and claimed by the statements of test/statements', async () => {
+    await listen();
+    const texts = await textsCompiledBy(async () => {
+      await publisher.publish(scope, ...opened(1));
+      await new WebhookDeliveryRepository(database).claim({ limit: 1, limitOfOne: 1 });
+    });
+    for (const name of ['publish_events', 'due_webhooks', 'claim_webhooks']) {
+      const { now, committed } = await statementText(name, texts);
+      expect(now).toBe(committed);
+    }
   });
 
   it('keep their secrets through a change of the master key', async () => {

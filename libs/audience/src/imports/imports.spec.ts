@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CompiledQuery } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
+import { statementText, textsCompiledBy } from '#testing/statement-text';
 import { address, AudienceFixture, HOUR, PROOF, QueuedOptInMails } from '../audience.fixture.js';
 import type { CustomFieldType } from '../custom-fields/custom-field.js';
 import { CustomFieldsService } from '../custom-fields/custom-fields.service.js';
@@ -17,6 +18,8 @@ import { ImportRunsService } from './import-runs.service.js';
 import type { ImportView } from './import.js';
 import { ImportsQuery } from './imports.query.js';
 import { type ImportOptions, ImportsService } from './imports.service.js';
+
+const IMPORT_STATEMENTS = ['set_repeated_rows_aside', 'import_new_subscribers', 'import_decided_subscribers'];
 
 const notUtf8 = (line: number) =>
   `is not UTF-8, in line ${line} or behind it: name its encoding, as in Content-Type: text/csv; charset=windows-1252`;
@@ -688,6 +691,20 @@ describe('an import', () => {
       counts: { total: 1, created: 0 },
     });
     expect(await stagedRows()).toHaveLength(0);
+  });
+
+  it('writes its rows by the statements of test/statements', async () => {
+    await run(csv('email\nknown@example.com\n'));
+    const texts = await textsCompiledBy(async () => {
+      await makeField('plan', 'TEXT', true);
+      await run(csv('email,plan\nknown@example.com,pro\nknown@example.com,free\nnew@example.com,free\n'));
+      await fixture.get(PersonalDataService).erase(scope, address('new@example.com'), PROOF);
+      await run(csv('email,plan\nnew@example.com,free\n'));
+    });
+    for (const name of IMPORT_STATEMENTS) {
+      const { now, committed } = await statementText(name, texts);
+      expect(now).toBe(committed);
+    }
   });
 
   it('belongs to one environment', async () => {

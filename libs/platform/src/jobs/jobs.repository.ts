@@ -48,7 +48,7 @@ export async function enqueue(
     run_at,
   }));
   await sql`
-    insert into platform.jobs (environment_id, name, queue, payload, run_at)
+    /* enqueue_jobs */ insert into platform.jobs (environment_id, name, queue, payload, run_at)
     select ${scope.environmentId}, j.name, j.queue, j.payload, coalesce(j.run_at, ${present})
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as j(name text, queue text, payload jsonb, run_at timestamptz)
   `.execute(database.tables());
@@ -164,7 +164,7 @@ async function changeInside(
   columns: RawBuilder<unknown>,
 ): Promise<boolean> {
   const { numAffectedRows } = await sql`
-    update platform.jobs set ${columns} where id = ${id} and lease_token = ${token}
+    /* change_job */ update platform.jobs set ${columns} where id = ${id} and lease_token = ${token}
   `.execute(database.tables());
   return numAffectedRows === 1n;
 }

@@ -2,12 +2,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import type { ProjectScope } from '#kernel';
+import { newId, type ProjectScope } from '#kernel';
 import { ManualClock } from '#testing/clocks';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { createProject } from '#testing/fixtures';
 import { startRedis, type TestRedis } from '#testing/redis';
+import { statementText, textsCompiledBy } from '#testing/statement-text';
 import { Database } from '../database/database.js';
 import type { Notifications } from '../notifications.js';
 import { PostgresNotifications } from '../postgres-notifications.js';
@@ -27,7 +28,7 @@ import {
 import { JobDispatcher } from './job-dispatcher.js';
 import { JobMetrics } from './job-metrics.js';
 import { JobRunner } from './job-runner.js';
-import { enqueue } from './jobs.repository.js';
+import { enqueue, finishJob, leaseJob, offerDueJobs } from './jobs.repository.js';
 import { createQueueBackend, type QueueBackend } from './queue-backend.js';
 
 const noteParcel = jobType<{ parcel: string }>('parcels.note', 'mail');
@@ -241,6 +242,28 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
     await client.flushall();
     client.disconnect();
   }
+});
+
+describe('the hand-over of jobs', () => {
+  it('is made by the statements of test/statements', async () => {
+    const test = await createTestDatabase();
+    const options = { url: test.url, poolSize: 1, applicationName: 'spec', entities: [] };
+    const database = await Database.connect(options);
+    const scope = (await createProject(test)).test;
+    const texts = await textsCompiledBy(async () => {
+      const job = noteParcel({ parcel: 'a' });
+      await database.transaction(scope, () => enqueue(database, scope, job));
+      const [due] = await offerDueJobs(database, 10);
+      const leased = await leaseJob(database, due!.id, newId());
+      await database.system(() => finishJob(database, leased!, done));
+    });
+    for (const name of ['enqueue_jobs', 'offer_jobs', 'lease_job', 'change_job']) {
+      const { now, committed } = await statementText(name, texts);
+      expect(now).toBe(committed);
+    }
+    await database.close();
+    await test.drop();
+  });
 });
 
 describe('JobCatalogue', () => {
