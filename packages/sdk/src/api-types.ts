@@ -236,8 +236,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * List the rows of an import that something is to be said of, in their order
-     * @description List the rows of an import that something is to be said of, in their order.
+     * List the errors and notes of an import, in the order of its rows
+     * @description List the errors and notes of an import, in the order of its rows.
      *
      *     The key needs the scope `subscribers:read`.
      */
@@ -551,8 +551,8 @@ export interface paths {
      */
     post: operations['addSegmentMembers'];
     /**
-     * Remove subscribers from a STATIC segment
-     * @description Remove subscribers from a STATIC segment.
+     * Remove subscribers from a STATIC segment by DELETE
+     * @description Remove subscribers from a STATIC segment by DELETE.
      *
      *     The key needs the scope `segments:write`.
      */
@@ -572,8 +572,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Remove subscribers from a STATIC segment, for clients that cannot send a body with DELETE
-     * @description Remove subscribers from a STATIC segment, for clients that cannot send a body with DELETE.
+     * Remove subscribers from a STATIC segment
+     * @description For clients that cannot send a body with DELETE.
      *
      *     The key needs the scope `segments:write`.
      */

@@ -132,7 +132,7 @@ class Imports extends Resource {
     return this.transport.call<'getImport'>('GET /subscriber-imports/{id}', { ...options, path: { id } });
   }
 
-  /** List the rows of an import that something is to be said of, in their order. */
+  /** List the errors and notes of an import, in the order of its rows. */
   errors(id: string, filters: Filters<'listImportErrors'> = {}): List<Item<'listImportErrors'>> {
     return this.listOf<'listImportErrors'>('GET /subscriber-imports/{id}/errors', filters, { id });
   }
@@ -287,7 +287,7 @@ class Segments extends Resource {
     });
   }
 
-  /** Remove subscribers from a STATIC segment, for clients that cannot send a body with DELETE. */
+  /** Remove subscribers from a STATIC segment. */
   removeMembers(
     segmentId: string,
     body: Body<'removeSegmentMembers'>,

@@ -81,7 +81,7 @@ export class ImportsController {
   @Operation({
     operationId: 'listImportErrors',
     sdk: 'imports.errors',
-    summary: 'List the rows of an import that something is to be said of, in their order',
+    summary: 'List the errors and notes of an import, in the order of its rows',
     scope: 'subscribers:read',
     query: errorListQuery,
     response: { status: 200, schema: importErrorPage },

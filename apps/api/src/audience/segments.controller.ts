@@ -168,7 +168,7 @@ export class SegmentsController {
   @Operation({
     operationId: 'deleteSegmentMembers',
     sdk: 'segments.removeMembers',
-    summary: 'Remove subscribers from a STATIC segment',
+    summary: 'Remove subscribers from a STATIC segment by DELETE',
     ...MEMBERS_CHANGE,
   })
   async deleteMembers(
@@ -183,7 +183,8 @@ export class SegmentsController {
   @Operation({
     operationId: 'removeSegmentMembers',
     sdk: 'segments.removeMembers',
-    summary: 'Remove subscribers from a STATIC segment, for clients that cannot send a body with DELETE',
+    summary: 'Remove subscribers from a STATIC segment',
+    description: 'For clients that cannot send a body with DELETE.',
     ...MEMBERS_CHANGE,
   })
   async removeMembers(
