@@ -35,7 +35,7 @@ export {
   type CustomFieldView,
 } from './custom-fields/custom-field.js';
 export { templateDefaults } from './custom-fields/custom-field-values.js';
-export { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
+export { CustomFieldsQuery } from './custom-fields/custom-field.repository.js';
 export { CustomFieldsService } from './custom-fields/custom-fields.service.js';
 export { AddressDigestsService } from './suppressions/address-digests.service.js';
 export {

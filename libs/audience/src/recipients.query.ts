@@ -5,7 +5,7 @@ import { Database, isOf, neverJoined } from '#platform';
 import { type AudienceSurvey, breakdownByDomain, oneOf, surveyOf } from './audience-breakdown.query.js';
 import { templateDefaults } from './custom-fields/custom-field-values.js';
 import type { CustomFieldValues } from './custom-fields/custom-field.js';
-import { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
+import { CustomFieldsQuery } from './custom-fields/custom-field.repository.js';
 import { plannedForRules, plannedForSets } from './rules/set-plans.query.js';
 import { SubscriberRulesService } from './rules/subscriber-rules.service.js';
 import { activeValues } from './subscribers/subscriber.repository.js';

@@ -5,7 +5,7 @@ import { ReportsService } from './bounces/reports.service.js';
 import { ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
 import { DkimKeysService } from './dkim/dkim-keys.service.js';
 import { DkimSigner } from './dkim/dkim-signer.js';
-import { SigningKeyring } from './dkim/signing-key.js';
+import { SigningKeyring } from './dkim/dkim-key.js';
 import { DnsReaderService } from './dns/dns-reader.service.js';
 import { SenderHostsService } from './dns/sender-hosts.service.js';
 import { FeedbackEventsService, FeedbackMetrics } from './relays/feedback-events.service.js';

@@ -31,7 +31,7 @@ export {
   parseSigningKey,
   type SigningKeyMaterial,
   SigningKeyring,
-} from './dkim/signing-key.js';
+} from './dkim/dkim-key.js';
 export { alignmentBelow, type DmarcAlignment } from './dns/dmarc-policy.js';
 export { DNS_RECORD_STATUSES, DNS_RECORD_TYPES, type RecordPurpose } from './dns/dns-record.js';
 export { SenderHostsService } from './dns/sender-hosts.service.js';

@@ -1,4 +1,4 @@
-import { splitSide } from '../../../libs/messaging/src/automations/runs/step-executor.service.js';
+import { splitSide } from '../../../libs/messaging/src/automations/runs/automation-steps.service.js';
 import type { Kind, Model } from './model.js';
 
 /** What an automation can know of a person, and change. */

@@ -13,8 +13,7 @@ import {
   isReservedKey,
   MAX_ACTIVE_FIELDS,
 } from './custom-field.js';
-import { CustomFieldRepository } from './custom-field.repository.js';
-import { CustomFieldsQuery } from './custom-fields.query.js';
+import { CustomFieldRepository, CustomFieldsQuery } from './custom-field.repository.js';
 
 /** A new field; by default not required, without default value and options. */
 export type NewCustomField = Pick<CustomField, 'key' | 'type' | 'displayName'> & CustomFieldPatch;

@@ -6,7 +6,7 @@ import { RecipientsQuery } from '../recipients.query.js';
 import { SignUpService } from '../sign-up/sign-up.service.js';
 import { SubscribersQuery } from '../subscribers/subscribers.query.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
-import { CustomFieldsQuery } from './custom-fields.query.js';
+import { CustomFieldsQuery } from './custom-field.repository.js';
 import { CustomFieldsService, type NewCustomField } from './custom-fields.service.js';
 
 const ADA = address('ada@example.com');

@@ -13,7 +13,7 @@ import { type ChangeContext, type FirstConsents, firstConsents } from '../consen
 import { ConsentRepository } from '../consents/consent.repository.js';
 import { definitionsDigest } from '../custom-fields/custom-field-values.js';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
-import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
+import { CustomFieldsQuery } from '../custom-fields/custom-field.repository.js';
 import { SubscriberLimitService } from '../subscriber-limit.service.js';
 import { ErasedAddressesRepository } from '../suppressions/erased-addresses.repository.js';
 import { type GrantableTopic, grantFault } from '../topics/topic.js';

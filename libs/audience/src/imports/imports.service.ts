@@ -4,7 +4,7 @@ import { Clock, DomainValidationError, newId, type ProjectScope, UnavailableErro
 import { before, Database, Periodic, removeOldRows } from '#platform';
 import { type ConsentDetails, consentProof } from '../consents/consent.js';
 import { definitionsDigest } from '../custom-fields/custom-field-values.js';
-import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
+import { CustomFieldsQuery } from '../custom-fields/custom-field.repository.js';
 import { topicKeyFaults } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 import type { ColumnMapping, ColumnTarget } from './import-columns.js';

@@ -11,7 +11,7 @@ import {
 import { Database, Publisher } from '#platform';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
-import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
+import { CustomFieldsQuery } from '../custom-fields/custom-field.repository.js';
 import type { SubscriberPatch, SubscriberView } from './subscriber.js';
 import { SubscriberRepository } from './subscriber.repository.js';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { ed25519Key, rsaKey } from '#testing/dkim-keys';
-import { BrokenSigningKeyError, parseSigningKey, SigningKeyring } from './signing-key.js';
+import { BrokenSigningKeyError, parseSigningKey, SigningKeyring } from './dkim-key.js';
 
 describe('a DKIM key', () => {
   const rsa = rsaKey('mw1');

@@ -3,7 +3,7 @@ import { ed25519Key, type PublishedKey, rsaKey } from '#testing/dkim-keys';
 import * as fc from '#testing/properties';
 import { DkimSigner, SigningTurns } from './dkim-signer.js';
 import { verdicts } from '#testing/dkim-verdicts';
-import { parseSigningKey } from './signing-key.js';
+import { parseSigningKey } from './dkim-key.js';
 
 const DOMAIN = 'mail.acme.example';
 const NOW = new Date('2026-11-21T10:00:00Z');

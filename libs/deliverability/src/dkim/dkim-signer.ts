@@ -6,7 +6,7 @@ import {
   relaxedField,
   UnsignableMessageError,
 } from './canonical-form.js';
-import type { SigningKey } from './signing-key.js';
+import type { SigningKey } from './dkim-key.js';
 
 /**
  * Lets so many signatures be made at once. libuv's threads serve files and look-ups of host names too: whatever stood

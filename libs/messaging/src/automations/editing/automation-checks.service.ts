@@ -15,9 +15,15 @@ import { ContentProcessesService, footerOf } from '../../content/processes/conte
 import type { MailReview } from '../../content/document/content-review.js';
 import type { Automation, AutomationCheck, AutomationWarning } from '../automation.js';
 import type { VersionReferences } from '../automation.repository.js';
-import { type AutomationGraph, type AutomationNode, isOf, type NodeOf } from '../graph/automation-graph.js';
+import {
+  type AutomationGraph,
+  type AutomationNode,
+  checkStructure,
+  isOf,
+  type NodeOf,
+  readGraph,
+} from '../graph/automation-graph.js';
 import { GraphFaults } from '../graph/config-reader.js';
-import { checkStructure, readGraph } from '../graph/graph-reader.js';
 import { type EmailConfig, namedIn, readConfig } from '../graph/node-config.js';
 
 /** Limit of the warnings in an answer. */

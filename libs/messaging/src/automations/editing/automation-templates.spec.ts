@@ -5,7 +5,7 @@ import { CustomFieldsService, SubscribersService, TopicsService, type TopicView 
 import { eventually } from '#testing/eventually';
 import { TrackingService } from '../../engagement/tracking.service.js';
 import { address, AutomationsFixture } from '../automations.fixture.js';
-import { splitSide } from '../runs/step-executor.service.js';
+import { splitSide } from '../runs/automation-steps.service.js';
 import { automationTemplateNames, AutomationTemplatesService } from './automation-templates.service.js';
 
 const MINUTE = 60_000;

@@ -4,8 +4,7 @@ import { namedInRules, type Use, UsageCatalogueService, type UsedThings, type Us
 import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
 import { ContentProcessesService } from '../../content/processes/content-processes.service.js';
-import { type AutomationNode, isOf } from '../graph/automation-graph.js';
-import { readGraph } from '../graph/graph-reader.js';
+import { type AutomationNode, isOf, readGraph } from '../graph/automation-graph.js';
 import { namedIn } from '../graph/node-config.js';
 
 const COLUMNS = { topic: 'topic_ids', segment: 'segment_ids' } as const;

@@ -21,9 +21,8 @@ import {
 } from '../automation.js';
 import { AutomationRepository } from '../automation.repository.js';
 import { AutomationsQuery, type AutomationView } from '../automations.query.js';
-import { type AutomationGraph, isOf } from '../graph/automation-graph.js';
+import { type AutomationGraph, isOf, readGraph } from '../graph/automation-graph.js';
 import { GraphFaults } from '../graph/config-reader.js';
-import { readGraph } from '../graph/graph-reader.js';
 import { readConfig } from '../graph/node-config.js';
 import { stopSteps, wakeRunners } from '../runs/run.repository.js';
 import { AutomationChecksService, type ResolvedAutomation } from './automation-checks.service.js';

@@ -3,12 +3,13 @@ import * as fc from '#testing/properties';
 import {
   type AutomationGraph,
   type AutomationNode,
+  checkStructure,
   nodesInOrder,
   nodesOnCycles,
   type NodeType,
+  readGraph,
 } from './automation-graph.js';
 import { GraphFaults } from './config-reader.js';
-import { checkStructure, readGraph } from './graph-reader.js';
 import { readConfig } from './node-config.js';
 
 const node = (id: string, type: string, config: object = {}) => ({ id, type, config });

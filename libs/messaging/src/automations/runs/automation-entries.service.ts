@@ -7,8 +7,7 @@ import type { MessagingTables } from '../../messaging-tables.js';
 import { AlreadyInsideError, type Automation, refuseUnlessAllowed } from '../automation.js';
 import { automationOf } from '../automation.repository.js';
 import { holdSteps, wakeRunners } from './run.repository.js';
-import { runStart } from './version-plan.js';
-import { VersionPlansQuery } from './version-plans.query.js';
+import { runStart, VersionPlansQuery } from './version-plans.query.js';
 
 /** Runs per transaction. */
 const CHUNK = 10_000;

@@ -6,8 +6,7 @@ import { Database, ListOrder } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { AutomationsQuery } from '../automations.query.js';
 import type { RunStatus } from './step-batch.js';
-import type { VersionPlan } from './version-plan.js';
-import { VersionPlansQuery } from './version-plans.query.js';
+import { type VersionPlan, VersionPlansQuery } from './version-plans.query.js';
 
 /** The outcome of a step; WAITING while the run is at it. */
 export const EXECUTION_STEP_STATUSES = ['DONE', 'SKIPPED', 'FAILED', 'WAITING'] as const;

@@ -5,8 +5,7 @@ import { nextTry, type ProjectScope } from '#kernel';
 import { Database, plannedForValues, present, Publisher } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { type ClaimedRun, type RunMove, StepBatch, type TakenStep } from './step-batch.js';
-import type { VersionPlan } from './version-plan.js';
-import { VersionPlansQuery } from './version-plans.query.js';
+import { type VersionPlan, VersionPlansQuery } from './version-plans.query.js';
 
 const MINUTE_MS = 60_000;
 /** Between one try of a step that fails and the next; after one more the run has failed. */

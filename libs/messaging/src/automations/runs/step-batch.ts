@@ -1,4 +1,4 @@
-import type { VersionPlan } from './version-plan.js';
+import type { VersionPlan } from './version-plans.query.js';
 
 export type StepStatus = 'DONE' | 'SKIPPED' | 'FAILED';
 export type RunStatus = 'ACTIVE' | 'COMPLETED' | 'CONVERTED' | 'FAILED' | 'CANCELLED';

@@ -3,7 +3,83 @@ import { LRUCache } from 'lru-cache';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
-import { planOf, type VersionPlan } from './version-plan.js';
+import { nodesInOrder, type NodeType, readGraph } from '../graph/automation-graph.js';
+import { GraphFaults } from '../graph/config-reader.js';
+import { delayDetail, delayEnd } from '../graph/delay.js';
+import { type NodeConfigs, readConfig } from '../graph/node-config.js';
+
+interface Step<Type extends NodeType> {
+  readonly type: Type;
+  readonly id: string;
+  /** Its index in the list of nodes: runs and mails refer to it. */
+  readonly place: number;
+  readonly config: NodeConfigs[Type];
+  /** The place of the next step by branch; '' for a step without branches. */
+  readonly next: ReadonlyMap<string, number>;
+}
+
+/** A step of one type, or of any. */
+export type PlannedStep<Type extends NodeType = NodeType> = { [One in NodeType]: Step<One> }[Type];
+
+/** A version as it is stored. */
+interface StoredVersion {
+  readonly versionId: number;
+  readonly automationId: string;
+  readonly automationKey: string;
+  readonly nodes: string;
+  readonly edges: string;
+  readonly mailTopicIds: readonly (string | null)[];
+}
+
+/** A parsed version, which runs follow. */
+export interface VersionPlan extends Omit<StoredVersion, 'nodes' | 'edges'> {
+  readonly scope: ProjectScope;
+  readonly steps: readonly PlannedStep[];
+  readonly trigger: PlannedStep<'trigger'>;
+  /** The places of the steps in topological order. */
+  readonly order: readonly number[];
+}
+
+/** Parses a version, which was checked when it was activated. */
+function planOf(scope: ProjectScope, { nodes, edges, ...version }: StoredVersion): VersionPlan {
+  const { graph } = readGraph({ nodes, edges });
+  if (graph === undefined) throw new Error('The version of an automation is not a graph.');
+  const places = new Map(graph.nodes.map(({ id }, place) => [id, place]));
+  const faults = new GraphFaults();
+  const steps = graph.nodes.map((node, place) => {
+    const next = graph.edges.flatMap(({ source, target, branch }) =>
+      source === node.id ? [[branch ?? '', places.get(target) ?? 0] as const] : [],
+    );
+    const config = readConfig(node, `nodes[${place}].config`, faults);
+    if (config === null || !faults.isEmpty)
+      throw new Error('The version of an automation has an invalid step.');
+    return { id: node.id, place, type: node.type, config, next: new Map(next) } as PlannedStep;
+  });
+  const trigger = steps.find((step) => step.type === 'trigger');
+  if (trigger === undefined) throw new Error('The version of an automation has no trigger.');
+  return { ...version, scope, steps, trigger, order: nodesInOrder(graph) };
+}
+
+/** The beginning of a run: its position, and the steps taken by then. */
+export interface RunStart {
+  readonly position: number;
+  readonly wakeAt: Date;
+  readonly isWaiting: boolean;
+  readonly steps: readonly { readonly place: number; readonly detail: string | null }[];
+}
+
+/**
+ * Begins runs behind the trigger, and in the delay where one follows: so a run that is to wait is written once.
+ */
+export function runStart({ trigger, steps }: VersionPlan, now: Date): RunStart {
+  const next = steps[trigger.next.get('') ?? -1];
+  if (next === undefined) return { position: trigger.place, wakeAt: now, isWaiting: false, steps: [] };
+  const begun = { place: trigger.place, detail: null };
+  if (next.type !== 'delay') return { position: next.place, wakeAt: now, isWaiting: false, steps: [begun] };
+  const wakeAt = delayEnd(next.config, now);
+  const waited = { place: next.place, detail: delayDetail(wakeAt) };
+  return { position: next.place, wakeAt, isWaiting: true, steps: [begun, waited] };
+}
 
 const KEPT = 200;
 

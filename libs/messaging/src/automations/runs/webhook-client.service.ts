@@ -8,7 +8,7 @@ import { type MergeValues, projectValues, subscriberValues } from '../../content
 import { ContentProcessesService } from '../../content/processes/content-processes.service.js';
 import { AutomationSecretsService } from '../automation-secrets.service.js';
 import type { ClaimedRun } from './step-batch.js';
-import type { PlannedStep, VersionPlan } from './version-plan.js';
+import type { PlannedStep, VersionPlan } from './version-plans.query.js';
 
 /** A call to make: this worker has leased the run until `leasedUntil`. */
 export interface WebhookCall extends ClaimedRun {
