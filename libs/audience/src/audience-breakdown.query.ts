@@ -36,7 +36,7 @@ export function breakdownByDomain(
   { topicIds, domains }: { readonly topicIds: readonly string[]; readonly domains: readonly string[] },
   asOf: Date,
 ): RawBuilder<DomainBreakdown> {
-  // Of one topic each person has one consent.
+  // Each person has one consent to a topic.
   const isOfOneTopic = topicIds.length === 1;
   const isConfirmed = sql`c.status = 'SUBSCRIBED'`;
   // The domains are a join: a list would be searched from its start for each person.

@@ -3,6 +3,10 @@ import { DomainError, InvalidStateError } from '#kernel';
 export const AUTOMATION_STATUSES = ['DRAFT', 'ACTIVE', 'PAUSED', 'ARCHIVED'] as const;
 export type AutomationStatus = (typeof AUTOMATION_STATUSES)[number];
 
+/** States of a subscriber's run, and of a step that it took. */
+export type RunStatus = 'ACTIVE' | 'COMPLETED' | 'CONVERTED' | 'FAILED' | 'CANCELLED';
+export type StepStatus = 'DONE' | 'SKIPPED' | 'FAILED';
+
 export const TRIGGER_TYPES = [
   'subscriber_joins_list',
   'segment_entered',

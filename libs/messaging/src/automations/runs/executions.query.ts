@@ -5,7 +5,7 @@ import { Clock, type Page, pageOfRows, type PageRequest, type Place, type Projec
 import { Database, ListOrder } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { AutomationsQuery } from '../automations.query.js';
-import type { RunStatus } from './step-batch.js';
+import type { RunStatus } from '../automation.js';
 import { type VersionPlan, VersionPlansQuery } from './version-plans.query.js';
 
 /** The outcome of a step; WAITING while the run is at it. */

@@ -1,7 +1,5 @@
+import type { RunStatus, StepStatus } from '../automation.js';
 import type { VersionPlan } from './version-plans.query.js';
-
-export type StepStatus = 'DONE' | 'SKIPPED' | 'FAILED';
-export type RunStatus = 'ACTIVE' | 'COMPLETED' | 'CONVERTED' | 'FAILED' | 'CANCELLED';
 
 /** A run that this worker has locked or leased. */
 export interface ClaimedRun {
