@@ -53,7 +53,7 @@ export const hostileValues: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 10, arbitrary: fc.constantFrom(...HOSTILE_TEXTS) },
   { weight: 4, arbitrary: fc.constantFrom(...HOSTILE_NUMBERS) },
   { weight: 3, arbitrary: fc.constantFrom<unknown>(null, true, false, [], {}, [[]], [null], [{}]) },
-  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
+  { weight: 2, arbitrary: fc.string({ unit: fc.codePoint, maxLength: 40 }) },
   { weight: 2, arbitrary: fc.array(fc.constantFrom(...HOSTILE_TEXTS), { maxLength: 5 }) },
   { weight: 2, arbitrary: fc.dictionary(fc.constantFrom(...HOSTILE_NAMES), fc.jsonValue({ maxDepth: 2 })) },
   { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 6 }) },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { SHIPPED_LOCALES } from '#kernel';
 import { Wording } from '#wording';
-import { array, assert, constantFrom, oneof, property, record, string } from '#testing/properties';
+import { array, assert, codePoint, constantFrom, oneof, property, record, string } from '#testing/properties';
 import {
   alreadyConfirmedPage,
   confirmationNotNeededPage,
@@ -135,7 +135,7 @@ describe('every public page', () => {
 
   it('shows names and addresses as text, whatever they contain', () => {
     const text = oneof(
-      string({ unit: 'binary', minLength: 1, maxLength: 40 }),
+      string({ unit: codePoint, minLength: 1, maxLength: 40 }),
       constantFrom(
         '</title><script>alert(1)</script>',
         '"><img src=x onerror=alert(1)>',

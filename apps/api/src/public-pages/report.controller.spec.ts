@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { assert, property, string } from '#testing/properties';
+import { assert, codePoint, property, string } from '#testing/properties';
 import { Wording } from '#wording';
 import { sampleReport } from '../../../../bench/support/sample-report.js';
 import { renderMarkdown } from '../docs/markdown.js';
@@ -174,7 +174,7 @@ describe('The Markdown of a report', () => {
 
   it('holds no tag but its own, whatever is written', () => {
     assert(
-      property(string({ unit: 'binary', maxLength: 200 }), (markdown) => {
+      property(string({ unit: codePoint, maxLength: 200 }), (markdown) => {
         const tags =
           markdownHtml(markdown)
             .toString()
