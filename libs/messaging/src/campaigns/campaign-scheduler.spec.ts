@@ -25,7 +25,8 @@ describe('scheduled campaigns', () => {
 
   beforeEach(async () => {
     await fixture.test.query(
-      'truncate messaging.campaigns, messaging.deliveries, audience.subscribers, audience.topics, platform.jobs cascade',
+      `delete from messaging.campaigns; delete from messaging.deliveries;
+         delete from audience.subscribers; delete from audience.topics; delete from platform.jobs`,
     );
     scope = await fixture.scope();
   });

@@ -35,8 +35,9 @@ describe('the analysis of a campaign', () => {
   });
   beforeEach(async () => {
     await fixture.test.query(
-      `truncate messaging.campaigns, messaging.deliveries, audience.subscribers, audience.topics, audience.suppressions,
-         deliverability.sending_domains cascade`,
+      `delete from messaging.campaigns; delete from messaging.deliveries;
+         delete from audience.subscribers; delete from audience.topics; delete from audience.suppressions;
+         delete from deliverability.sending_domains`,
     );
     scope = await fixture.scope();
   });

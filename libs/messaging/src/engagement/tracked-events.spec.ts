@@ -82,7 +82,8 @@ describe('opens and clicks of a campaign', () => {
     (await fixture.get(CampaignStatisticsQuery).of(scope, campaign.campaignKey)).statistics;
   const forgetAll = () =>
     fixture.test.query(`
-      truncate messaging.delivery_events, messaging.delivery_engagement;
+      delete from messaging.delivery_events;
+      delete from messaging.delivery_engagement;
       update messaging.campaign_counters set opened = 0, unique_opens = 0, clicked = 0, unique_clicks = 0, last_event_at = null;
       update messaging.campaign_minutes set opened = 0, clicked = 0`);
   const write = (made: readonly Act[]) => fixture.get(TrackedEventsService).write(made.map(eventOf));

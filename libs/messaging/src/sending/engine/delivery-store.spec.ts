@@ -19,7 +19,8 @@ describe('the store of deliveries', () => {
   afterAll(() => fixture.close());
   beforeEach(async () => {
     await fixture.test.query(
-      'truncate messaging.campaigns, messaging.deliveries, audience.subscribers, audience.topics cascade',
+      `delete from messaging.campaigns; delete from messaging.deliveries;
+         delete from audience.subscribers; delete from audience.topics`,
     );
     scope = await fixture.scope();
   });

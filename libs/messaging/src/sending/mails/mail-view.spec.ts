@@ -26,8 +26,10 @@ describe('a look at a campaign before it is sent', () => {
 
   beforeEach(async () => {
     await fixture.test.query(
-      `truncate messaging.campaigns, messaging.deliveries, messaging.test_inbox_messages, audience.subscribers,
-         audience.topics, audience.suppressions, audience.custom_fields cascade`,
+      `delete from messaging.campaigns; delete from messaging.deliveries;
+         delete from messaging.test_inbox_messages; delete from audience.subscribers;
+         delete from audience.topics; delete from audience.suppressions;
+         delete from audience.custom_fields`,
     );
     scope = (await prepareProject(fixture.test, '')).test;
   });
