@@ -4,6 +4,7 @@ export * from './domain-error.js';
 export * from './email-address.js';
 export * from './escape-html.js';
 export * from './events.js';
+export * from './gathered.js';
 export * from './ids.js';
 export * from './ip-address.js';
 export * from './local-time.js';

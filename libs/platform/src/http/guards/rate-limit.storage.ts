@@ -1,6 +1,6 @@
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import type pg from 'pg';
-import { UnavailableError, withTimeout } from '#kernel';
+import { Gathered, UnavailableError, withTimeout } from '#kernel';
 import { databaseFailure } from '../../database/database-failure.js';
 import { ConnectionPool } from '../../database/connection-pool.js';
 import type { Outage } from '../../lifecycle/outage.js';
@@ -17,46 +17,22 @@ export interface WindowHit {
 /** Counts so many hits of a key at one moment. */
 type Count = (key: string, windowMs: number, times: number) => Promise<WindowHit>;
 
-type Waiting = Pick<PromiseWithResolvers<WindowHit>, 'resolve' | 'reject'>;
-
 /**
  * Counts hits of one key one after the other, and those that come meanwhile together: of a key that many use at once, each would
  * wait for the others in the storage. Each hit has a number of its own, in the order of arrival.
  */
 export class SharedHits {
-  /** The hits that wait, of each key of which some are being counted. */
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #hits: Gathered<string, number, WindowHit>;
 
-  constructor(private readonly count: Count) {}
+  constructor(count: Count) {
+    this.#hits = new Gathered(async (key, windows) => {
+      const last = await count(key, windows[0]!, windows.length);
+      return windows.map((_, index) => ({ ...last, hits: last.hits - windows.length + index + 1 }));
+    });
+  }
 
   hit(key: string, windowMs: number): Promise<WindowHit> {
-    const hit = Promise.withResolvers<WindowHit>();
-    const waiting = this.#waiting.get(key);
-    if (waiting === undefined) {
-      this.#waiting.set(key, []);
-      void this.#countAll(key, windowMs, [hit]);
-    } else waiting.push(hit);
-    return hit.promise;
-  }
-
-  async #countAll(key: string, windowMs: number, first: readonly Waiting[]): Promise<void> {
-    let together = first;
-    while (together.length > 0) {
-      await this.#countTogether(key, windowMs, together);
-      together = this.#waiting.get(key) ?? [];
-      if (together.length > 0) this.#waiting.set(key, []);
-    }
-    this.#waiting.delete(key);
-  }
-
-  async #countTogether(key: string, windowMs: number, together: readonly Waiting[]): Promise<void> {
-    try {
-      const last = await this.count(key, windowMs, together.length);
-      const before = last.hits - together.length;
-      for (const [index, { resolve }] of together.entries()) resolve({ ...last, hits: before + index + 1 });
-    } catch (error) {
-      for (const { reject } of together) reject(error);
-    }
+    return this.#hits.add(key, windowMs);
   }
 }
 
