@@ -15,7 +15,7 @@ import { accessEntities } from '#access';
 import { audienceEntities, AudiencePortsModule } from '#audience';
 import { billingEntities, BillingModule, PlanLimitsService } from '#billing';
 import { deliverabilityEntities } from '#deliverability';
-import { messagingEntities, OptInMailQueue, OptInMailsModule } from '#messaging';
+import { BounceRecordingModule, messagingEntities, OptInMailQueue, OptInMailsModule } from '#messaging';
 import {
   type Config,
   CONFIG,
@@ -103,6 +103,7 @@ const EDGES = [
   }),
   AudienceApiModule,
   MessagingApiModule,
+  BounceRecordingModule,
   DomainPortsModule,
   DeliverabilityApiModule,
   UsageSourcesModule,

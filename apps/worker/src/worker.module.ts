@@ -9,6 +9,7 @@ import { Clock } from '#kernel';
 import {
   AutomationRunner,
   AutomationsWorkerModule,
+  BounceRecordingModule,
   CampaignSchedulerService,
   DeliveryEngineService,
   MailboxSimulatorService,
@@ -133,6 +134,7 @@ export class WorkerModule {
         MessagingWorkerModule,
         WebhooksWorkerModule,
         BouncesModule,
+        BounceRecordingModule,
       ],
       providers: [...QUEUE, BounceJobs, BounceProcessor, BounceServer, ErasureJob, Worker],
     };

@@ -205,9 +205,9 @@ describe('erasure', () => {
     for (const email of emails) ids.set(email, (await audience.subscribe(scope, email, topic)).id);
     await Promise.all(
       emails.flatMap((email) => [
-        suppressions.suppressSubscriber(scope, ids.get(email)!, 'HARD_BOUNCE', PROOF),
+        suppressions.suppressAll(scope, [ids.get(email)!], 'HARD_BOUNCE'),
         service.erase(scope, address(email), BY),
-        suppressions.suppressSubscriber(scope, ids.get(email)!, 'GLOBAL_UNSUBSCRIBE', PROOF),
+        suppressions.suppressAll(scope, [ids.get(email)!], 'SPAM_COMPLAINT'),
       ]),
     );
     expect(await traces()).toEqual([]);

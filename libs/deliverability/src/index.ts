@@ -8,6 +8,8 @@ export {
 export { classifyRefusal, type Refusal } from './bounces/refusal.js';
 export { readReport, type Report } from './bounces/report.js';
 export {
+  BounceRecorder,
+  LOOK_AGAIN_MS,
   recordBounces,
   recordComplaint,
   type ReportedBounce,

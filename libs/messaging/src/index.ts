@@ -63,7 +63,7 @@ export { TestMailsService } from './sending/mails/test-mails.service.js';
 export { type DescribedMail, MailPagesService, type Unsubscriber } from './engagement/mail-pages.service.js';
 export { type MailView, MailViewService } from './sending/mails/mail-view.service.js';
 export { LinkedMailsService } from './deliveries/linked-mails.service.js';
-export { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
+export { BounceRecordingModule, MailPersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';
 export { type CampaignStatistics } from './reports/statistics/campaign-statistics.js';
 export type { CampaignReport } from './reports/writing/campaign-report.schema.js';

@@ -1,8 +1,8 @@
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
-import { DeliverabilityModule, ReturnPathsModule } from '#deliverability';
+import { BounceRecorder, DeliverabilityModule, ReturnPathsModule } from '#deliverability';
 import { AutomationsModule } from './automations/automations.module.js';
 import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 import { CampaignAudienceQuery } from './campaigns/campaign-audience.query.js';
@@ -75,6 +75,15 @@ const SERVICES = [
   exports: [ContentModule, ReportsModule, FromAddressesModule, ...SERVICES],
 })
 export class MessagingModule {}
+
+/** Lets reports on bounces be recorded at once. */
+@Global()
+@Module({
+  imports: [MessagingModule],
+  providers: [{ provide: BounceRecorder, useExisting: DeliveryFeedbackService }],
+  exports: [BounceRecorder],
+})
+export class BounceRecordingModule {}
 
 /** The data that mail holds about a person, for the operator and for erasures. */
 @Module({

@@ -5,6 +5,7 @@ import {
   FeedbackEventsService,
   findReportedMessages,
   kindRules,
+  LOOK_AGAIN_MS,
   readReport,
   recordBounces,
   recordComplaint,
@@ -107,9 +108,6 @@ export class BounceProcessor {
     return null;
   }
 }
-
-/** Delay before another look: a report may precede the record of its mail, or be about the first of two attempts. */
-const LOOK_AGAIN_MS = 5_000;
 
 /** Ids are written with the outcome of their mail: one that is missing by then is not ours. */
 const GIVE_UP_AFTER_MS = 5 * 60_000;

@@ -203,7 +203,7 @@ export class ConsentRepository {
    */
   async refreshStatuses(scope: Environment, subscriberIds: readonly string[], at: Date): Promise<void> {
     const { environmentId } = scope;
-    await sql`
+    await sql`${named('refresh_statuses')}
       update audience.subscribers b set status = ${derivedStatus(scope)}, updated_at = ${at}
       where b.environment_id = ${environmentId} and b.id = any(${[...subscriberIds]}::uuid[])
         and b.status <> ${derivedStatus(scope)}

@@ -75,10 +75,11 @@ export class UnsubscriptionRepository {
     return taken === undefined ? null : { ...taken, consents: taken.consents.map(plain) };
   }
 
-  /** Lets a subscriber undo nothing any more, in the open transaction: it would lift what was added since. */
-  async close({ environmentId }: ProjectScope, subscriberId: string): Promise<void> {
-    await sql`
-      delete from audience.unsubscriptions where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
+  /** Lets subscribers undo nothing any more, in the open transaction: it would lift what was added since. */
+  async close({ environmentId }: ProjectScope, subscriberIds: readonly string[]): Promise<void> {
+    await sql`${named('close_unsubscriptions')}
+      delete from audience.unsubscriptions
+      where environment_id = ${environmentId} and subscriber_id = any(${[...subscriberIds]}::uuid[])
     `.execute(this.database.tables());
   }
 

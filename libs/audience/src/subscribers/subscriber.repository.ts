@@ -24,6 +24,11 @@ const COLUMNS = [
   'updatedAt',
 ] as const;
 
+/** An address, and the subscriber who has it. */
+export interface OwnedAddress extends Pick<EmailAddress, 'value' | 'key'> {
+  readonly subscriberId: string | null;
+}
+
 /**
  * The subscribers of a project, for changes. The lock of a subscriber's row also protects its consents and confirmations: changes
  * of those take it first.
@@ -107,6 +112,46 @@ export class SubscriberRepository {
       // A subscriber erased meanwhile has the address no more.
       ownerId === subscriberId ? work(address) : Promise.resolve(null),
     );
+  }
+
+  /**
+   * The same for many: subscribers by their ids, without the erased ones, and addresses that may be nobody's; in one order, so that
+   * writers cannot lock each other out.
+   */
+  whileAllOwned<T>(
+    scope: ProjectScope,
+    owners: readonly (string | Pick<EmailAddress, 'value' | 'key'>)[],
+    work: (addresses: readonly OwnedAddress[]) => Promise<T>,
+  ): Promise<T> {
+    return this.database.transaction(scope, async () => {
+      const { environmentId } = scope;
+      const ids = owners.filter((owner) => typeof owner === 'string');
+      const { rows: found } = await sql<
+        Omit<OwnedAddress, 'subscriberId'> & { id: string }
+      >`${named('addresses_of')}
+        select b.id, b.email as value, b.email_key as key from audience.subscribers b
+        where b.environment_id = ${environmentId} and b.id = any(${ids}::uuid[])
+      `.execute(this.database.tables());
+      const ownerOf = new Map(found.map(({ id, key }) => [key, id]));
+      const given = owners.filter((owner) => typeof owner !== 'string');
+      const addresses = new Map([...found, ...given].map(({ value, key }) => [key, value]));
+      const keys = [...addresses.keys()].toSorted();
+      await sql`${named('lock_addresses')}
+        select pg_advisory_xact_lock(hashtextextended(k, 0)) from unnest(${keys.map((key) => `${environmentId}:${key}`)}::text[]) k
+      `.execute(this.database.tables());
+      const { rows: locked } = await sql<{ id: string; key: string }>`${named('lock_subscribers_by_key')}
+        select b.id, b.email_key as key from audience.subscribers b
+        where b.environment_id = ${environmentId} and b.email_key = any(${keys}::text[]) order by b.email_key for update
+      `.execute(this.database.tables());
+      const lockedId = new Map(locked.map(({ id, key }) => [key, id]));
+      // A subscriber erased meanwhile has the address no more.
+      const isOwned = (key: string) => !ownerOf.has(key) || ownerOf.get(key) === lockedId.get(key);
+      return work(
+        keys
+          .filter(isOwned)
+          .map((key) => ({ key, value: addresses.get(key)!, subscriberId: lockedId.get(key) ?? null })),
+      );
+    });
   }
 
   /** Runs `work` in a transaction with the subscriber locked, if there is one. */

@@ -1,16 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
-import { Database, named } from '#platform';
+import { Database, named, neverJoined } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { AddressDigestsService } from './address-digests.service.js';
 import type { SuppressionReason } from '../consents/consent.js';
-import {
-  type StoredSuppression,
-  SuppressedError,
-  Suppression,
-  type SuppressionDetails,
-} from './suppression.js';
+import { type StoredSuppression, SuppressedError, type SuppressionDetails } from './suppression.js';
 
 /** The suppression list of a project. It has erased addresses by their keyed digest. */
 @Injectable()
@@ -69,20 +64,45 @@ export class SuppressionRepository {
   }
 
   /**
-   * Adds the address unless it is suppressed already. Returns the suppression that holds, and if it is new. Callers hold the lock
-   * of the address.
+   * Adds addresses unless they are suppressed already. Returns the suppression of each that holds, and if it is new. Callers hold
+   * the locks of the addresses.
    */
-  async add(
+  async addAll(
     scope: ProjectScope,
-    address: Pick<EmailAddress, 'value' | 'key'>,
+    addresses: readonly Pick<EmailAddress, 'value' | 'key'>[],
     reason: SuppressionReason,
     now: Date,
-  ): Promise<SuppressionDetails & { readonly isNew: boolean }> {
-    const stored = await this.find(scope, address.key);
-    if (stored !== null) return { ...stored, email: stored.email ?? address.value, isNew: false };
-    const suppression = new Suppression(scope, address, reason, now);
-    await this.database.em.persist(suppression).flush();
-    return { email: address.value, reason, suppressedAt: now, isNew: true };
+  ): Promise<readonly { readonly suppression: SuppressionDetails; readonly isNew: boolean }[]> {
+    const environment = sql`${scope.environmentId}::bigint`;
+    const keys = addresses.map(({ key }) => key);
+    const digests = keys.map((key) => this.digests.of(scope, key).toString('hex'));
+    const { rows } = await sql<
+      SuppressionDetails & { readonly emailKey: string; readonly isNew: boolean }
+    >`${named('add_suppressions')}
+      with wanted as materialized (
+        select k.email_key, k.email, decode(k.digest, 'hex') as digest
+        from unnest(${keys}::text[], ${addresses.map(({ value }) => value)}::text[], ${digests}::text[]) as k(email_key, email, digest)
+      ), stored as materialized (
+        select s.email_key, s.email, s.reason, s.suppressed_at from audience.suppressions s
+        where s.environment_id = ${environment} and s.email_key = any(${keys}::text[])
+        union all
+        select k.email_key, k.email, e.reason, e.suppressed_at from wanted k cross join lateral (
+          select e.reason, e.suppressed_at from audience.erased_suppressions e
+          where e.environment_id = ${environment} and e.address_digest = k.digest ${neverJoined}
+        ) e
+      ), added as (
+        insert into audience.suppressions (environment_id, email_key, email, reason, suppressed_at)
+        select ${environment}, k.email_key, k.email, ${reason}, ${now}::timestamptz from wanted k
+        where k.email_key not in (select o.email_key from stored o)
+        returning email_key, email, reason, suppressed_at
+      )
+      select email_key, email, reason, suppressed_at, true as is_new from added
+      union all select email_key, email, reason, suppressed_at, false from stored
+    `.execute(this.database.tables());
+    const byKey = new Map(
+      rows.toReversed().map(({ emailKey, isNew, ...suppression }) => [emailKey, { suppression, isNew }]),
+    );
+    return keys.map((key) => byKey.get(key)!);
   }
 
   /** False when there was none. */

@@ -7,7 +7,7 @@ import { ConsentRepository } from '../consents/consent.repository.js';
 import { UnsubscriptionRepository } from '../consents/unsubscription.repository.js';
 import { type Counted, countedPage } from '../counted-page.js';
 import { suppressionCount } from '../counters.query.js';
-import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
+import { type OwnedAddress, SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import type { SuppressionDetails } from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';
 
@@ -51,29 +51,44 @@ export class SuppressionsService {
     by: ConsentProof,
   ): Promise<SuppressionDetails> {
     return this.subscribers.whileAddressLocked(scope, address.key, async (subscriberId) => {
-      const now = this.clock.now();
-      const { isNew, ...suppression } = await this.suppressions.add(scope, address, reason, now);
-      if (isNew)
-        await this.publisher.publish(scope, { type: 'suppression.added', subscriberId, data: suppression });
-      if (subscriberId === null) return suppression;
-      await this.unsubscriptions.close(scope, subscriberId);
-      if (reason === 'GLOBAL_UNSUBSCRIBE')
-        await this.consents.change(scope, { subscriberIds: [subscriberId], action: 'revoke' }, by);
-      await this.consents.refreshStatuses(scope, [subscriberId], now);
-      return suppression;
+      const [suppression] = await this.#add(scope, [{ ...address, subscriberId }], reason, by);
+      return suppression!;
     });
   }
 
-  /** Suppresses the address of a subscriber; null when there is no such subscriber. */
-  async suppressSubscriber(
+  /** Suppresses addresses for another reason: of subscribers by their ids, who may be erased meanwhile, or given ones. */
+  async suppressAll(
     scope: ProjectScope,
-    subscriberId: string,
+    owners: readonly (string | Pick<EmailAddress, 'value' | 'key'>)[],
+    reason: Exclude<SuppressionReason, 'GLOBAL_UNSUBSCRIBE'>,
+  ): Promise<void> {
+    await this.subscribers.whileAllOwned(scope, owners, async (addresses) => {
+      if (addresses.length > 0) await this.#add(scope, addresses, reason);
+    });
+  }
+
+  async #add(
+    scope: ProjectScope,
+    addresses: readonly OwnedAddress[],
     reason: SuppressionReason,
-    by: ConsentProof,
-  ): Promise<SuppressionDetails | null> {
-    return this.subscribers.whileOwned(scope, subscriberId, (address) =>
-      this.suppress(scope, address, reason, by),
+    by?: ConsentProof,
+  ): Promise<readonly SuppressionDetails[]> {
+    const now = this.clock.now();
+    const added = await this.suppressions.addAll(scope, addresses, reason, now);
+    const events = added.flatMap(({ isNew, suppression: data }, index) =>
+      isNew
+        ? [{ type: 'suppression.added' as const, subscriberId: addresses[index]!.subscriberId, data }]
+        : [],
     );
+    await this.publisher.publish(scope, ...events);
+    const subscriberIds = addresses.flatMap(({ subscriberId }) => subscriberId ?? []);
+    if (subscriberIds.length > 0) {
+      await this.unsubscriptions.close(scope, subscriberIds);
+      if (reason === 'GLOBAL_UNSUBSCRIBE' && by !== undefined)
+        await this.consents.change(scope, { subscriberIds, action: 'revoke' }, by);
+      await this.consents.refreshStatuses(scope, subscriberIds, now);
+    }
+    return added.map(({ suppression }) => suppression);
   }
 
   /** Removes the address from the list, if it is there. Consents do not change. */

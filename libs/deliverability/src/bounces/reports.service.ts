@@ -1,8 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
-import { Clock, type ProjectScope } from '#kernel';
-import { before, Database, enqueue, jobType, type NewJob, Periodic, removeOldRows } from '#platform';
+import { Clock, Gathered, type ProjectScope } from '#kernel';
+import { before, Database, enqueue, jobType, named, Periodic, removeOldRows } from '#platform';
 import type { BounceClass } from './bounce-class.js';
 import { factsOf, type Report, type ReportFacts } from './report.js';
 import type { ReturnPathClaims } from './return-path.js';
@@ -29,13 +29,42 @@ export type DeliveryReport = ReportFacts & Pick<ReturnPathClaims, 'deliveryId'>;
 
 const KEPT_MS = 180 * 24 * 60 * 60_000;
 
+/** Recording of bounces in the open transaction: a port of the context that sends mail. */
+export abstract class BounceRecorder {
+  /** `early`: the ids of deliveries of which it is not recorded yet that they were sent. */
+  abstract allBounced(
+    scope: ProjectScope,
+    bounces: readonly ReportedBounce[],
+  ): Promise<{ readonly early: readonly string[] }>;
+}
+
+/** Delay before another look: a report may precede the record of its mail, or be about the first of two attempts. */
+export const LOOK_AGAIN_MS = 5_000;
+
+/** Bounces that are recorded in one transaction. */
+const MOST_BOUNCES = 100;
+
+/** Reports of a post that waits for others. */
+const FEW = 10;
+
+interface Told {
+  readonly scope: ProjectScope;
+  readonly reports: readonly DeliveryReport[];
+}
+
 /** Takes down what came back, for a delivery whose return path has been checked. */
 @Injectable()
 export class ReportsService {
+  readonly #told = new Gathered(
+    (_environmentId: number, told: readonly Told[]) => this.#takeTold(told),
+    MOST_BOUNCES,
+  );
+
   constructor(
     private readonly database: Database,
     private readonly environments: EnvironmentsQuery,
     private readonly clock: Clock,
+    @Optional() @Inject(BounceRecorder) private readonly recorder?: BounceRecorder,
   ) {}
 
   /** Tells that a mail's reader wants no more of the kind. */
@@ -58,16 +87,28 @@ export class ReportsService {
     if (report.kind === 'nothing') return false;
     const scope = await this.environments.find(environmentId);
     if (scope === null) return false;
-    return (await this.takeAll(scope, [{ ...factsOf(report, deliveryId), deliveryId }])) === 1;
+    return (await this.takeTogether(scope, [{ ...factsOf(report, deliveryId), deliveryId }])) === 1;
   }
 
-  /** The same for many, of which earlier ones come first; how many were new. */
-  takeAll(scope: ProjectScope, reports: readonly DeliveryReport[]): Promise<number> {
-    if (reports.length === 0) return Promise.resolve(0);
+  /**
+   * The same for those of one post, of which earlier ones come first; how many were new. Those of several posts that come at once
+   * are one transaction: each by itself would wait for the others' counters.
+   */
+  async takeTogether(scope: ProjectScope, reports: readonly DeliveryReport[]): Promise<number> {
+    if (reports.length > FEW) return (await this.takeAll(scope, reports)).size;
+    return this.#told.add(scope.environmentId, { scope, reports });
+  }
+
+  /** The same in the open transaction; resolves to those that were new. */
+  async takeAll(
+    scope: ProjectScope,
+    reports: readonly DeliveryReport[],
+  ): Promise<ReadonlySet<DeliveryReport>> {
+    if (reports.length === 0) return new Set();
     // In one order, so that writers cannot lock each other out.
     const firsts = [...firstsOf(reports).entries()].toSorted(([a], [b]) => (a < b ? -1 : 1));
     return this.database.transaction(scope, async () => {
-      const { rows } = await sql<Parameters<typeof keyOf>[0]>`
+      const { rows } = await sql<Parameters<typeof keyOf>[0]>`${named('note_reports')}
         insert into deliverability.reports (delivery_id, kind, environment_id, bounce_class, basic_code, enhanced_code, excerpt,
           names_message, reported_at)
         select r."deliveryId", r.kind, ${scope.environmentId}, r."bounceClass", r."basicCode", r."enhancedCode", r.excerpt,
@@ -79,9 +120,41 @@ export class ReportsService {
       `.execute(this.database.tables());
       const isNew = new Set(rows.map(keyOf));
       const told = firsts.filter(([key]) => isNew.has(key)).map(([, report]) => report);
-      await enqueue(this.database, scope, ...jobsOf(told));
-      return rows.length;
+      await this.#follow(scope, told);
+      return new Set(told);
     });
+  }
+
+  async #takeTold(told: readonly Told[]): Promise<readonly number[]> {
+    const taken = await this.takeAll(
+      told[0]!.scope,
+      told.flatMap(({ reports }) => reports),
+    );
+    return told.map(({ reports }) => reports.filter((report) => taken.has(report)).length);
+  }
+
+  /**
+   * Records bounces at once where they are few, since a job for each would cost more than all that follows. Jobs have the others,
+   * and those that the pacing of mail is told of.
+   */
+  async #follow(scope: ProjectScope, told: readonly DeliveryReport[]): Promise<void> {
+    const complaints = told.filter(({ bounceClass }) => bounceClass === null);
+    const bounces = told.flatMap(({ deliveryId, bounceClass, isDistrust }) =>
+      bounceClass === null ? [] : [{ deliveryId, bounceClass, ...(isDistrust ? { isDistrust } : {}) }],
+    );
+    const isForJobs = (bounce: ReportedBounce) =>
+      this.recorder === undefined || bounces.length > MOST_BOUNCES || bounce.isDistrust === true;
+    const atOnce = bounces.filter((bounce) => !isForJobs(bounce));
+    const early = new Set(atOnce.length > 0 ? (await this.recorder?.allBounced(scope, atOnce))?.early : []);
+    const again = new Date(this.clock.now().getTime() + LOOK_AGAIN_MS);
+    const left = atOnce.filter(({ deliveryId }) => early.has(deliveryId));
+    await enqueue(
+      this.database,
+      scope,
+      ...inSets(bounces.filter(isForJobs), MOST_BOUNCES).map((set) => recordBounces({ bounces: set })),
+      ...(left.length > 0 ? [recordBounces({ bounces: left }, again)] : []),
+      ...complaints.map(({ deliveryId }) => recordComplaint({ deliveryId })),
+    );
   }
 
   /**
@@ -99,24 +172,10 @@ export class ReportsService {
   }
 }
 
-/** Bounces that one job records. */
-const BOUNCES_A_JOB = 100;
-
 const keyOf = ({ deliveryId, kind }: Pick<DeliveryReport, 'deliveryId' | 'kind'>) => `${deliveryId} ${kind}`;
 
 function firstsOf(reports: readonly DeliveryReport[]): Map<string, DeliveryReport> {
   return new Map(reports.toReversed().map((report) => [keyOf(report), report]));
-}
-
-function jobsOf(reports: readonly DeliveryReport[]): NewJob[] {
-  const bounces = reports.flatMap(({ deliveryId, bounceClass, isDistrust }) =>
-    bounceClass === null ? [] : [{ deliveryId, bounceClass, ...(isDistrust ? { isDistrust } : {}) }],
-  );
-  const complaints = reports.filter(({ bounceClass }) => bounceClass === null);
-  return [
-    ...inSets(bounces, BOUNCES_A_JOB).map((set) => recordBounces({ bounces: set })),
-    ...complaints.map(({ deliveryId }) => recordComplaint({ deliveryId })),
-  ];
 }
 
 /** Items in sets of `size`, the last one smaller. */

@@ -5,7 +5,7 @@ import { Counter, Registry } from 'prom-client';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, enqueue, jobType } from '#platform';
 import { factsOf, type ReportFacts } from '../bounces/report.js';
-import { inSets, ReportsService } from '../bounces/reports.service.js';
+import { type DeliveryReport, inSets, ReportsService } from '../bounces/reports.service.js';
 import { ReturnPaths } from '../bounces/return-path.js';
 import type { FeedbackEvent, OnceToken, ReadFeedback } from './kinds/kind.js';
 import type { RelayKind } from './kinds/kinds.js';
@@ -101,6 +101,9 @@ export interface FeedbackOnDelivery {
   readonly facts: ReportFacts | null;
 }
 
+const reportsIn = (feedback: readonly FeedbackOnDelivery[]): DeliveryReport[] =>
+  feedback.flatMap(({ deliveryId, facts }) => (facts === null ? [] : [{ ...facts, deliveryId }]));
+
 interface Sorted {
   readonly known: FeedbackOnDelivery[];
   readonly toFind: FeedbackByMessageId[];
@@ -129,12 +132,16 @@ export class FeedbackEventsService {
     for (const event of events) this.metrics.count(kind, this.#sort(scope, event, sorted));
     const { known, toFind } = sorted;
     if (known.length === 0 && toFind.length === 0 && onceToken === undefined) return;
-    const told = { receivedAt: receivedAt.toISOString(), kind };
+    const told = reportsIn(known);
+    if (onceToken === undefined && told.length === known.length && toFind.length === 0) {
+      await this.reports.takeTogether(scope, told);
+      return;
+    }
     await this.database.transaction(scope, async () => {
       if (onceToken !== undefined && !(await this.#isFirst(relay, onceToken))) return;
       await this.record(scope, known);
       const sets = inSets(toFind, MESSAGES_A_JOB).map((reports) =>
-        findReportedMessages({ ...told, reports }),
+        findReportedMessages({ receivedAt: receivedAt.toISOString(), kind, reports }),
       );
       await enqueue(this.database, scope, ...sets);
     });
@@ -143,10 +150,7 @@ export class FeedbackEventsService {
   /** Keeps and tells what was not known before. */
   async record(scope: ProjectScope, feedback: readonly FeedbackOnDelivery[]): Promise<void> {
     const unsubscribed = feedback.filter(({ facts }) => facts === null).map(({ deliveryId }) => deliveryId);
-    await this.reports.takeAll(
-      scope,
-      feedback.flatMap(({ deliveryId, facts }) => (facts === null ? [] : [{ ...facts, deliveryId }])),
-    );
+    await this.reports.takeAll(scope, reportsIn(feedback));
     await this.reports.unsubscribeAll(scope, [...new Set(unsubscribed)]);
   }
 

@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from '#platform';
 import { type EmailAddress, newId, type ProjectScope } from '#kernel';
 import type { DeliveriesTable } from '../messaging-tables.js';
@@ -33,4 +34,14 @@ export function newDelivery({ environmentId }: ProjectScope, { address, domain, 
     nextAttemptAt: now,
     createdAt: now,
   } as const;
+}
+
+/** True for a delivery `d` that was queued on that day; names the month for the planner: one partition, not all. */
+export function isQueuedOn(date: string | null): RawBuilder<unknown> {
+  if (date === null) return sql`false`;
+  const [year = 0, month = 0] = date.split('-').map(Number);
+  const [from, to] = [0, 1].map((months) =>
+    new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10),
+  );
+  return sql`d.queued_on = ${date}::date and d.queued_on >= ${sql.lit(from)}::date and d.queued_on < ${sql.lit(to)}::date`;
 }

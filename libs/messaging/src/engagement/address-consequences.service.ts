@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { consentProof, SuppressionsService } from '#audience';
+import { SuppressionsService } from '#audience';
 import { bounceClassesOf, CONSEQUENCES, type MailFailure } from '#deliverability';
-import { parseEmailAddress, type ProjectScope } from '#kernel';
+import { type EmailAddress, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, named } from '#platform';
 import type { DeliveryKind } from '../deliveries/delivery.js';
 import { LinkedMailsService } from '../deliveries/linked-mails.service.js';
@@ -29,6 +29,11 @@ export interface FailedMail {
   readonly finishedAt: Date | null;
 }
 
+/** A failed mail, with its failure. */
+type Failure = FailedMail & { readonly failure: MailFailure };
+
+const reasonOf = ({ failure }: Failure) => (failure === 'complaint' ? 'SPAM_COMPLAINT' : 'HARD_BOUNCE');
+
 /** Suppresses addresses as a failure demands, however it became known. */
 @Injectable()
 export class AddressConsequencesService {
@@ -38,24 +43,31 @@ export class AddressConsequencesService {
     private readonly mails: LinkedMailsService,
   ) {}
 
-  /** In the open transaction, which has recorded and counted the failure: addresses are locked last. */
-  async follow(scope: ProjectScope, mail: FailedMail, failure: MailFailure): Promise<void> {
-    const { address: consequence } = CONSEQUENCES[failure];
-    if (consequence === 'keep') return;
-    if (consequence === 'suppress-after-streak' && !(await this.#isGivenUp(scope, mail))) return;
-    const [reason, actor] =
-      failure === 'complaint'
-        ? (['SPAM_COMPLAINT', 'COMPLAINT'] as const)
-        : (['HARD_BOUNCE', 'BOUNCE'] as const);
-    const proof = consentProof(actor, mail.deliveryId);
-    // Suppressed by the person, who may have been erased meanwhile and must not come back with an address.
-    const subscriberId = failure === 'complaint' ? await this.#complainant(scope, mail) : mail.subscriberId;
-    if (subscriberId !== null) {
-      await this.suppressions.suppressSubscriber(scope, subscriberId, reason, proof);
-      return;
+  /** In the open transaction, which has recorded the failures and counts them afterwards. */
+  async follow(scope: ProjectScope, failed: readonly Failure[]): Promise<void> {
+    const suppressed: Failure[] = [];
+    for (const mail of failed) if (await this.#isSuppressed(scope, mail)) suppressed.push(mail);
+    for (const [reason, mails] of Map.groupBy(suppressed, reasonOf)) {
+      const owners: (string | EmailAddress)[] = [];
+      for (const mail of mails) owners.push(...(await this.#ownerOf(scope, mail)));
+      await this.suppressions.suppressAll(scope, owners, reason);
     }
+  }
+
+  async #isSuppressed(scope: ProjectScope, mail: Failure): Promise<boolean> {
+    const { address: consequence } = CONSEQUENCES[mail.failure];
+    return consequence === 'suppress-after-streak'
+      ? this.#isGivenUp(scope, mail)
+      : consequence === 'suppress';
+  }
+
+  /** A subscriber's id, or the address of nobody: suppressed by the person, who must not come back with an address if erased. */
+  async #ownerOf(scope: ProjectScope, mail: Failure): Promise<readonly (string | EmailAddress)[]> {
+    const subscriberId =
+      mail.failure === 'complaint' ? await this.#complainant(scope, mail) : mail.subscriberId;
+    if (subscriberId !== null) return [subscriberId];
     const parsed = parseEmailAddress(mail.address);
-    if ('address' in parsed) await this.suppressions.suppress(scope, parsed.address, reason, proof);
+    return 'address' in parsed ? [parsed.address] : [];
   }
 
   /**

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Database } from '#platform';
+import { type Database, named } from '#platform';
 
 const COUNTERS = ['hardBounced', 'softBounced', 'unsubscribed', 'complained'] as const;
 const MINUTE_COUNTERS = [
@@ -36,27 +36,31 @@ export interface MinuteChange extends OfCampaign, Counts<(typeof MINUTE_COUNTERS
 const WRITERS = 32;
 export const COUNTERS_WRITER = randomInt(WRITERS);
 
-/** Adds to the campaigns' counters; in one order everywhere, so that writers cannot lock each other out. */
-export async function addToCounters(database: Database, changes: readonly CounterChange[]): Promise<void> {
-  if (changes.length === 0) return;
-  await sql`
-    insert into messaging.campaign_counters as c (campaign_id, writer, environment_id, ${names(COUNTERS)}, last_event_at)
-    select (v ->> 'campaignId')::uuid, ${COUNTERS_WRITER}, (v ->> 'environmentId')::bigint, ${sums(COUNTERS)},
-      max((v ->> 'lastEventAt')::timestamptz)
-    from jsonb_array_elements(${JSON.stringify(changes)}::jsonb) v group by 1, 3 order by 1
-    on conflict (campaign_id, writer, environment_id) do update set ${additions(COUNTERS)},
-      last_event_at = greatest(c.last_event_at, excluded.last_event_at)
-  `.execute(database.tables());
-}
+/** Feedback has rows of its own, which a transaction locks last: those of outcomes and clicks are locked before addresses. */
+const FEEDBACK_WRITER = WRITERS + COUNTERS_WRITER;
 
-/** Adds to the campaigns' minutes. */
-export async function addToMinutes(database: Database, changes: readonly MinuteChange[]): Promise<void> {
-  if (changes.length === 0) return;
-  await sql`
+/** Adds to the campaigns' counters, and to their minutes; in one order everywhere, so that writers cannot lock each other out. */
+export async function addFeedback(
+  database: Database,
+  { counters = [], minutes = [] }: { counters?: readonly CounterChange[]; minutes?: readonly MinuteChange[] },
+): Promise<void> {
+  if (counters.length === 0 && minutes.length === 0) return;
+  await sql`${named('add_feedback')}
+    with counted as (
+      insert into messaging.campaign_counters as c (campaign_id, writer, environment_id, ${names(COUNTERS)}, last_event_at)
+      select (v ->> 'campaignId')::uuid, ${FEEDBACK_WRITER}, (v ->> 'environmentId')::bigint, ${sums(COUNTERS)},
+        max((v ->> 'lastEventAt')::timestamptz)
+      from jsonb_array_elements(${JSON.stringify(counters)}::jsonb) v group by 1, 3 order by 1
+      on conflict (campaign_id, writer, environment_id) do update set ${additions(COUNTERS)},
+        last_event_at = greatest(c.last_event_at, excluded.last_event_at)
+      returning 1
+    )
     insert into messaging.campaign_minutes as c (campaign_id, minute, writer, environment_id, ${names(MINUTE_COUNTERS)})
-    select (v ->> 'campaignId')::uuid, date_trunc('minute', (v ->> 'at')::timestamptz), ${COUNTERS_WRITER},
+    select (v ->> 'campaignId')::uuid, date_trunc('minute', (v ->> 'at')::timestamptz), ${FEEDBACK_WRITER},
       (v ->> 'environmentId')::bigint, ${sums(MINUTE_COUNTERS)}
-    from jsonb_array_elements(${JSON.stringify(changes)}::jsonb) v group by 1, 2, 4 order by 1, 2
+    from jsonb_array_elements(${JSON.stringify(minutes)}::jsonb) v
+    where (select count(*) from counted) >= 0
+    group by 1, 2, 4 order by 1, 2
     on conflict (campaign_id, minute, writer, environment_id) do update set ${additions(MINUTE_COUNTERS)}
   `.execute(database.tables());
 }

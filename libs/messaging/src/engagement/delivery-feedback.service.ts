@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
-import { type BounceClass, CONSEQUENCES } from '#deliverability';
+import { sql } from 'kysely';
+import { type BounceClass, type BounceRecorder, CONSEQUENCES } from '#deliverability';
 import { Clock, newId, type ProjectScope } from '#kernel';
 import { Database, isOf, named } from '#platform';
+import { isQueuedOn } from '../deliveries/delivery-queue.query.js';
 import type { DeliveriesTable, MessagingTables } from '../messaging-tables.js';
 import { AddressConsequencesService, type FailedMail } from './address-consequences.service.js';
-import { addToCounters, addToMinutes } from './campaign-counters.repository.js';
+import { addFeedback } from './campaign-counters.repository.js';
 import { MailPublisherService } from './mail-publisher.service.js';
 
 /** A mail that something came back of. */
 interface AnsweredMail
   extends FailedMail, Pick<DeliveriesTable, 'queuedOn' | 'sourceId' | 'sentAt' | 'bouncedAt'> {}
-
-type FeedbackType = 'UNSUBSCRIBED' | 'COMPLAINED' | 'BOUNCED';
 
 /** A mail that a provider names by this id. */
 export interface RelayedDelivery extends Pick<DeliveriesTable, 'address'> {
@@ -23,8 +22,6 @@ export interface RelayedDelivery extends Pick<DeliveriesTable, 'address'> {
 
 /** Our Message-ID: the delivery's id at the signing domain. */
 const OWN_MESSAGE_ID = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})@/i;
-
-type BounceType = 'HARD' | 'SOFT';
 
 /** A mail that came back, and why. */
 export interface BouncedDelivery {
@@ -45,7 +42,7 @@ export type BounceOutcome = 'taken' | 'nothing-new' | 'too-early';
 
 /** Answers to mail after it was accepted, bounces, complaints and unsubscriptions: each kind counts once a mail. */
 @Injectable()
-export class DeliveryFeedbackService {
+export class DeliveryFeedbackService implements BounceRecorder {
   constructor(
     private readonly database: Database,
     private readonly addresses: AddressConsequencesService,
@@ -97,14 +94,13 @@ export class DeliveryFeedbackService {
         const bounceClass = classes.get(mail.deliveryId);
         return bounceClass === undefined || mail.bouncedAt !== null ? [] : [{ ...mail, bounceClass }];
       });
-      await this.#countBounces(
-        scope,
-        mails.filter(({ sentAt }) => sentAt !== null),
-      );
+      const counted = await this.#noteBounces(scope, mails);
       await this.#publishBounces(scope, mails);
-      // Addresses are locked in one order, so that jobs cannot lock each other out.
-      for (const mail of mails.toSorted((a, b) => (a.address < b.address ? -1 : 1)))
-        await this.addresses.follow(scope, mail, mail.bounceClass);
+      await this.addresses.follow(
+        scope,
+        mails.map((mail) => ({ ...mail, failure: mail.bounceClass })),
+      );
+      await this.#countBounces(scope, counted);
       return { taken: mails.map(({ deliveryId }) => deliveryId), early };
     });
   }
@@ -116,13 +112,14 @@ export class DeliveryFeedbackService {
       if (mail === null) return;
       const isNew = await this.#isNew(scope, mail, 'COMPLAINED');
       if (isNew) await this.publisher.complained(together(scope, [mail]));
-      if (isNew && mail.kind === 'CAMPAIGN') {
-        const now = this.clock.now();
-        const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, complained: 1 };
-        await addToCounters(this.database, [{ ...change, lastEventAt: now }]);
-        await addToMinutes(this.database, [{ ...change, at: now }]);
-      }
-      await this.addresses.follow(scope, mail, 'complaint');
+      await this.addresses.follow(scope, [{ ...mail, failure: 'complaint' }]);
+      if (!isNew || mail.kind !== 'CAMPAIGN') return;
+      const now = this.clock.now();
+      const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, complained: 1 };
+      await addFeedback(this.database, {
+        counters: [{ ...change, lastEventAt: now }],
+        minutes: [{ ...change, at: now }],
+      });
     });
   }
 
@@ -133,13 +130,12 @@ export class DeliveryFeedbackService {
       const isNew = mail !== null && (await this.#isNew(scope, mail, 'UNSUBSCRIBED'));
       if (!isNew || mail.kind !== 'CAMPAIGN') return;
       const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, unsubscribed: 1 };
-      await addToCounters(this.database, [{ ...change, lastEventAt: this.clock.now() }]);
+      await addFeedback(this.database, { counters: [{ ...change, lastEventAt: this.clock.now() }] });
     });
   }
 
-  async #isNew(scope: ProjectScope, mail: AnsweredMail, type: FeedbackType): Promise<boolean> {
-    const event = { type, at: this.clock.now(), of: [mail] };
-    return (await addFeedbackEvents(this.database, scope, event)).size > 0;
+  #isNew(scope: ProjectScope, mail: AnsweredMail, type: keyof typeof KEPT_ANSWERS): Promise<boolean> {
+    return addFeedbackEvent(this.database, scope, { type, at: this.clock.now(), mail });
   }
 
   async #publishBounces(scope: ProjectScope, mails: readonly BouncedMail[]): Promise<void> {
@@ -148,48 +144,61 @@ export class DeliveryFeedbackService {
       await this.publisher.bounced(together(scope, group), group[0]!.bounceClass);
   }
 
-  async #countBounces(scope: ProjectScope, mails: readonly BouncedMail[]): Promise<void> {
-    if (mails.length === 0) return;
+  /** Marks the mails that were sent, with their events; returns those that are counted. */
+  async #noteBounces(scope: ProjectScope, mails: readonly BouncedMail[]): Promise<readonly BouncedMail[]> {
+    const sent = mails.filter(({ sentAt }) => sentAt !== null);
     const now = this.clock.now();
-    await sql`${named('note_bounces')}
-      update messaging.deliveries d set bounced_at = ${now}, bounce_type = b."bounceType", bounce_class = b."bounceClass"
-      from jsonb_to_recordset(${JSON.stringify(mails.map((mail) => ({ ...keyOf(mail), ...typeOf(mail) })))}::jsonb)
-        as b("deliveryId" uuid, "queuedOn" date, "bounceType" text, "bounceClass" text)
-      where d.id = b."deliveryId" and d.queued_on = b."queuedOn" and d.environment_id = ${scope.environmentId}
-    `.execute(this.database.tables());
-    const answers = mails.map((mail) => ({ ...mail, ...typeOf(mail) }));
-    const added = await addFeedbackEvents(this.database, scope, { type: 'BOUNCED', at: now, of: answers });
-    const counted = mails.filter(({ deliveryId, kind }) => kind === 'CAMPAIGN' && added.has(deliveryId));
-    const changes = counted.map((mail) => {
-      const { address, stops } = CONSEQUENCES[mail.bounceClass];
-      const isHard = address === 'suppress';
+    for (const [queuedOn, ofDay] of Map.groupBy(sent, (mail) => mail.queuedOn)) {
+      const bounces = ofDay.map(({ deliveryId, bounceClass }) => ({
+        deliveryId,
+        bounceClass,
+        eventId: newId(),
+        bounceType: isHard(bounceClass) ? 'HARD' : 'SOFT',
+      }));
+      // The mark is the delivery's own, and once only: no event of another bounce needs to be looked for.
+      await sql`${named('note_bounces')}
+        with told as materialized (
+          select * from jsonb_to_recordset(${JSON.stringify(bounces)}::jsonb)
+            as b("deliveryId" uuid, "bounceClass" text, "bounceType" text, "eventId" uuid)
+        ), noted as (
+          update messaging.deliveries d set bounced_at = ${now}, bounce_type = b."bounceType", bounce_class = b."bounceClass"
+          from told b where d.id = b."deliveryId" and d.environment_id = ${scope.environmentId} and ${isQueuedOn(queuedOn)}
+          returning d.id, d.kind, d.source_id, d.subscriber_id, d.bounce_type, b."eventId"
+        )
+        insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type,
+          bounce_type)
+        select n."eventId", ${now}, ${scope.environmentId}, case when n.kind = 'CAMPAIGN' then n.source_id end, n.id, n.subscriber_id,
+          'BOUNCED', n.bounce_type
+        from noted n where n.kind in ('CAMPAIGN', 'AUTOMATION')
+      `.execute(this.database.tables());
+    }
+    // An automation has no statistics of its own.
+    return sent.filter(({ kind }) => kind === 'CAMPAIGN');
+  }
+
+  async #countBounces(scope: ProjectScope, mails: readonly BouncedMail[]): Promise<void> {
+    const now = this.clock.now();
+    const changes = mails.map((mail) => {
+      const hard = isHard(mail.bounceClass) ? 1 : 0;
       const of = { campaignId: mail.sourceId, environmentId: scope.environmentId };
+      const senderBounced = CONSEQUENCES[mail.bounceClass].stops === 'domain' ? 1 : 0;
       return {
-        counter: { ...of, ...(isHard ? { hardBounced: 1 } : { softBounced: 1 }), lastEventAt: now },
+        counter: { ...of, hardBounced: hard, softBounced: 1 - hard, lastEventAt: now },
         minutes: [
-          { ...of, at: now, bounced: 1, hardBounced: isHard ? 1 : 0 },
-          { ...of, at: mail.sentAt ?? now, delivered: -1, senderBounced: stops === 'domain' ? 1 : 0 },
+          { ...of, at: now, bounced: 1, hardBounced: hard },
+          { ...of, at: mail.sentAt ?? now, delivered: -1, senderBounced },
         ],
       };
     });
-    await addToCounters(
-      this.database,
-      changes.map(({ counter }) => counter),
-    );
-    await addToMinutes(
-      this.database,
-      changes.flatMap(({ minutes }) => minutes),
-    );
+    await addFeedback(this.database, {
+      counters: changes.map(({ counter }) => counter),
+      minutes: changes.flatMap(({ minutes }) => minutes),
+    });
   }
 }
 
 /** The statistics tell of hard and soft bounces: hard is what suppresses at once. */
-function typeOf({ bounceClass }: Pick<BouncedDelivery, 'bounceClass'>) {
-  const bounceType: BounceType = CONSEQUENCES[bounceClass].address === 'suppress' ? 'HARD' : 'SOFT';
-  return { bounceClass, bounceType };
-}
-
-const keyOf = ({ deliveryId, queuedOn }: AnsweredMail) => ({ deliveryId, queuedOn });
+const isHard = (bounceClass: BounceClass): boolean => CONSEQUENCES[bounceClass].address === 'suppress';
 
 const together = ({ environmentId }: ProjectScope, mails: readonly AnsweredMail[]) => ({
   environmentId,
@@ -238,51 +247,31 @@ function mailsOf(database: Database, { environmentId }: ProjectScope, deliveryId
 /** Times of answers whose events are kept no longer; a bounce is known from its delivery. */
 const KEPT_ANSWERS = { UNSUBSCRIBED: sql`g.unsubscribed_at`, COMPLAINED: sql`g.complained_at` };
 
-const isUnanswered = (scope: ProjectScope, answeredAt: RawBuilder<unknown>) => sql`not exists (
-  select 1 from messaging.delivery_engagement g where g.delivery_id = m."deliveryId" and g.queued_on = m."queuedOn"
-    and g.environment_id = ${scope.environmentId} and ${answeredAt} is not null
-)`;
-
-/** An answer to a mail. */
-interface MailAnswer extends Pick<
-  AnsweredMail,
-  'deliveryId' | 'queuedOn' | 'kind' | 'sourceId' | 'subscriberId'
-> {
-  readonly bounceType?: 'HARD' | 'SOFT';
-}
-
-/**
- * Adds the events of mails of campaigns and automations, once each; resolves to the ids of deliveries for which one is new. The
- * deliveries' locks keep two of a kind apart.
- */
-async function addFeedbackEvents(
+/** Adds the event of a campaign's or an automation's mail; false where it has one. The delivery's lock keeps two of a kind apart. */
+async function addFeedbackEvent(
   database: Database,
   scope: ProjectScope,
-  { type, at, of }: { readonly type: FeedbackType; readonly at: Date; readonly of: readonly MailAnswer[] },
-): Promise<Set<string>> {
-  const add = async (kind: MailAnswer['kind'], isSame: RawBuilder<unknown>): Promise<string[]> => {
-    const events = of
-      .filter((answer) => answer.kind === kind)
-      .map(({ deliveryId, queuedOn, subscriberId, sourceId: campaignId, bounceType = null }) => {
-        return { id: newId(), deliveryId, queuedOn, subscriberId, campaignId, bounceType };
-      });
-    if (events.length === 0) return [];
-    const { rows } = await sql<{ deliveryId: string }>`${named('note_delivery_events')}
-      insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type,
-        bounce_type)
-      select m.id, ${at}, ${scope.environmentId}, ${kind === 'CAMPAIGN' ? sql`m."campaignId"` : null}, m."deliveryId",
-        m."subscriberId", ${type}, m."bounceType"
-      from jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as m(id uuid, "deliveryId" uuid, "queuedOn" date,
-        "subscriberId" uuid, "campaignId" uuid, "bounceType" text)
-      where not exists (
-        select 1 from messaging.delivery_events e
-        where ${isSame} and e.delivery_id = m."deliveryId" and ${isOf(scope, sql`e.environment_id`)} and e.type = ${type}
-      ) ${type === 'BOUNCED' ? sql`` : sql`and ${isUnanswered(scope, KEPT_ANSWERS[type])}`}
-      returning delivery_id as "deliveryId"
-    `.execute(database.tables());
-    return rows.map(({ deliveryId }) => deliveryId);
-  };
+  {
+    type,
+    at,
+    mail,
+  }: { readonly type: keyof typeof KEPT_ANSWERS; readonly at: Date; readonly mail: AnsweredMail },
+): Promise<boolean> {
+  if (mail.kind !== 'CAMPAIGN' && mail.kind !== 'AUTOMATION') return false;
+  const { environmentId } = scope;
   // An automation has no statistics of its own, and its events no campaign.
-  const ofCampaigns = await add('CAMPAIGN', sql`e.campaign_id = m."campaignId"`);
-  return new Set([...ofCampaigns, ...(await add('AUTOMATION', sql`e.campaign_id is null`))]);
+  const campaignId = mail.kind === 'CAMPAIGN' ? mail.sourceId : null;
+  const isSame = campaignId === null ? sql`e.campaign_id is null` : sql`e.campaign_id = ${campaignId}`;
+  const { numAffectedRows } = await sql`${named('note_feedback')}
+    insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type)
+    select ${newId()}, ${at}, ${environmentId}, ${campaignId}, ${mail.deliveryId}, ${mail.subscriberId}, ${type}
+    where not exists (
+      select 1 from messaging.delivery_events e
+      where ${isSame} and e.delivery_id = ${mail.deliveryId} and ${isOf(scope, sql`e.environment_id`)} and e.type = ${type}
+    ) and not exists (
+      select 1 from messaging.delivery_engagement g where g.delivery_id = ${mail.deliveryId} and g.queued_on = ${mail.queuedOn}
+        and g.environment_id = ${environmentId} and ${KEPT_ANSWERS[type]} is not null
+    )
+  `.execute(database.tables());
+  return numAffectedRows === 1n;
 }

@@ -6,7 +6,8 @@ import {
   SignUpService,
   SuppressionsService,
 } from '#audience';
-import type { BounceClass } from '#deliverability';
+import { EnvironmentsQuery } from '#access';
+import { type BounceClass, ReportsService } from '#deliverability';
 import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { MailPersonalDataService } from '../mail-personal-data.service.js';
@@ -111,6 +112,37 @@ describe('what comes back of a mail', () => {
     ]);
     expect(await feedback.named(scope, [`${deliveryId}@elsewhere.example`])).toEqual([]);
     expect(await feedback.named(await messaging.scope(), [messageId])).toEqual([]);
+  });
+
+  it('is recorded with its report; a job has it when the mail is not known to be sent, or the report is of many', async () => {
+    const { clock, test } = messaging;
+    const database = messaging.get(Database);
+    const reports = new ReportsService(database, new EnvironmentsQuery(database), clock, feedback);
+    const jobs = (deliveryId: string) =>
+      test.query<{ wait: number }>(
+        `select extract(epoch from run_at - $2)::int as wait from platform.jobs where name = 'bounces.record' and payload::text like $1`,
+        [`%${deliveryId}%`, clock.now()],
+      );
+    const report = (deliveryId: string) => ({
+      deliveryId,
+      kind: 'BOUNCE' as const,
+      bounceClass: 'hard' as const,
+      isDistrust: false,
+      basicCode: 550,
+      enhancedCode: null,
+      excerpt: null,
+      namesMessage: null,
+    });
+    const [known, open] = [await reader(), await reader()];
+    const [sent, sending] = [await mail(known), await mail(open, { state: 'SENDING' })];
+    const taken = [sent, sending, sent].map((id) => reports.takeTogether(scope, [report(id)]));
+    expect(await Promise.all(taken)).toEqual([1, 1, 0]);
+    expect([await suppressionOf(known), await suppressionOf(open)]).toEqual(['HARD_BOUNCE', null]);
+    expect([await jobs(sent), await jobs(sending)]).toEqual([[], [{ wait: 5 }]]);
+
+    const many = Array.from({ length: 101 }, () => report(newId()));
+    expect(await reports.takeTogether(scope, many)).toBe(101);
+    expect(await jobs(many[100]!.deliveryId)).toHaveLength(1);
   });
 
   it('hard: suppresses the address and counts once, also when several reports come at once', async () => {

@@ -6,15 +6,15 @@ import { CONSEQUENCES } from '#deliverability';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, named, presentAnd, unleased } from '#platform';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
+import { isQueuedOn } from '../../deliveries/delivery-queue.query.js';
 import { AddressConsequencesService } from '../../engagement/address-consequences.service.js';
-import { addToMinutes } from '../../engagement/campaign-counters.repository.js';
+import { addFeedback } from '../../engagement/campaign-counters.repository.js';
 import { MailPublisherService } from '../../engagement/mail-publisher.service.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
 import { epochOf, LEASE_MS } from './delivery-claims.query.js';
 import {
   type OutcomeBatch,
   outcomeBatch,
-  isQueuedOn,
   type ReturnedRow,
   RETURNED_CLASSES,
   uuids,
@@ -135,25 +135,27 @@ export class DeliveryStoreRepository {
     });
   }
 
-  /** Counts refusals, by which a project's sending and its domain are judged, before it locks addresses, as everywhere. */
+  /** Counts refusals, by which a project's sending and its domain are judged, after it locked addresses, as everywhere. */
   async #followReturned(
     scope: ProjectScope,
     returned: ReturnType<typeof returnedOf>,
     finishedAt: Date,
   ): Promise<void> {
     const { environmentId } = scope;
-    const changes = returned.flatMap(({ delivery: { kind, sourceId: campaignId }, bounceClass }) => {
+    const minutes = returned.flatMap(({ delivery: { kind, sourceId: campaignId }, bounceClass }) => {
       const { stops } = CONSEQUENCES[bounceClass];
       if (stops === null || kind !== 'CAMPAIGN') return [];
       const counted = stops === 'project' ? { hardRefused: 1 } : { senderRefused: 1 };
       return [{ campaignId, environmentId, at: finishedAt, ...counted }];
     });
-    await addToMinutes(this.database, changes);
-    for (const { delivery, addressKey, bounceClass } of returned) {
-      const { id: deliveryId, kind, subscriberId, address } = delivery;
-      const mail = { deliveryId, kind, subscriberId, address, addressKey, finishedAt };
-      await this.addresses.follow(scope, mail, bounceClass);
-    }
+    await this.addresses.follow(
+      scope,
+      returned.map(({ delivery, addressKey, bounceClass: failure }) => {
+        const { id: deliveryId, kind, subscriberId, address } = delivery;
+        return { deliveryId, kind, subscriberId, address, addressKey, finishedAt, failure };
+      }),
+    );
+    await addFeedback(this.database, { minutes });
   }
 
   #statementOf(scope: ProjectScope, batch: OutcomeBatch, now: Date, returnsSent: boolean) {
@@ -176,15 +178,14 @@ function isHeld(scope: ProjectScope, deliveries: readonly ClaimedDelivery[]): Ra
 const isReturned = ({ state, reason }: DeliveryOutcome): boolean =>
   state === 'FAILED' && reason !== null && RETURNED_CLASSES.includes(reason);
 
-/** Outcomes that were written as returned, in the order of their addresses, in which all lock several. */
+/** Outcomes that were written as returned. */
 function returnedOf(outcomes: readonly DeliveryOutcome[], written: readonly ReturnedRow[]) {
   const classes = new Map(written.map(({ id, reason }) => [id, reason]));
-  const returned = outcomes.flatMap(({ delivery }) => {
+  return outcomes.flatMap(({ delivery }) => {
     const bounceClass = classes.get(delivery.id);
     const parsed = parseEmailAddress(delivery.address);
     return bounceClass !== undefined && 'address' in parsed
       ? [{ delivery, addressKey: parsed.address.key, bounceClass }]
       : [];
   });
-  return returned.sort((a, b) => (a.addressKey < b.addressKey ? -1 : 1));
 }

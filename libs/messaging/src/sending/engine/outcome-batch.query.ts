@@ -4,6 +4,7 @@ import type { EmailQuotaService } from '#billing';
 import { type BounceClass, bounceClassesOf, type Consequences } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
+import { isQueuedOn } from '../../deliveries/delivery-queue.query.js';
 import { COUNTERS_WRITER } from '../../engagement/campaign-counters.repository.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
 import { LEASE_MS } from './delivery-claims.query.js';
@@ -186,16 +187,6 @@ function relayKeysOf(starting: readonly ClaimedDelivery[]): RawBuilder<unknown> 
   return byId.length === 0
     ? sql`null`
     : sql`${JSON.stringify(Object.fromEntries(byId))}::jsonb ->> d.id::text`;
-}
-
-/** True for a delivery `d` that was queued on that day; names the month for the planner: one partition, not all. */
-export function isQueuedOn(date: string | null): RawBuilder<unknown> {
-  if (date === null) return sql`false`;
-  const [year = 0, month = 0] = date.split('-').map(Number);
-  const [from, to] = [0, 1].map((months) =>
-    new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10),
-  );
-  return sql`d.queued_on = ${date}::date and d.queued_on >= ${sql.lit(from)}::date and d.queued_on < ${sql.lit(to)}::date`;
 }
 
 export const uuids = (ids: readonly string[]): RawBuilder<unknown> => sql`${`{${ids.join()}}`}::uuid[]`;
