@@ -39,12 +39,11 @@ export {
 export { JobDispatcher } from './jobs/job-dispatcher.js';
 export { enqueue, openJobs } from './jobs/jobs.repository.js';
 export { keptDay, keptFrom, type RetentionKind, RetiredTablesService } from './retired-tables.service.js';
-export { drain, forEachApart } from './jobs/drain.js';
+export { before, drain, forEachApart, removeOldRows } from './jobs/drain.js';
 export { leaseDue, leasedTo, unleased } from './jobs/lease.js';
-export { JobRunner } from './jobs/job-runner.js';
+export { JobMetrics, JobRunner } from './jobs/job-runner.js';
 export { Periodic, periodicTasks, PeriodicTasks } from './jobs/periodic-tasks.js';
 export type { QueueBackend } from './jobs/queue-backend.js';
-export { before, removeOldRows } from './jobs/remove-old-rows.js';
 export { waitForWorker } from './jobs/wait-for-worker.js';
 export { Loop } from './lifecycle/loop.js';
 export { createLogger, describeError, NestLogger, redact } from './logger.js';
@@ -61,7 +60,6 @@ export { checkRoute, type RouteCheck, RouteUnavailable, type SmtpRoute } from '.
 export { SmtpTransport, type SmtpTransportOptions } from './mail/smtp-transport.js';
 export { isOfOutage, isUnavailability, logFailure, outageLines } from './lifecycle/outage.js';
 export { redisFailure } from './lifecycle/redis-failure.js';
-export { JobMetrics } from './jobs/job-metrics.js';
 export { collectProcessMetrics, HttpMetrics, MailMetrics } from './metrics.js';
 export {
   databaseChecks,

@@ -1,8 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { AudienceModule, SubscriberLimitService } from '#audience';
 import { BillingModule, SubscriberCount } from '#billing';
-import { BillingController, CreditsController } from './billing.controller.js';
-import { StripeWebhooksController } from './stripe-webhooks.controller.js';
+import { BillingController, CreditsController, StripeWebhooksController } from './billing.controller.js';
 
 /** Subscription, plans, invoices, usage and AI credits over HTTP. */
 @Module({

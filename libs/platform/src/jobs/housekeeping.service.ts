@@ -7,7 +7,7 @@ import { SQL_STATE, sqlStateOf } from '../database/database-failure.js';
 import { Database } from '../database/database.js';
 import { LOGGER } from '../platform.module.js';
 import { Periodic } from './periodic-tasks.js';
-import { before, removeOldRows } from './remove-old-rows.js';
+import { before, removeOldRows } from './drain.js';
 
 /** A worker may be away for so long before rows of a month have no place. */
 const MONTHS_AHEAD = 6;

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import { newId, withTimeout } from '#kernel';
 import type { Database } from '../database/database.js';
 import { logFailure } from '../lifecycle/outage.js';
@@ -12,7 +13,6 @@ import {
   LeaseLostError,
   renewLease,
 } from './jobs.repository.js';
-import type { JobMetrics } from './job-metrics.js';
 import {
   type JobCatalogue,
   type JobContext,
@@ -22,6 +22,40 @@ import {
   retry,
 } from './job.js';
 import type { QueueBackend, QueueConsumer } from './queue-backend.js';
+
+const RESULTS = ['done', 'retry', 'snooze', 'cancel', 'failed', 'lost'];
+
+/** Counts ended jobs by result, and measures their duration. */
+export class JobMetrics {
+  readonly #ended: Counter<'queue' | 'job' | 'result'>;
+  readonly #seconds: Histogram<'queue' | 'job'>;
+
+  constructor(registry: Registry) {
+    this.#ended = new Counter({
+      name: 'mailwright_jobs_total',
+      help: 'Jobs that ended, by queue, job and result.',
+      labelNames: ['queue', 'job', 'result'],
+      registers: [registry],
+    });
+    this.#seconds = new Histogram({
+      name: 'mailwright_job_duration_seconds',
+      help: 'Duration of jobs.',
+      labelNames: ['queue', 'job'],
+      buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
+      registers: [registry],
+    });
+  }
+
+  /** Tells of a job from 0 on, so that an alert sees the first one that failed as an increase. */
+  knows(queue: QueueName, job: string): void {
+    for (const result of RESULTS) this.#ended.inc({ queue, job, result }, 0);
+  }
+
+  ended(queue: QueueName, job: string, result: string, seconds: number): void {
+    this.#ended.inc({ queue, job, result });
+    this.#seconds.observe({ queue, job }, seconds);
+  }
+}
 
 const RENEW_MS = 10_000;
 const GIVE_UP_AFTER = 25;

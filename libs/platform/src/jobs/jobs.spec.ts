@@ -26,8 +26,7 @@ import {
   snooze,
 } from './job.js';
 import { JobDispatcher } from './job-dispatcher.js';
-import { JobMetrics } from './job-metrics.js';
-import { JobRunner } from './job-runner.js';
+import { JobMetrics, JobRunner } from './job-runner.js';
 import { enqueue, finishJob, leaseJob, offerDueJobs } from './jobs.repository.js';
 import { createQueueBackend, type QueueBackend } from './queue-backend.js';
 

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { Database } from '../database/database.js';
-import { before, removeOldRows } from './remove-old-rows.js';
+import { before, removeOldRows } from './drain.js';
 
 const NOW = new Date('2026-11-21T12:00:00.000Z');
 const HOUR_MS = 3_600_000;
