@@ -805,7 +805,8 @@ create table audience.counter_deltas (
   kind text collate "C" not null,
   key text collate "C" not null,
   state text collate "C" not null,
-  delta bigint not null
+  delta bigint not null,
+  created_at timestamp with time zone
 ) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=-1, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=50000, vacuum_truncate=off);
 CREATE INDEX counter_deltas_of_counter ON audience.counter_deltas USING btree (environment_id, kind, key, state);
 alter table audience.counter_deltas enable row level security;
@@ -816,6 +817,7 @@ create policy system_rows on audience.counter_deltas for all to mailwright_syste
 grant insert, select on audience.counter_deltas to mailwright_app;
 grant delete, insert, select, update on audience.counter_deltas to mailwright_system;
 comment on table audience.counter_deltas is 'Changes of counters. Writers only add rows, so that none waits for another, and a count is exact from the moment in which a write is committed.';
+comment on column audience.counter_deltas.created_at is 'When the subscribers were created whom the change adds or removes, to the microsecond; null in all other changes.';
 
 create table audience.counters (
   environment_id bigint not null,
@@ -1031,6 +1033,21 @@ comment on column audience.imports.proof is 'Of the consent, as the consent ledg
 comment on column audience.imports.columns is 'What the cells of a row are: email, firstName, customFields.plan …; null for a column that is left out.';
 comment on column audience.imports.definitions_digest is 'Of the custom fields that the rows were checked against when they were received.';
 comment on column audience.imports.resubscribe is 'Grants topics again that the address had unsubscribed from.';
+
+create table audience.list_marks (
+  environment_id bigint not null,
+  until timestamp with time zone not null,
+  subscribers bigint not null,
+  constraint list_marks_pkey PRIMARY KEY (environment_id, until)
+);
+alter table audience.list_marks enable row level security;
+alter table audience.list_marks force row level security;
+create policy app_rows on audience.list_marks for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.list_marks for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.list_marks for all to mailwright_system using (true) with check (true);
+grant select on audience.list_marks to mailwright_app;
+grant delete, insert, select, update on audience.list_marks to mailwright_system;
+comment on table audience.list_marks is 'Subscribers created up to a moment and after the mark before, about 2 500 each, without those in deltas that are not folded yet. Who was created in one moment is at one mark. Only the youngest mark moves.';
 
 create table audience.recorded_triggers (
   id bigint not null generated always as identity,
@@ -1463,27 +1480,27 @@ declare
 begin
   if tg_op = 'INSERT' then
     for counted in
-      select environment_id, 'SUBSCRIBERS' as kind, '' as key, status, count(*) as delta
+      select environment_id, 'SUBSCRIBERS' as kind, '' as key, status, count(*) as delta, null::timestamptz as created_at
       from rows_after group by environment_id, status
       union all
-      select environment_id, 'CREATED', audience.day_of(created_at), status, count(*)
-      from rows_after group by environment_id, audience.day_of(created_at), status
+      select environment_id, 'CREATED', audience.day_of(created_at), status, count(*), created_at
+      from rows_after group by environment_id, created_at, status
     loop
-      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-      values (counted.environment_id, counted.kind, counted.key, counted.status, counted.delta);
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta, created_at)
+      values (counted.environment_id, counted.kind, counted.key, counted.status, counted.delta, counted.created_at);
     end loop;
     return null;
   end if;
   if tg_op = 'DELETE' then
     for counted in
-      select environment_id, 'SUBSCRIBERS' as kind, '' as key, status, -count(*) as delta
+      select environment_id, 'SUBSCRIBERS' as kind, '' as key, status, -count(*) as delta, null::timestamptz as created_at
       from rows_before group by environment_id, status
       union all
-      select environment_id, 'CREATED', audience.day_of(created_at), status, -count(*)
-      from rows_before group by environment_id, audience.day_of(created_at), status
+      select environment_id, 'CREATED', audience.day_of(created_at), status, -count(*), created_at
+      from rows_before group by environment_id, created_at, status
     loop
-      insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-      values (counted.environment_id, counted.kind, counted.key, counted.status, counted.delta);
+      insert into audience.counter_deltas (environment_id, kind, key, state, delta, created_at)
+      values (counted.environment_id, counted.kind, counted.key, counted.status, counted.delta, counted.created_at);
     end loop;
     return null;
   end if;
@@ -1506,19 +1523,24 @@ begin
   end loop;
   if not found then return null; end if;
   for counted in
-    select environment_id, kind, key, state, sum(sign) as delta from (
-      select environment_id, 'SUBSCRIBERS' as kind, '' as key, status as state, -1 as sign from rows_before
+    with changed as (
+      select environment_id, status, created_at, sign, min(created_at) over person <> max(created_at) over person as is_moved
+      from (
+        select environment_id, id, status, created_at, -1 as sign from rows_before
+        union all
+        select environment_id, id, status, created_at, 1 from rows_after
+      ) r
+      window person as (partition by environment_id, id)
+    )
+    select environment_id, kind, key, state, created_at, sum(sign) as delta from (
+      select environment_id, 'SUBSCRIBERS' as kind, '' as key, status as state, null::timestamptz as created_at, sign from changed
       union all
-      select environment_id, 'SUBSCRIBERS', '', status, 1 from rows_after
-      union all
-      select environment_id, 'CREATED', audience.day_of(created_at), status, -1 from rows_before
-      union all
-      select environment_id, 'CREATED', audience.day_of(created_at), status, 1 from rows_after
+      select environment_id, 'CREATED', audience.day_of(created_at), status, case when is_moved then created_at end, sign from changed
     ) r
-    group by environment_id, kind, key, state having sum(sign) <> 0
+    group by environment_id, kind, key, state, created_at having sum(sign) <> 0
   loop
-    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
-    values (counted.environment_id, counted.kind, counted.key, counted.state, counted.delta);
+    insert into audience.counter_deltas (environment_id, kind, key, state, delta, created_at)
+    values (counted.environment_id, counted.kind, counted.key, counted.state, counted.delta, counted.created_at);
   end loop;
   return null;
 end $function$;

@@ -97,7 +97,7 @@ export class AudienceWorkload {
           this.audience.database.tables(),
         ),
       ),
-    fold: () => this.audience.get(CountersService).fold(),
+    fold: () => this.audience.get(CountersService).fold({ perMark: 7 }),
   };
 
   async #confirm({ scope }: Place, { person }: Operation): Promise<void> {

@@ -140,7 +140,7 @@ describe('counters', () => {
     const scripts = fc.sample(fc.array(operation, { minLength: 25, maxLength: 25 }), WRITERS);
     const writing = new AbortController();
     const folding = (async () => {
-      while (!writing.signal.aborted) await audience.get(CountersService).fold();
+      while (!writing.signal.aborted) await audience.get(CountersService).fold({ perMark: 7 });
     })();
     try {
       await Promise.all(

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Cursor, ProjectScope } from '#kernel';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
 import { insertSubscribers } from '#testing/subscribers';
+import { CountersService } from '../counters.service.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import type { TopicView } from '../topics/topics.query.js';
 import type { SubscriberView } from './subscriber.js';
@@ -40,10 +41,13 @@ describe('a long list of subscribers', () => {
   const page = (filter: SubscriberFilter, number: number) =>
     audience.get(SubscribersQuery).page(scope, filter, { page: number, size: SIZE });
 
-  async function pages(filter: SubscriberFilter): Promise<{ items: SubscriberView[]; totals: Set<number> }> {
+  async function pages(
+    filter: SubscriberFilter,
+    count = COUNT,
+  ): Promise<{ items: SubscriberView[]; totals: Set<number> }> {
     const items: SubscriberView[] = [];
     const totals = new Set<number>();
-    for (let number = 0; number * SIZE < COUNT + SIZE; number += 1) {
+    for (let number = 0; number * SIZE < count + SIZE; number += 1) {
       const { items: some, totalElements } = await page(filter, number);
       items.push(...some);
       totals.add(totalElements);
@@ -144,5 +148,38 @@ describe('a long list of subscribers', () => {
     expect(new Set(ids).size).toBe(ids.length);
     const stayed = wanted.filter((id) => !leaving.includes(id));
     expect(ids.filter((id) => stayed.includes(id))).toEqual(stayed);
+  });
+
+  it('shows the same by its numbers whichever part of it is marked, as others come and go', async () => {
+    const expectSame = async () => {
+      const wanted = await audience.test.query<{ id: string }>(
+        'select id from audience.subscribers order by created_at desc, id desc',
+      );
+      const { items, totals } = await pages({}, wanted.length);
+      expect(items.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id));
+      expect(totals).toEqual(new Set([wanted.length]));
+    };
+    const fold = () => audience.get(CountersService).fold({ perMark: 300 });
+    await fold();
+    await expectSame();
+    expect((await audience.test.query('select 1 from audience.list_marks')).length).toBeGreaterThan(10);
+    // The youngest, people of a time that is marked already, and some who leave; without and with what is folded.
+    await insertSubscribers(audience.test, scope, topic.id, 350, 'youngest.example');
+    await insertSubscribers(audience.test, scope, topic.id, 350, 'older.example');
+    await audience.test.query(
+      `update audience.subscribers set created_at = timestamptz '2025-12-20 12:00Z' + interval '1 hour' * (length(email) % 3)
+       where email like '%@older.example'`,
+    );
+    await audience.test.query(`delete from audience.subscribers where email like '%7@%'`);
+    await expectSame();
+    await fold();
+    await expectSame();
+    await audience.test.query(
+      `delete from audience.subscribers where email like '%@%est.example' or email like '%@older.example'`,
+    );
+    await expectSame();
+    await fold();
+    await expectSame();
+    expect((await audience.get(CountersService).check()).differences).toEqual([]);
   });
 });

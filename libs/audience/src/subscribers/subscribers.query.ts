@@ -93,7 +93,7 @@ export function listed(
   const q = normalizedName(filter.q ?? '');
   const { updatedAfter } = filter;
   if (q !== '') {
-    if (isSearchAlone(filter)) return searched(scope, q, request);
+    if (isWhole(filter)) return searched(scope, q, request);
     return sql`
       f as materialized (${among(everyoneFound(scope, q, request), scope, filter)}),
       n as materialized (select ${totalOf(request, sql`(select count(*) from f)`)} as total),
@@ -101,6 +101,7 @@ export function listed(
     `;
   }
   if (updatedAfter !== undefined) return changed(scope, filter, request, updatedAfter);
+  if (isWhole(filter) && offsetOf(request) > NEAR) return marked(scope, request);
   return sql`
     n as materialized (select ${totalOf(request, total(scope, filter))} as total),
     p as (${walk(scope, filter, request)})`;
@@ -132,10 +133,39 @@ function changed(
   `;
 }
 
-/** Checks each property by name: a filter may have more, such as a whole query string. */
-function isSearchAlone(filter: SubscriberFilter): boolean {
+/** No filter but words. Checks each property by name: a filter may have more, such as a whole query string. */
+function isWhole(filter: SubscriberFilter): boolean {
   const { status, topicKey, createdAfter, createdBefore, updatedAfter } = filter;
   return [status, topicKey, createdAfter, createdBefore, updatedAfter].every((value) => value === undefined);
+}
+
+/**
+ * Reads a page of everybody behind the nearest mark before it: `reached` people were created up to a mark, those in deltas that are
+ * not folded yet included, so the rest stands before it in the list. Nobody is marked yet among the youngest.
+ */
+function marked(scope: ProjectScope, request: PageRequest): RawBuilder<unknown> {
+  const before = offsetOf(request);
+  return sql`
+    n as materialized (select ${totalOf(request, subscriberCount(scope))} as total),
+    mark as materialized (
+      select until, reached - (select total - ${before} from n) as passed
+      from (
+        select until, is_mark, sum(subscribers) over (order by until)::bigint as reached
+        from (
+          select m.until, m.subscribers, true as is_mark from audience.list_marks m where m.environment_id = ${scope.environmentId}
+          union all
+          select d.created_at, d.delta, false from audience.counter_deltas d
+          where d.environment_id = ${scope.environmentId} and d.kind = 'CREATED' and d.created_at is not null
+        ) d
+      ) r
+      where is_mark and reached >= (select total - ${before} from n)
+      order by until limit 1
+    ),
+    p as (
+      select b.id from audience.subscribers b
+      where b.environment_id = ${scope.environmentId} and b.created_at <= (select coalesce(max(until), 'infinity') from mark)
+      order by ${NEWEST_FIRST.by} limit ${request.size + 1} offset coalesce((select passed from mark), ${before})
+    )`;
 }
 
 /** Reads the counters when they have the total, else counts a range of an index. */
