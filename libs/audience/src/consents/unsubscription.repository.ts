@@ -47,7 +47,7 @@ export class UnsubscriptionRepository {
   /** The latest of a subscriber by this link that can still be undone; null when there is none. */
   latest(scope: ProjectScope, subscriberId: string, linkId: string): Promise<string | null> {
     return this.database.transaction(scope, async () => {
-      const { rows } = await sql<{ id: string }>`
+      const { rows } = await sql<{ id: string }>`${named('latest_unsubscription')}
         select id from audience.unsubscriptions
         where environment_id = ${scope.environmentId} and subscriber_id = ${subscriberId} and link_id = ${linkId}
           and happened_at > ${this.#validSince()}

@@ -8,7 +8,7 @@ import {
   NotFoundError,
   type ProjectScope,
 } from '#kernel';
-import { Database, drainEnvironments, Periodic } from '#platform';
+import { Database, drainEnvironments, named, Periodic } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import {
   type Consent,
@@ -110,16 +110,18 @@ export class ConfirmationsService {
   }
 
   /** Reads what the link's page shows. Changes nothing. */
-  async describe(scope: ProjectScope, confirmationId: string): Promise<ConfirmationDescription> {
-    const status = await this.#status(scope, confirmationId);
-    if (status === null || status.state === 'gone')
-      return { state: 'gone', email: '', locale: null, topics: [] };
-    const { state, subscriber, consents } = status;
-    const shown = consents.filter((consent) =>
-      state === 'confirmed' ? consent.status === 'SUBSCRIBED' : isUnconfirmed(consent),
-    );
-    const { email, locale } = subscriber;
-    return { state, email, locale, topics: await this.#textsOf(scope, shown) };
+  describe(scope: ProjectScope, confirmationId: string): Promise<ConfirmationDescription> {
+    return this.database.transaction(scope, async () => {
+      const status = await this.#status(scope, confirmationId);
+      if (status === null || status.state === 'gone')
+        return { state: 'gone', email: '', locale: null, topics: [] };
+      const { state, subscriber, consents } = status;
+      const shown = consents.filter((consent) =>
+        state === 'confirmed' ? consent.status === 'SUBSCRIBED' : isUnconfirmed(consent),
+      );
+      const { email, locale } = subscriber;
+      return { state, email, locale, topics: await this.#textsOf(scope, shown) };
+    });
   }
 
   /** Confirms the pending topics. */
@@ -255,16 +257,18 @@ export class ConfirmationsService {
   }
 
   /** Runs `work` with the current state of a request, with its subscriber locked. */
-  async #whileLocked<T>(
+  #whileLocked<T>(
     scope: ProjectScope,
     confirmationId: string,
     work: (status: ConfirmationStatus | null) => Promise<T>,
   ): Promise<T> {
-    const status = await this.#status(scope, confirmationId);
-    if (status === null) return work(null);
-    return this.subscribers.whileLockedById(scope, status.confirmation.subscriberId, async () =>
-      work(await this.#status(scope, confirmationId)),
-    );
+    return this.database.transaction(scope, async () => {
+      const request = await this.#find(scope, confirmationId);
+      if (request === undefined) return work(null);
+      return this.subscribers.whileLockedById(scope, request.subscriberId, async () =>
+        work(await this.#status(scope, confirmationId)),
+      );
+    });
   }
 
   /** The request as it is now: `gone` when its address is suppressed, null when there is no such request. */
@@ -286,6 +290,7 @@ export class ConfirmationsService {
     return this.database
       .tables<AudienceTables>()
       .selectFrom('audience.confirmations as f')
+      .modifyFront(named('confirmation_request'))
       .innerJoin('audience.subscribers as b', (join) =>
         join.onRef('b.environmentId', '=', 'f.environmentId').onRef('b.id', '=', 'f.subscriberId'),
       )

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, named } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import type { ConsentProof, ConsentStatus } from '../consents/consent.js';
 import { ConsentRepository, type SubscriberOutcome } from '../consents/consent.repository.js';
@@ -85,6 +85,7 @@ export class PreferencesService {
       const reader = await this.database
         .tables<AudienceTables>()
         .selectFrom('audience.subscribers')
+        .modifyFront(named('mail_reader'))
         .select(['id as subscriberId', 'email', 'locale'])
         .where('environmentId', '=', scope.environmentId)
         .where('id', '=', subscriberId)

@@ -76,6 +76,7 @@ export class SubscriberRepository {
       const row = await this.database
         .tables<AudienceTables>()
         .selectFrom('audience.subscribers')
+        .modifyFront(named('address_of_subscriber'))
         .select(['email as value', 'emailKey as key'])
         .where('environmentId', '=', scope.environmentId)
         .where('id', '=', subscriberId)
@@ -160,6 +161,7 @@ export class SubscriberRepository {
       await this.database
         .tables<AudienceTables>()
         .selectFrom('audience.subscribers')
+        .modifyFront(named('lock_subscriber'))
         .select('id')
         .where('environmentId', '=', scope.environmentId)
         .where('id', '=', subscriberId)

@@ -7,7 +7,7 @@ import {
   PreferencesService,
 } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
-import { before, Database, type LinkedMail, neverJoined, Periodic, removeOldRows } from '#platform';
+import { before, Database, type LinkedMail, named, neverJoined, Periodic, removeOldRows } from '#platform';
 
 /** A mail of a campaign or of an automation. */
 export interface MailOfLink {
@@ -36,7 +36,7 @@ export async function findMailOfLink(
   lock?: 'lock',
 ): Promise<MailOfLink | null> {
   const { environmentId } = scope;
-  const { rows } = await sql<MailOfLink>`
+  const { rows } = await sql<MailOfLink>`${named('mail_of_link')}
     select d.id, d.queued_on, d.subscriber_id, d.address, d.address_key, d.locale,
       coalesce(d.sent_at, d.created_at) as shown_at, d.message_id,
       c.id as campaign_id, v.id as version_id, p.place,

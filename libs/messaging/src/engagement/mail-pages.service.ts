@@ -7,7 +7,7 @@ import {
   UnsubscribeService,
 } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, named } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
 import { DeliveryFeedbackService } from './delivery-feedback.service.js';
 import { LinkedMailsService, type LinkToMail, type MailReader } from '../deliveries/linked-mails.service.js';
@@ -100,6 +100,7 @@ export class MailPagesService {
       const mail = await this.database
         .tables<MessagingTables>()
         .selectFrom('messaging.deliveries')
+        .modifyFront(named('mail_of_confirmation'))
         .select('messageId')
         .where('sourceId', '=', confirmationId)
         .where('environmentId', '=', scope.environmentId)
