@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { projectRoot } from '#platform';
 import { type Outcome, readFigures, sizesAt } from './support/outcome.js';
 import { BENCHMARKS, type PlannedBenchmark } from './support/plan.js';
-import { chart, machine, table, withBlock, withTable } from './support/results.js';
+import { machine, table, withTable } from './support/results.js';
 
 /**
  * Runs all benchmarks one after the other, each in a process of its own, and writes one table into RESULTS.md. One
@@ -16,9 +16,7 @@ import { chart, machine, table, withBlock, withTable } from './support/results.j
 const SCALE = Number(process.env['BENCH_SCALE'] ?? 0.1);
 const PAIRS = Number(process.env['BENCH_PAIRS'] ?? 5);
 const ONLY = process.env['BENCH_ONLY']?.split(',');
-const ELSEWHERE = process.env['BENCH_RESULTS'];
-const RESULTS = ELSEWHERE ?? join(projectRoot(), 'bench/RESULTS.md');
-const README = join(projectRoot(), 'README.md');
+const RESULTS = process.env['BENCH_RESULTS'] ?? join(projectRoot(), 'bench/RESULTS.md');
 const SKIPPED = /^skipped: .*/m;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -28,11 +26,8 @@ for (const planned of BENCHMARKS) {
   say(`\n== ${planned.name}: ${planned.title}`);
   outcomes.push(await run(planned));
 }
-const picture = chart(outcomes);
-const written = [table(outcomes, machine(new Date()), SCALE), '', picture].join('\n');
+const written = table(outcomes, machine(new Date()), SCALE);
 await writeFile(RESULTS, withTable(await readFile(RESULTS, 'utf8').catch(() => '# Results\n'), written));
-if (ELSEWHERE === undefined)
-  await writeFile(README, withBlock(await readFile(README, 'utf8'), 'chart', picture));
 say(`\n${written}\n\nWritten to ${RESULTS}.`);
 process.exitCode = outcomes.every(({ failure }) => failure === null || SKIPPED.test(failure)) ? 0 : 1;
 

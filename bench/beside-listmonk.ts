@@ -1,34 +1,43 @@
-import { spawn } from 'node:child_process';
-import { eventually } from '#testing/eventually';
-import { freePort, isListening } from '#testing/ports';
-import { BothMailers, needs } from './support/both-mailers.js';
-import { spread } from './support/figures.js';
-import { cpuSeconds, memoryMb, treeCpuSeconds } from './support/process-usage.js';
+import { readFile, writeFile } from 'node:fs/promises';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { projectRoot } from '#platform';
+import { BothMailers, needs } from './beside/both-mailers.js';
+import { compareCampaigns, compareFirstCampaigns } from './beside/campaigns.js';
+import { compareFeedback } from './beside/feedback.js';
+import { compareQuietCampaigns } from './beside/quiet.js';
+import { CLIENTS, compareRequests } from './beside/requests.js';
+import { compare, type Comparison } from './support/comparison.js';
+import { peerChart, peerTables } from './support/peer-report.js';
+import { startPostfixSink } from './support/postfix-sink.js';
+import { memoryMb } from './support/process-usage.js';
+import { machine, withBlock } from './support/results.js';
 
 /**
- * The same people imported and the same mail sent to them, by us and by listmonk in turn, over as many connections to Postfix's
- * smtp-sink. `WORKER_PROCESSES` of ours share the connections.
+ * Mailwright and listmonk in turn, operation by operation: the same people imported, asked for, created and mailed over as many
+ * connections, and what comes back of them. `WRITE=1` puts the tables at the head of RESULTS.md, and the chart beside it.
  */
+const PEOPLE = Number(process.env['PEOPLE'] ?? 200_000);
 const RECIPIENTS = Number(process.env['RECIPIENTS'] ?? 30_000);
-const PAIRS = Number(process.env['PAIRS'] ?? 5);
+const PAIRS = Number(process.env['PAIRS'] ?? 3);
+const SECONDS = Number(process.env['SECONDS'] ?? 4);
+const QUIET = Number(process.env['QUIET'] ?? 400);
 const CONNECTIONS = Number(process.env['CONNECTIONS'] ?? 50);
 const PROCESSES = Number(process.env['WORKER_PROCESSES'] ?? 1);
-
-interface Measured {
-  readonly perSecond: number;
-  /** CPU of the programs and of PostgreSQL, ms each. */
-  readonly app: number;
-  readonly postgres: number;
-}
+const ONLY = process.env['ONLY']?.split(',');
+const RESULTS = join(projectRoot(), 'bench/RESULTS.md');
+const CHART = join(projectRoot(), 'bench/beside-listmonk.svg');
+const PEER = 'listmonk';
+/** Who confirms, leaves or bounces by webhook or report must be another one in each run. */
+const PEOPLE_A_RUN = Math.min(2_000, Math.floor(RECIPIENTS / 3 / (PAIRS + 1)));
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
+const isAsked = (part: string) => ONLY === undefined || ONLY.includes(part);
 const [sinkProgram = ''] = needs('smtp-sink');
-const sinkPort = await freePort();
-const isRoot = process.getuid?.() === 0;
-const sink = spawn(sinkProgram, [...(isRoot ? ['-u', 'postfix'] : []), `127.0.0.1:${sinkPort}`, '1000']);
-await eventually('the sink listens', async () => (await isListening(sinkPort)) || null);
+const began = { load: loadavg()[0] ?? 0, at: performance.now() };
+const sink = await startPostfixSink(sinkProgram);
 const both = await BothMailers.open({
-  relayPort: sinkPort,
+  relayPort: sink.port,
   connections: CONNECTIONS,
   recipients: RECIPIENTS,
   variables: {
@@ -36,61 +45,90 @@ const both = await BothMailers.open({
     SMTP_CONNECTIONS: String(Math.floor(CONNECTIONS / PROCESSES)),
     // PostgreSQL's default of 100 connections is for all of them.
     DATABASE_POOL_SIZE: String(Math.floor(10 / PROCESSES)),
+    PAGE_LIMIT_PER_MINUTE: '1000000',
+    FEEDBACK_LIMIT_PER_MINUTE: '10000000',
+    OUTGOING_PRIVATE_ADDRESSES: 'true',
+    BOUNCE_PORT: '0',
   },
 });
-const { system, listmonk } = both;
 
+const comparisons: Comparison[] = [];
 try {
-  print(`${RECIPIENTS} people, ${CONNECTIONS} connections, ${PROCESSES} worker processes`);
-  const imported = {
-    theirs: await measure(() => both.importTheirs()),
-    ours: await measure(() => both.importOurs()),
+  print(
+    `${PEOPLE} people, ${RECIPIENTS} recipients, ${CONNECTIONS} connections, ${PROCESSES} worker processes`,
+  );
+  comparisons.push(await compareImports());
+  if (isAsked('requests'))
+    comparisons.push(...(await compareRequests(both, { pairs: PAIRS, seconds: SECONDS, people: PEOPLE })));
+  const campaigns = { recipients: RECIPIENTS, pairs: PAIRS, sink };
+  if (isAsked('campaigns')) comparisons.push(...(await compareCampaigns(both, campaigns)));
+  printMemory();
+  if (isAsked('starts')) comparisons.push(await compareFirstCampaigns(both, campaigns));
+  if (isAsked('feedback')) comparisons.push(...(await feedback()));
+} finally {
+  await both.close();
+  await sink.stop();
+}
+if (isAsked('quiet'))
+  comparisons.push(
+    await compareQuietCampaigns({
+      recipients: RECIPIENTS,
+      quiet: QUIET,
+      pairs: PAIRS,
+      connections: String(CONNECTIONS),
+    }),
+  );
+await report();
+
+/** The recipients, then each pair a share of the others. */
+function compareImports(): Promise<Comparison> {
+  const people = (run: number) => {
+    const share = Math.floor((PEOPLE - RECIPIENTS) / PAIRS);
+    if (run === 0) return { from: 0, to: RECIPIENTS, list: 'News' as const };
+    const from = RECIPIENTS + (run - 1) * share;
+    return { from, to: run === PAIRS ? PEOPLE : from + share, list: 'Others' as const };
   };
-  const pairs: { ours: Measured; theirs: Measured }[] = [];
-  for (let pair = 0; pair <= PAIRS; pair += 1) {
-    const theirs = await measure(() => both.sendTheirs());
-    const ours = await measure(() => both.sendOurs());
-    print(`pair ${pair}: ${ours.perSecond.toFixed(0)} / ${theirs.perSecond.toFixed(0)}`);
-    if (pair > 0) pairs.push({ ours, theirs });
+  const count = (run: number) => people(run).to - people(run).from;
+  const goals = [
+    { of: 'rate', least: 5 },
+    { of: 'cpu', most: 0.3 },
+  ] as const;
+  return compare('import, rows', goals, PAIRS, {
+    theirs: (run) => both.measure(() => both.importTheirs(people(run)).then(() => count(run))),
+    ours: (run) => both.measure(() => both.importOurs(people(run)).then(() => count(run))),
+  });
+}
+
+async function feedback(): Promise<Comparison[]> {
+  if (!isAsked('campaigns') && !isAsked('starts')) {
+    await both.sendTheirs();
+    await both.sendOurs();
   }
-  report('imported rows', [imported]);
-  report('mails', pairs);
-  const [worker, api, other] = [system.worker.pid, system.api.pid, listmonk.pid].map(
+  return compareFeedback(both, { pairs: PAIRS, seconds: SECONDS, people: PEOPLE_A_RUN });
+}
+
+function printMemory(): void {
+  const [worker, api, other] = [both.system.worker.pid, both.system.api.pid, both.listmonk.pid].map(
     (pid) => memoryMb(pid).peak,
   );
   if (PROCESSES === 1) print(`memory: worker ${worker} MB, api ${api} MB; listmonk ${other} MB`);
-} finally {
-  await both.close();
-  sink.kill();
 }
 
-/** `what` a second, and CPU for each. All programs are counted: whoever's turn it is not does nothing. */
-async function measure(task: () => Promise<unknown>): Promise<Measured> {
-  const cpu = () => ({
-    app: treeCpuSeconds(system.worker.pid) + cpuSeconds(system.api.pid) + cpuSeconds(listmonk.pid),
-    postgres: treeCpuSeconds(both.postgresPid),
-  });
-  const [before, began] = [cpu(), performance.now()];
-  await task();
-  const seconds = (performance.now() - began) / 1_000;
-  const after = cpu();
-  const each = (part: 'app' | 'postgres') => ((after[part] - before[part]) * 1_000) / RECIPIENTS;
-  return { perSecond: RECIPIENTS / seconds, app: each('app'), postgres: each('postgres') };
-}
-
-function report(
-  what: string,
-  pairs: readonly { readonly ours: Measured; readonly theirs: Measured }[],
-): void {
-  const table = (pick: (measured: Measured) => number, digits: number) =>
-    [pairs.map(({ ours }) => pick(ours)), pairs.map(({ theirs }) => pick(theirs))]
-      .map((values) => spread(values, digits))
-      .join(' against ');
-  const all = ({ app, postgres: server }: Measured) => app + server;
-  const ratio = (of: (pair: (typeof pairs)[number]) => number) => spread(pairs.map(of));
-  print(`${what}/s: ${table(({ perSecond }) => perSecond, 0)}`);
-  print(`${what}, CPU ms each (programs): ${table(({ app }) => app, 3)}`);
-  print(`${what}, CPU ms each (PostgreSQL): ${table(({ postgres: server }) => server, 3)}`);
-  print(`${what}, ratio: ${ratio(({ ours, theirs }) => ours.perSecond / theirs.perSecond)}`);
-  print(`${what}, ratio of CPU: ${ratio(({ ours, theirs }) => all(ours) / all(theirs))}`);
+async function report(): Promise<void> {
+  const seconds = Math.round((performance.now() - began.at) / 1_000);
+  const load = `load ${began.load.toFixed(1)} when it began`;
+  const calm =
+    began.load < 0.5 ? `calm machine (${load})` : `beside other work, so only an indication (${load})`;
+  const about =
+    `${PEOPLE} people, ${RECIPIENTS} recipients, ${CONNECTIONS} SMTP connections, ${CLIENTS} HTTP connections, ${PAIRS} pairs; ${seconds} s. ` +
+    `${machine(new Date())}; ${calm}.`;
+  const tables = peerTables(PEER, comparisons);
+  print(`\n${tables}\n\n${about}`);
+  if (process.env['WRITE'] !== '1') return;
+  const results = await readFile(RESULTS, 'utf8');
+  await writeFile(RESULTS, withBlock(results, 'peer', `${about}\n\n${tables}`));
+  await writeFile(
+    CHART,
+    peerChart(PEER, `${new Date().toISOString().slice(0, 10)}, ${PEOPLE} people, ${calm}`, comparisons),
+  );
 }

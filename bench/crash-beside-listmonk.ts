@@ -1,7 +1,7 @@
 import { startProgram } from '#testing/program';
 import { eventually } from '#testing/eventually';
 import { startRawSmtpSink } from '#testing/raw-smtp-sink';
-import { BothMailers } from './support/both-mailers.js';
+import { BothMailers } from './beside/both-mailers.js';
 import { spread } from './support/figures.js';
 
 /**

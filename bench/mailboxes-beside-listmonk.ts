@@ -1,6 +1,6 @@
 import { eventually } from '#testing/eventually';
 import { startMailboxes } from './reference/mailboxes.js';
-import { BothMailers, needs } from './support/both-mailers.js';
+import { BothMailers, needs } from './beside/both-mailers.js';
 import { spread } from './support/figures.js';
 
 /**

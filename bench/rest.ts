@@ -7,6 +7,7 @@ import { type RunningSystem, startSystemOn } from '#testing/system';
 import { startBenchServer } from './support/bench-server.js';
 import { spread } from './support/figures.js';
 import { cpuSeconds, memoryMb } from './support/process-usage.js';
+import { StatementCounts } from './support/statement-counts.js';
 
 /** What the programs take while nothing happens, and how long they take to start. */
 const REST_S = Number(process.env['REST_S'] ?? 20);
@@ -15,9 +16,8 @@ const SETTLED_AFTER_MS = 15_000;
 const LAST_WORDS = 'Ctrl-C stops it';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
-/** By the program that sent them. */
-const statements = new Map<string, number>();
-const server = await startBenchServer(countStatement);
+const statements = new StatementCounts();
+const server = await startBenchServer((line) => statements.add(line));
 try {
   const system = await startSystemOn(server.database);
   try {
@@ -44,26 +44,11 @@ async function measureRest(programs: RunningSystem): Promise<void> {
   });
 }
 
-function countStatement(line: string): void {
-  const [, program] = /^(\S+)\| LOG: +(?:statement|execute [^:]*): /.exec(line) ?? [];
-  if (program !== undefined) statements.set(program, (statements.get(program) ?? 0) + 1);
-}
-
 /** What each program asks of PostgreSQL while nobody asks anything of it, as PostgreSQL logs it; its queue's too. */
 async function measureStatements({ database }: RunningSystem): Promise<void> {
-  for (const [setting, value] of [
-    ['log_line_prefix', '%a| '],
-    ['log_statement', 'all'],
-  ])
-    await database.query(`alter system set ${setting} = '${value}'`);
-  await database.query('select pg_reload_conf()');
-  await pause(1_000);
-  statements.clear();
-  await pause(REST_S * 1_000);
-  for (const [program, count] of statements)
+  await statements.during(database, () => pause(REST_S * 1_000));
+  for (const [program, count] of statements.byProgram)
     say(`${program} at rest: ${(count / REST_S).toFixed(1)} statements/s`);
-  await database.query('alter system reset log_statement');
-  await database.query('select pg_reload_conf()');
 }
 
 /** On a running database, until its first answer. */

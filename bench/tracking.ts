@@ -2,9 +2,9 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { startProgram } from '#testing/program';
 import { SECRETS } from '#testing/system';
-import { load } from './http-load.js';
 import { type BenchServer, startBenchServer } from './support/bench-server.js';
 import { median } from './support/figures.js';
+import { load, type LoadRequest } from './support/http-load.js';
 import { cpuSeconds, mainThreadCpuSeconds, memoryMb, treeCpuSeconds } from './support/process-usage.js';
 import { Clicks, type ClickServer, prepareClicks } from './support/tracked-clicks.js';
 
@@ -14,6 +14,12 @@ const SECONDS = Number(process.env['SECONDS'] ?? 3);
 const CONNECTIONS = 50;
 const STEADY_RATE = 5_000;
 const STEADY_SECONDS = 10;
+const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101' };
+const clicksOf = (nextPath: () => string) => (): LoadRequest => ({
+  method: 'GET',
+  path: nextPath(),
+  status: 302,
+});
 
 /** Who uses the machine while redirects are asked for, in seconds of CPU until now. */
 interface Usage {
@@ -35,16 +41,12 @@ interface Measurement {
 class Machine {
   constructor(private readonly postgresPid: number) {}
 
-  async measure({ name, pid, port }: ClickServer, nextPath: () => string): Promise<Measurement> {
+  async measure({ pid, port }: ClickServer, nextPath: () => string): Promise<Measurement> {
     const before = this.#usage(pid);
-    const { answers, errors, seconds } = await load({
-      port,
+    const { requests: answers, seconds } = await load({ port, headers: BROWSER }, clicksOf(nextPath), {
       connections: CONNECTIONS,
       seconds: SECONDS,
-      nextPath,
     });
-    if (errors > 0)
-      throw new Error(`${name} answered ${errors} requests with something else than a redirect.`);
     const after = this.#usage(pid);
     const each = (of: keyof Usage) => ((after[of] - before[of]) / answers) * 1e6;
     const usage = {
@@ -150,12 +152,11 @@ async function steady(ours: Clicks, machine: Machine, server: BenchServer): Prom
   const wal = await server.walBytes();
   const usage = () => [cpuSeconds(ours.api.pid), machine.postgresSeconds()] as const;
   const before = usage();
-  const { answers, errors, seconds } = await load({
-    port: ours.api.port,
+  const target = { port: ours.api.port, headers: BROWSER };
+  const { requests: answers, seconds } = await load(target, clicksOf(ours.nextPath), {
     connections: CONNECTIONS,
     seconds: STEADY_SECONDS,
     rate: STEADY_RATE,
-    nextPath: ours.nextPath,
   });
   ours.answered += answers;
   const begin = performance.now();
@@ -164,7 +165,7 @@ async function steady(ours: Clicks, machine: Machine, server: BenchServer): Prom
   const [api, postgres] = usage().map((now, index) => (((now - before[index]!) / answers) * 1e6).toFixed(1));
   const bytes = (((await server.walBytes()) - wal) / answers).toFixed(0);
   process.stdout.write(
-    `${STEADY_RATE} clicks/s for ${STEADY_SECONDS} s: ${answers} answered in ${seconds.toFixed(1)} s, ${errors} errors, ` +
+    `${STEADY_RATE} clicks/s for ${STEADY_SECONDS} s: ${answers} answered in ${seconds.toFixed(1)} s, ` +
       `all written ${late} ms after the last; µs of CPU a click: api ${api}, PostgreSQL ${postgres}; bytes of WAL a click: ${bytes}\n`,
   );
 }

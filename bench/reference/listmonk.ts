@@ -10,6 +10,8 @@ import { freePort } from '#testing/ports';
 
 const DEADLINE_MS = 1_800_000;
 const NAME = 'api';
+/** Lists that the benchmarks use, and their opt-in. */
+const LISTS = { News: 'single', Others: 'single', OptIn: 'double' } as const;
 const run = promisify(execFile);
 
 export interface ListmonkOptions {
@@ -22,15 +24,19 @@ export interface ListmonkOptions {
   readonly connections: number;
 }
 
-/** A listmonk with one list, as a client and an operator use it. */
+export type ListmonkList = keyof typeof LISTS;
+
+/** A listmonk with its lists, as a client and an operator use it. */
 export class Listmonk {
   #child: ChildProcess;
-  #list = 0;
+  readonly #lists = new Map<ListmonkList, number>();
 
   private constructor(
     private readonly begin: () => ChildProcess,
-    private readonly baseUrl: string,
+    readonly port: number,
     private readonly token: string,
+    /** Its own, for the ids that stand in the links of its mails. */
+    readonly database: TestDatabase,
   ) {
     this.#child = begin();
   }
@@ -50,34 +56,48 @@ export class Listmonk {
     );
     const token = /API_TOKEN="([^"]+)"/.exec(stdout + stderr)?.[1];
     if (token === undefined) throw new Error(`listmonk gave no token: ${stdout}${stderr}`);
-    await setUp(openTestDatabase(databaseUrl), port, options);
+    const database = openTestDatabase(databaseUrl);
+    await setUp(database, port, options);
     const begin = () => spawn(program, ['--config', config], { cwd: source, env, stdio: 'ignore' });
-    const listmonk = new Listmonk(begin, `http://127.0.0.1:${port}/api`, token);
+    const listmonk = new Listmonk(begin, port, token, database);
     await listmonk.#isUp();
-    listmonk.#list = await listmonk.#makeList();
+    for (const [name, optin] of Object.entries(LISTS)) {
+      const made = await listmonk.#ask<{ id: number }>('POST', '/lists', { name, type: 'private', optin });
+      listmonk.#lists.set(name as ListmonkList, made.id);
+    }
     return listmonk;
+  }
+
+  /** Headers of a client of its API. */
+  get headers(): Readonly<Record<string, string>> {
+    return { authorization: `token ${NAME}:${this.token}` };
+  }
+
+  listId(list: ListmonkList): number {
+    return this.#lists.get(list) ?? 0;
   }
 
   get pid(): number {
     return this.#child.pid ?? 0;
   }
 
-  stop(): Promise<void> {
-    return this.#end('SIGTERM');
+  async stop(): Promise<void> {
+    await this.#end('SIGTERM');
+    await this.database.drop();
   }
 
-  /** SIGKILL, and another one in its place. */
-  async replace(): Promise<void> {
-    await this.#end('SIGKILL');
+  /** Ends it, and starts another one in its place. */
+  async replace(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
+    await this.#end(signal);
     this.#child = this.begin();
     await this.#isUp();
   }
 
-  /** Resolves when all rows of the CSV (email, name, attributes) are in its list. */
-  async import(csv: string): Promise<void> {
+  /** Resolves when all rows of the CSV (email, name, attributes) are in the list. */
+  async import(csv: string, list: ListmonkList): Promise<void> {
     const form = new FormData();
     const choices = { mode: 'subscribe', subscription_status: 'confirmed', delim: ',', overwrite: true };
-    form.set('params', JSON.stringify({ ...choices, lists: [this.#list] }));
+    form.set('params', JSON.stringify({ ...choices, lists: [this.listId(list)] }));
     form.set('file', new Blob([csv], { type: 'text/csv' }), 'people.csv');
     await this.#ask('POST', '/import/subscribers', form);
     const isOver = async () => {
@@ -87,13 +107,13 @@ export class Listmonk {
     await eventually('listmonk has imported', isOver, DEADLINE_MS);
   }
 
-  /** Sends a campaign to its list; resolves when it says that it is finished. Without a text, its mails are HTML alone. */
+  /** Sends a campaign to the list of news; resolves when it says that it is finished. Without a text, its mails are HTML alone. */
   async send(subject: string, body: string, text: string | null): Promise<void> {
     const { id } = await this.#ask<{ id: number }>('POST', '/campaigns', {
       name: 'Bench',
       subject,
       body,
-      lists: [this.#list],
+      lists: [this.listId('News')],
       type: 'regular',
       content_type: 'html',
       altbody: text,
@@ -113,11 +133,6 @@ export class Listmonk {
     await eventually('listmonk answers', () => this.#ask('GET', '/lists').catch(() => null));
   }
 
-  async #makeList(): Promise<number> {
-    const list = { name: 'Bench', type: 'private', optin: 'single' };
-    return (await this.#ask<{ id: number }>('POST', '/lists', list)).id;
-  }
-
   async #end(signal: NodeJS.Signals): Promise<void> {
     const exit = once(this.#child, 'exit');
     this.#child.kill(signal);
@@ -126,10 +141,10 @@ export class Listmonk {
 
   async #ask<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
     const isForm = body instanceof FormData;
-    const answer = await fetch(this.baseUrl + path, {
+    const answer = await fetch(`http://127.0.0.1:${this.port}/api${path}`, {
       method,
       headers: {
-        authorization: `token ${NAME}:${this.token}`,
+        ...this.headers,
         ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
@@ -156,7 +171,7 @@ params = ""
 `;
 }
 
-/** What its own pages would set: as many connections, no limit of its own, tracking of each reader. */
+/** What its own pages would set: as many connections, no limit of its own, tracking of each reader, bounces by webhook. */
 async function setUp(
   database: TestDatabase,
   port: number,
@@ -169,6 +184,8 @@ async function setUp(
     'app.root_url': `http://127.0.0.1:${port}`,
     'app.check_updates': false,
     'privacy.individual_tracking': true,
+    'bounce.enabled': true,
+    'bounce.webhooks_enabled': true,
     smtp: [serverOf(connections, sinkPort)],
   };
   for (const [key, value] of Object.entries(settings))

@@ -85,27 +85,3 @@ function withEmptyBlock(results: string): string {
   if (firstSection === -1) return `${results.trimEnd()}\n\n${block}`;
   return `${results.slice(0, firstSection)}\n${block}${results.slice(firstSection)}`;
 }
-
-/** The medians that have a goal, each as a share of it: 1 reaches the goal, whichever way it points. */
-export function chart(outcomes: readonly Outcome[]): string {
-  const bars = outcomes.flatMap(({ name, figures }) =>
-    figures.flatMap(({ label, median, goal }) => {
-      const [, sign, text] = /^([≥≤]) ([\d.]+)/.exec(goal ?? '') ?? [];
-      if (sign === undefined || text === undefined) return [];
-      const share = sign === '≥' ? median / Number(text) : Number(text) / median;
-      return [{ name: `${name} ${label.replace(/,.*| ratio/g, '').replace(/^ratio$/, '')}`.trim(), share }];
-    }),
-  );
-  if (bars.length === 0) return '';
-  const top = Math.max(2, Math.ceil(Math.min(5, Math.max(...bars.map(({ share }) => share)))));
-  return [
-    '```mermaid',
-    'xychart-beta horizontal',
-    '  title "What was reached of each goal (1 = the goal)"',
-    `  x-axis [${bars.map(({ name }) => `"${name}"`).join(', ')}]`,
-    `  y-axis "share of the goal" 0 --> ${top}`,
-    `  bar [${bars.map(({ share }) => Math.min(top, share).toFixed(2)).join(', ')}]`,
-    `  line [${bars.map(() => '1').join(', ')}]`,
-    '```',
-  ].join('\n');
-}
