@@ -18,10 +18,21 @@ export interface BenchServer {
   stop(): Promise<void>;
 }
 
-/** `onLog` is called for each line that the server logs. */
-export async function startBenchServer(onLog?: (line: string) => void): Promise<BenchServer> {
+/** `onLog` is called for each line that the server logs. `maxConnections` is for more than one worker. */
+export async function startBenchServer(
+  onLog?: (line: string) => void,
+  maxConnections?: number,
+): Promise<BenchServer> {
   const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-  const postgres = await startPostgres({ directory: join(directory, 'postgres'), ...(onLog && { onLog }) });
+  const options = { directory: join(directory, 'postgres'), ...(onLog && { onLog }) };
+  let postgres = await startPostgres(options);
+  if (maxConnections !== undefined) {
+    const settings = openTestDatabase(postgres.url('postgres'));
+    await settings.query(`alter system set max_connections = ${maxConnections}`);
+    await settings.drop();
+    await postgres.stop();
+    postgres = await startPostgres(options);
+  }
   const addDatabase = async (name: string) => {
     await postgres.ensureDatabase(name);
     return postgres.url(name);

@@ -10,16 +10,18 @@ export class SmtpClient {
     this.#lines = createInterface({ input: socket })[Symbol.asyncIterator]();
   }
 
-  /** Greeted, and having said EHLO. */
-  static async open(port: number): Promise<SmtpClient> {
-    const client = await SmtpClient.connect(port);
+  /** Greeted, and having said EHLO; from another address of this machine where one is given. */
+  static async open(port: number, localAddress?: string): Promise<SmtpClient> {
+    const client = await SmtpClient.connect(port, localAddress);
     await client.reply();
     await client.say('EHLO client.test');
     return client;
   }
 
-  static async connect(port: number): Promise<SmtpClient> {
-    return new SmtpClient(connect(port, '127.0.0.1'));
+  static async connect(port: number, localAddress?: string): Promise<SmtpClient> {
+    return new SmtpClient(
+      connect({ port, host: '127.0.0.1', ...(localAddress !== undefined && { localAddress }) }),
+    );
   }
 
   /** Says a line and resolves to the reply, its lines parted by `\n`; '' when the server hung up. */
