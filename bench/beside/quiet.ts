@@ -110,6 +110,7 @@ async function comparison(
       { of: 'cpu', most: 1.05 },
     ],
     pairs: measured,
+    isCharted: false,
   });
 }
 

@@ -57,8 +57,8 @@ function goalsOf({ goals, pairs }: Comparison, of: readonly Goal['of'][]): strin
     .join(', ');
 }
 
-const WIDTH = 760;
-const LEFT = 236;
+const WIDTH = 800;
+const LEFT = 280;
 const RIGHT = 64;
 const TOP = 52;
 const ROW = 22;
@@ -67,7 +67,8 @@ const DECADES = { from: -1, to: 2 };
 
 /** Chart of our rates as multiples of the peer's, as SVG: median bars, lines from the least to the greatest, ticks at the goals. */
 export function peerChart(peer: string, caption: string, comparisons: readonly Comparison[]): string {
-  const rows = comparisons.map((comparison) => {
+  const charted = comparisons.filter(({ isCharted = true }) => isCharted);
+  const rows = charted.map((comparison) => {
     const ratios = comparison.pairs.map(FIGURES.rate).sort((a, b) => a - b);
     const goal = comparison.goals.find(({ of }) => of === 'rate')?.least;
     return { ...comparison, ratios, middle: median(ratios), goal };
