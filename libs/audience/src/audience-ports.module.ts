@@ -1,5 +1,5 @@
 import { type DynamicModule, Global, Module, type Type } from '@nestjs/common';
-import { AudiencePlan } from './audience-plan.js';
+import { AudiencePlan } from './audience-plan.query.js';
 import { OptInMails } from './consents/consent.repository.js';
 
 interface AudiencePorts {

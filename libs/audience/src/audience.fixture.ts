@@ -1,6 +1,6 @@
 import { Global, Injectable, type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { Clock, type EmailAddress, parseEmailAddress, type ProjectScope } from '#kernel';
 import { ManualClock } from '#testing/clocks';
 import { Publisher, CONFIG, Database, loadConfig, SilentPublisher } from '#platform';
@@ -29,19 +29,18 @@ export class QueuedOptInMails extends OptInMails {
   /** The number of mails of each call. */
   readonly batches: number[] = [];
 
-  constructor(private readonly database: Database) {
-    super();
-  }
-
-  override async queue(scope: ProjectScope, confirmationIds: readonly string[], dueAt: Date): Promise<void> {
+  override async queueing(
+    scope: ProjectScope,
+    confirmationIds: readonly string[],
+    dueAt: Date,
+  ): Promise<RawBuilder<unknown>> {
     this.batches.push(confirmationIds.length);
-    await sql`
+    return sql`
       insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
         address_key, message_id, state, next_attempt_at, created_at)
       select platform.new_id(), current_date, ${scope.environmentId}, 'OPT_IN', r.confirmation_id, r.subscriber_id,
         r.confirmation_id, r.confirmation_id, '', 'PENDING', ${dueAt}::timestamptz, now()
-      from (${confirmationRecipients(scope, confirmationIds)}) r
-    `.execute(this.database.tables());
+      from (${confirmationRecipients(scope, confirmationIds)}) r`;
   }
 }
 

@@ -1,10 +1,16 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import { Database, named } from '#platform';
-import { AudiencePlan } from './audience-plan.js';
+import { AudiencePlan } from './audience-plan.query.js';
 
 const UNLIMITED = -1;
+
+/** The number of subscribers that a transaction may create, and the plan's limit. */
+export interface Reservation {
+  readonly granted: number;
+  readonly max: number;
+}
 
 /**
  * At this distance from the limit new subscribers do not wait for each other: it exceeds the number of concurrent transactions,
@@ -26,16 +32,15 @@ export class SubscriberLimitService {
     @Optional() @Inject(AudiencePlan) private readonly plan: AudiencePlan | undefined,
   ) {}
 
-  /** Reserves one more in the caller's transaction. Throws DomainValidationError. */
-  async admit(scope: ProjectScope): Promise<void> {
-    const { granted, max } = await this.#reserve(scope, 1);
-    if (granted === 0)
-      throw new DomainValidationError({ email: `the plan's limit of ${max} subscribers is reached` });
+  /** Statement that reserves one more in the caller's transaction, which `refuseFull` judges by its row. */
+  reservation(scope: ProjectScope): RawBuilder<Reservation> {
+    return this.#reserving(scope, 1);
   }
 
   /** The part of `wanted` that the caller's transaction may create; near the limit others wait for it. Lock addresses first. */
   async reserve(scope: ProjectScope, wanted: number): Promise<number> {
-    return (await this.#reserve(scope, wanted)).granted;
+    const { rows } = await this.#reserving(scope, wanted).execute(this.database.tables());
+    return rows[0]!.granted;
   }
 
   /** Subscribers in the live environments of all the tenant's projects. Reads the counters instead of counting rows. */
@@ -48,19 +53,18 @@ export class SubscriberLimitService {
     });
   }
 
-  async #reserve(
-    scope: ProjectScope,
-    wanted: number,
-  ): Promise<{ readonly granted: number; readonly max: number }> {
-    if (scope.environment !== 'LIVE' || this.plan === undefined) return { granted: wanted, max: UNLIMITED };
-    const max = await this.plan.maxSubscribers(scope);
-    if (max === UNLIMITED) return { granted: wanted, max };
-    return this.database.transaction(scope, async () => {
-      const { rows } = await sql<{ granted: number }>`${named('reserve_subscribers')}
-        select audience.reserve_subscribers(${wanted}::int, ${max}::bigint,
-          ${wanted === 1 ? ROOM_FOR_ALL : ROOM_FOR_IMPORTS}::bigint) as granted
-      `.execute(this.database.tables());
-      return { granted: rows[0]!.granted, max };
-    });
+  #reserving(scope: ProjectScope, wanted: number): RawBuilder<Reservation> {
+    const isLimited = scope.environment === 'LIVE' && this.plan !== undefined;
+    const max = isLimited ? this.plan.maxSubscribers(scope) : sql<number>`${UNLIMITED}::bigint`;
+    return sql<Reservation>`${named('reserve_subscribers')}
+      select p.max, audience.reserve_subscribers(${wanted}::int, p.max,
+        ${wanted === 1 ? ROOM_FOR_ALL : ROOM_FOR_IMPORTS}::bigint) as granted
+      from (select ${max} as max) p`;
   }
+}
+
+/** Throws DomainValidationError when nothing was granted. */
+export function refuseFull({ granted, max }: Reservation): void {
+  if (granted === 0)
+    throw new DomainValidationError({ email: `the plan's limit of ${max} subscribers is reached` });
 }

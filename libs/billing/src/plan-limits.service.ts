@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
 import { TenantsService } from '#access';
 import { DomainError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -46,9 +47,13 @@ export class PlanLimitsService {
     return (await this.subscriptions.ofTenant(scope))?.limits[`${feature}Enabled`] ?? false;
   }
 
-  /** Subscribers allowed in the live environments of all projects of the tenant; −1 is unlimited (`UNLIMITED`). */
-  async maxSubscribers(scope: ProjectScope): Promise<number> {
-    return (await this.subscriptions.ofTenant(scope))?.limits.maxSubscribers ?? 0;
+  /** SQL: subscribers allowed in the live environments of all projects of the tenant; −1 is unlimited (`UNLIMITED`). */
+  maxSubscribers({ tenantId }: ProjectScope): RawBuilder<number> {
+    return sql<number>`coalesce((
+      select (v.limits ->> 'maxSubscribers')::bigint from billing.subscriptions s
+      join billing.plan_versions v on v.id = billing.plan_version_of(s.plan_tier, s.plan_version_id)
+      where s.tenant_id = ${tenantId}
+    ), 0)`;
   }
 
   /**

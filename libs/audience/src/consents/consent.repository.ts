@@ -1,6 +1,6 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Clock, type ProjectScope, type PublishedEventType } from '#kernel';
+import { Clock, newId, type ProjectScope, type PublishedEventType } from '#kernel';
 import { Database, named, Publisher } from '#platform';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';
 import {
@@ -24,8 +24,12 @@ import {
 
 /** Confirmation mails: a port of the context that sends mail. */
 export abstract class OptInMails {
-  /** Queues a mail for each of these new requests in the open transaction, to be sent no earlier than `dueAt`. */
-  abstract queue(scope: ProjectScope, confirmationIds: readonly string[], dueAt: Date): Promise<void>;
+  /** Statement that queues a mail for each of these new requests, to be sent no earlier than `dueAt`: for the open transaction. */
+  abstract queueing(
+    scope: ProjectScope,
+    confirmationIds: readonly string[],
+    dueAt: Date,
+  ): Promise<RawBuilder<unknown>>;
 }
 
 /**
@@ -171,9 +175,29 @@ export class ConsentRepository {
       select ${columns}, (select array_agg(id) from asked) as confirmation_ids from made b
     `.execute(this.database.tables());
     this.#notify(first.consents);
-    const { confirmationIds, ...created } = rows[0]!;
+    const { confirmationIds, ...row } = rows[0]!;
     await this.#queueMails(scope, confirmationIds ?? [], context.mailsDueAt ?? context.at);
-    return created as unknown as Row;
+    return row as unknown as Row;
+  }
+
+  /** Statements that create one subscriber, in the same way: the row of `columns` is the first's; the second queues the mail. */
+  async creation<Row>(
+    scope: ProjectScope,
+    making: RawBuilder<unknown>,
+    columns: RawBuilder<Row>,
+    first: FirstConsents,
+    context: ChangeContext,
+  ): Promise<[RawBuilder<Row>, ...RawBuilder<unknown>[]]> {
+    this.#notify(first.consents);
+    const confirmationId = newId();
+    const creating = sql<Row>`${making},
+      ${written(scope, selectedForMade(first), 'new', context, { confirmationId })}
+      select ${columns} from made b`;
+    if (!first.consents.some(({ status }) => status === 'PENDING_CONFIRMATION')) return [creating];
+    return [
+      creating,
+      await this.#mailQueue.queueing(scope, [confirmationId], context.mailsDueAt ?? context.at),
+    ];
   }
 
   /**
@@ -267,12 +291,12 @@ export class ConsentRepository {
     decisions: readonly Decision[],
     into: 'changed' | 'removed',
     context: ChangeContext,
-    asks?: Asked,
+    asks: Asked = 'first',
   ): Promise<readonly string[]> {
     const consents = decisions.flatMap(writtenConsent);
     if (consents.length === 0) return [];
     const { rows } = await sql<{ id: string }>`${named('write_consents')}
-      with ${written(environment, selected(consents), into, context, asks)} select id from asked
+      with ${written(environment, selected(consents), into, context, { asks })} select id from asked
     `.execute(this.database.tables());
     this.#notify(consents);
     const subscriberIds = [...new Set(consents.map(({ subscriberId }) => subscriberId))];
@@ -287,8 +311,13 @@ export class ConsentRepository {
 
   async #queueMails(scope: ProjectScope, confirmationIds: readonly string[], dueAt: Date): Promise<void> {
     if (confirmationIds.length === 0) return;
+    const queueing = await this.#mailQueue.queueing(scope, confirmationIds, dueAt);
+    await queueing.execute(this.database.tables());
+  }
+
+  get #mailQueue(): OptInMails {
     if (this.mails === undefined) throw new Error('This program cannot send confirmation mails.');
-    await this.mails.queue(scope, confirmationIds, dueAt);
+    return this.mails;
   }
 }
 
@@ -359,6 +388,12 @@ const COLUMNS = sql`subscriber_id, subscriber_status, subscriber_created_at, ${C
 /** The confirmation requests that pending consents cause: first mails, repeats or none. */
 type Asked = 'first' | 'again' | 'nobody';
 
+interface Requests {
+  readonly asks?: Asked;
+  /** For one person. */
+  readonly confirmationId?: string;
+}
+
 /**
  * The rest of a WITH that writes consents, their changes in the consent record, and a confirmation request for each person with
  * pending ones. `changed` selects the consents; `asked` returns the ids of the requests.
@@ -368,7 +403,7 @@ function written(
   changed: RawBuilder<unknown>,
   into: 'new' | 'changed' | 'removed',
   { at, proof }: ChangeContext,
-  asks: Asked = 'first',
+  { asks = 'first', confirmationId }: Requests = {},
 ): RawBuilder<unknown> {
   const environment = sql`${environmentId}::bigint`;
   const inserted = sql`insert into audience.consents (environment_id, ${COLUMNS}) select ${environment}, ${COLUMNS} from changed`;
@@ -400,7 +435,7 @@ function written(
     ),
     asked as (
       insert into audience.confirmations (id, environment_id, subscriber_id, topic_ids, is_repeat, created_at, expires_at)
-      select platform.new_id(), ${environment}, subscriber_id, array_agg(topic_id), ${asks === 'again'}::boolean,
+      select ${confirmationId === undefined ? sql`platform.new_id()` : sql`${confirmationId}::uuid`}, ${environment}, subscriber_id, array_agg(topic_id), ${asks === 'again'}::boolean,
         ${at}::timestamptz,
         max(token_expires_at)
       from changed where status = 'PENDING_CONFIRMATION' and ${asks !== 'nobody'}::boolean group by subscriber_id

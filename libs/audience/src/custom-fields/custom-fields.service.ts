@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { AudiencePlan, refuseUnlessIncluded } from '../audience-plan.js';
+import { AudiencePlan, refuseUnlessIncluded } from '../audience-plan.query.js';
 import { UsageCatalogueService } from '../usage-catalogue.service.js';
 import { parseCustomFieldValue } from './custom-field-value.js';
 import {

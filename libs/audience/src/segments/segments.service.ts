@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { AudiencePlan, refuseUnlessIncluded } from '../audience-plan.js';
+import { AudiencePlan, refuseUnlessIncluded } from '../audience-plan.query.js';
 import { nextKey } from '../next-key.query.js';
 import { SubscriberRulesService } from '../rules/subscriber-rules.service.js';
 import { UsageCatalogueService } from '../usage-catalogue.service.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import {
   Clock,
   DomainError,
@@ -21,7 +21,7 @@ import { ConsentRepository } from '../consents/consent.repository.js';
 import type { CustomFieldDefinition, CustomFieldValues } from '../custom-fields/custom-field.js';
 import { definitionsLock } from '../custom-fields/custom-field.repository.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
-import { SubscriberLimitService } from '../subscriber-limit.service.js';
+import { refuseFull, SubscriberLimitService } from '../subscriber-limit.service.js';
 import type { SubscriberPatch, SubscriberSource, SubscriberView } from '../subscribers/subscriber.js';
 import { SuppressedError } from '../suppressions/suppression.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
@@ -68,18 +68,28 @@ export class SignUpService {
     private readonly clock: Clock,
   ) {}
 
-  /** Throws DomainValidationError, SuppressedError, SubscriberExistsError. */
+  /**
+   * Three messages to the database: the locks with what decides, what is written, and the commit; more where somebody listens.
+   * Throws DomainValidationError, SuppressedError, SubscriberExistsError.
+   */
   create(scope: ProjectScope, input: NewSubscriberInput, proof: ConsentProof): Promise<SubscriberView> {
     return this.database.transaction(scope, async () => {
-      await this.#lock(scope, input);
-      const terms = await this.#terms(scope, input);
+      const [, [found], [reservation]] = await this.database.together(
+        locks(scope, input),
+        this.#terms(scope, input),
+        this.limit.reservation(scope),
+      );
+      const terms = found!;
       const customFields = checkedFields(input, terms);
       if (terms.isSuppressed) throw new SuppressedError();
       if (terms.isSubscriber) throw new SubscriberExistsError();
-      await this.limit.admit(scope);
+      refuseFull(reservation!);
       const context = { at: this.clock.now(), proof };
       const first = firstConsents(terms.topics, context.at);
-      const subscriber = await this.#insert(scope, { ...input, customFields }, first, context);
+      const making = makingOf(scope, { ...input, customFields }, first, context);
+      const writing = await this.consents.creation(scope, making, newSubscriberColumns, first, context);
+      const [[made]] = await this.database.together(...writing);
+      const subscriber = made!;
       // Other topics that an erased address had left stay left.
       if (terms.isErased) await this.erased.restore(scope, [input.address.key], context);
       // Before the consents, so that listeners know the subscriber first.
@@ -98,18 +108,11 @@ export class SignUpService {
     });
   }
 
-  /** Locks the address, about which this transaction alone decides, and the definitions of custom fields if there are values. */
-  async #lock(scope: ProjectScope, { address, customFields = {} }: NewSubscriberInput): Promise<void> {
-    const ofAddress = sql`${named('lock_address')} select pg_advisory_xact_lock(${addressLock(scope, address.key)})`;
-    const ofBoth = sql`${ofAddress}, pg_advisory_xact_lock_shared(${definitionsLock(scope)})`;
-    await (Object.keys(customFields).length > 0 ? ofBoth : ofAddress).execute(this.database.tables());
-  }
-
-  /** Reads all facts in a statement after the locks, so that it sees the changes of those who held them before. */
-  async #terms(scope: ProjectScope, { address, topicKeys }: NewSubscriberInput): Promise<SignUpTerms> {
+  /** Statement of its own after the locks, so that it sees the changes of those who held them before. */
+  #terms(scope: ProjectScope, { address, topicKeys }: NewSubscriberInput): RawBuilder<SignUpTerms> {
     const keys = [...new Set(topicKeys)].filter(isTopicKey);
-    const { rows } = await sql<SignUpTerms>`${named('sign_up_terms')}
-      with named as (
+    return sql<SignUpTerms>`${named('sign_up_terms')}
+      with topic as (
         select t.id, t.topic_key as "topicKey", t.status, t.double_opt_in_enabled as "doubleOptInEnabled"
         from audience.topics t
         where t.environment_id = ${scope.environmentId} and t.topic_key = any(${keys}::text[]) and t.deleted_at is null
@@ -122,43 +125,41 @@ export class SignUpService {
         ) is not null as is_subscriber,
         ${this.suppressions.isAddressSuppressed(scope, address.key)} as is_suppressed,
         ${this.erased.isAddressErased(scope, address.key)} as is_erased,
-        coalesce((select json_agg(n) from named n), '[]') as topics,
+        coalesce((select json_agg(t) from topic t), '[]') as topics,
         coalesce((
           select json_agg(json_build_object('key', f.key, 'type', f.type, 'displayName', f.display_name, 'isRequired',
             f.is_required, 'defaultValue', f.default_value, 'options', f.options, 'status', f.status)
             order by f.created_at, f.id)
           from audience.custom_fields f where f.environment_id = ${scope.environmentId} and f.status = 'ACTIVE'
-        ), '[]') as definitions
-    `.execute(this.database.tables());
-    return rows[0]!;
+        ), '[]') as definitions`;
   }
+}
 
-  /** Creates the subscriber with the consents, their record and the confirmation request in one statement. */
-  #insert(
-    scope: ProjectScope,
-    input: NewSubscriberInput & { readonly customFields: CustomFieldValues },
-    first: FirstConsents,
-    context: ChangeContext,
-  ): Promise<SubscriberView> {
-    const {
-      address,
-      firstName = null,
-      lastName = null,
-      phone = null,
-      locale = null,
-      timeZone = null,
-    } = input;
-    const making = sql`${named('make_subscriber')}
-      with made as (
-        insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name,
-          last_name, phone, locale, time_zone, custom_fields, source, status, created_at, updated_at)
-        values (${newId()}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key},
-          ${firstName}, ${lastName}, ${phone}, ${locale}, ${timeZone},
-          ${JSON.stringify(input.customFields)}::jsonb, ${input.source}, ${first.status}, ${context.at}, ${context.at})
-        returning *
-      )`;
-    return this.consents.createSubscribers(scope, making, newSubscriberColumns, first, context);
-  }
+/** Locks the address, about which the transaction alone decides, and the definitions of custom fields if there are values. */
+function locks(scope: ProjectScope, { address, customFields = {} }: NewSubscriberInput): RawBuilder<unknown> {
+  const ofAddress = sql`${named('lock_address')} select pg_advisory_xact_lock(${addressLock(scope, address.key)})`;
+  const ofBoth = sql`${ofAddress}, pg_advisory_xact_lock_shared(${definitionsLock(scope)})`;
+  return Object.keys(customFields).length > 0 ? ofBoth : ofAddress;
+}
+
+/** The `making` of `ConsentRepository.creation`. */
+function makingOf(
+  scope: ProjectScope,
+  input: NewSubscriberInput & { readonly customFields: CustomFieldValues },
+  { status }: FirstConsents,
+  { at }: ChangeContext,
+): RawBuilder<unknown> {
+  const { address, customFields, source } = input;
+  const { firstName = null, lastName = null, phone = null, locale = null, timeZone = null } = input;
+  return sql`${named('make_subscriber')}
+    with made as (
+      insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name,
+        last_name, phone, locale, time_zone, custom_fields, source, status, created_at, updated_at)
+      values (${newId()}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key},
+        ${firstName}, ${lastName}, ${phone}, ${locale}, ${timeZone},
+        ${JSON.stringify(customFields)}::jsonb, ${source}, ${status}, ${at}, ${at})
+      returning *
+    )`;
 }
 
 /** Reads the custom fields. Throws DomainValidationError with all errors in them and in the topics. */

@@ -1,6 +1,7 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG } from '#platform';
 
@@ -38,6 +39,8 @@ export class AddressDigest {
 @Injectable()
 export class AddressDigestsService {
   readonly #key: string;
+  /** By environment. */
+  readonly #digests = new LRUCache<number, AddressDigest>({ max: 1_000 });
 
   constructor(@Inject(CONFIG) { ERASED_ADDRESS_KEY }: Pick<Config, 'ERASED_ADDRESS_KEY'>) {
     this.#key = ERASED_ADDRESS_KEY;
@@ -45,12 +48,20 @@ export class AddressDigestsService {
 
   /** The digest of an `EmailAddress.key`. */
   of({ environmentId }: ProjectScope, emailKey: string): Buffer {
-    return new AddressDigest(this.#key, environmentId).of(emailKey);
+    return this.#digest(environmentId).of(emailKey);
   }
 
   /** The digest as SQL (bytea) of a text column of address keys, for sets of rows. */
   ofColumn({ environmentId }: ProjectScope, emailKey: RawBuilder<unknown>): RawBuilder<Buffer> {
-    const { inner, outer } = new AddressDigest(this.#key, environmentId).pads;
+    const { inner, outer } = this.#digest(environmentId).pads;
     return sql<Buffer>`sha256(${outer}::bytea || sha256(${inner}::bytea || audience.utf8(${emailKey})))`;
+  }
+
+  #digest(environmentId: number): AddressDigest {
+    const known = this.#digests.get(environmentId);
+    if (known !== undefined) return known;
+    const digest = new AddressDigest(this.#key, environmentId);
+    this.#digests.set(environmentId, digest);
+    return digest;
   }
 }

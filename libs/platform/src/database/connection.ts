@@ -3,6 +3,8 @@ import { callbackify } from 'node:util';
 import pg from 'pg';
 import type { Outage } from '../lifecycle/outage.js';
 import { isServerOutage, sqlStateOf } from './database-failure.js';
+import { type AskedStatement, Message } from './message.js';
+import { setLocal, type Settings, settingLocal } from './scope-settings.js';
 import type { StatementNames } from './statement.js';
 
 /** Role of the programs; row-level security shows each its rows (docs/internals/database.md#row-level-security). */
@@ -47,6 +49,8 @@ const POOLED = 'The session was given to another server process: a pooler is in 
 const FOREIGN_STATEMENT: ReadonlySet<string> = new Set(['42P05', '26000']);
 
 const BEGIN = /^begin\b/i;
+const begin: AskedStatement = { name: 'begin', text: 'begin' };
+const commit: AskedStatement = { name: 'commit', text: 'commit' };
 
 /** A table grows little in that time. */
 const MAX_PLAN_USES = 500;
@@ -67,7 +71,12 @@ export class Connection extends pg.Client {
   #session: Pick<SessionRow, 'pid' | 'token'> | undefined;
   #isDistributed = false;
   #lastingSettings = '';
+  /** Statements that go in front of the next one, in its message. */
+  #ahead: readonly AskedStatement[] = [];
   #plans = { uses: 0, since: performance.now() };
+  readonly #types: pg.CustomTypesConfig = {
+    getTypeParser: (oid: number, format?: 'text' | 'binary') => this.getTypeParser(oid, format),
+  };
 
   constructor(config: pg.ClientConfig | undefined, options?: SessionOptions) {
     super(config);
@@ -129,6 +138,31 @@ export class Connection extends pg.Client {
     this.#lastingSettings = settings;
   }
 
+  /** Begins a transaction with these settings, in the message of its first statements. */
+  async open(settings: Settings): Promise<void> {
+    // A pooler's session is known by its answer alone; nodes of Citus are told what SET says.
+    if (this.isPooled || this.#isDistributed) await this.query(`begin; ${setLocal(settings)}`);
+    else this.#ahead = [begin, settingLocal(settings)];
+  }
+
+  /** Sends statements of the open transaction in one message: see `Message`. */
+  send(statements: readonly AskedStatement[]): Promise<readonly pg.QueryResult[]> {
+    return this.#watched(() => this.#sendTogether(statements));
+  }
+
+  /** Commits, in one message with these last statements. */
+  async commit(statements: readonly AskedStatement[] = []): Promise<readonly pg.QueryResult[]> {
+    const isEmpty = this.#ahead.length > 0 && statements.length === 0;
+    if (!isEmpty) return this.send([...statements, commit]);
+    this.#ahead = [];
+    return [];
+  }
+
+  async rollback(): Promise<void> {
+    if (this.#ahead.length === 0) await this.query('rollback');
+    this.#ahead = [];
+  }
+
   /** As pg's. A statement with a name is parsed once by the connection, and planned once for a while, for any values. */
   override query<T extends pg.Submittable>(stream: T): T;
   override query<Row extends pg.QueryResultRow>(
@@ -150,8 +184,12 @@ export class Connection extends pg.Client {
   async #ask(query: string | pg.QueryConfig, values: unknown[] | undefined): Promise<pg.QueryResult> {
     // Without a pooler, at its beginning and in a transaction a session cannot change.
     const isSettled = !this.isPooled || this.getTransactionStatus() !== 'I';
+    return this.#watched(() => (isSettled ? this.#send(query, values) : this.#askSecurely(query, values)));
+  }
+
+  async #watched<T>(ask: () => Promise<T>): Promise<T> {
     try {
-      return await (isSettled ? this.#send(query, values) : this.#askSecurely(query, values));
+      return await ask();
     } catch (cause) {
       const isForeign = this.isPooled && FOREIGN_STATEMENT.has(sqlStateOf(cause) ?? '');
       const error = isForeign ? new UnsafeSessionError(POOLED, { cause }) : cause;
@@ -177,8 +215,8 @@ export class Connection extends pg.Client {
     }
   }
 
-  async #beginSecurely(begin: string): Promise<pg.QueryResult> {
-    const results = await super.query(`${begin}; select ${TOKEN}`);
+  async #beginSecurely(text: string): Promise<pg.QueryResult> {
+    const results = await super.query(`${text}; select ${TOKEN}`);
     if (lastRow<SessionRow>(results)?.token === this.#session?.token) return results;
     // Its pool replaces it.
     void this.end().catch(() => undefined);
@@ -186,9 +224,29 @@ export class Connection extends pg.Client {
   }
 
   async #send(query: string | pg.QueryConfig, values: unknown[] | undefined): Promise<pg.QueryResult> {
+    if (this.#ahead.length > 0) {
+      const asked = typeof query === 'string' ? { text: query, values } : query;
+      // Several statements in one text cannot be a part of a message.
+      const isApart = asked.text.includes(';') && !asked.values?.length;
+      const results = await this.#sendTogether(isApart ? [] : [asked]);
+      if (!isApart) return results.at(-1)!;
+    }
     if (typeof query === 'string' || query.name === undefined) return super.query(query, values);
     await this.#discardOldPlans();
     return super.query({ ...query, name: this.#options?.names.of(query.name, query.text) });
+  }
+
+  async #sendTogether(statements: readonly AskedStatement[]): Promise<readonly pg.QueryResult[]> {
+    await this.#discardOldPlans();
+    const ahead = this.#ahead;
+    this.#ahead = [];
+    const asked = [...ahead, ...statements].map(({ name, text, values }) => {
+      const known = name === undefined ? undefined : this.#options?.names.of(name, text);
+      return { text, values, ...(known !== undefined && { name: known }) };
+    });
+    const message = new Message(asked, this.#types);
+    super.query(message);
+    return (await message.results).slice(ahead.length);
   }
 
   /** A plan made while a table had one page would read all of it when it has thousands, until the table is analysed. */

@@ -9,7 +9,7 @@ import { databaseFailure } from './database-failure.js';
 import { Database, type Tables } from './database.js';
 import { schemaDifference } from './fit-database.js';
 import { isOf, plannedForValues } from './planner.js';
-import { textFor } from './scoped-dialect.js';
+import { textFor } from './statement-compiler.js';
 import { named, PreparedQuery } from './statement.js';
 
 class Topic {
@@ -121,7 +121,8 @@ describe('Database', () => {
           id: number;
         }>`${named('keys_of_topics')} select environment_id as id from audience.topics
           where topic_key = ${'T-1'}`.execute(single.tables());
-        const kept = await sql<{ count: number }>`select count(*) from pg_prepared_statements`.execute(
+        const kept = await sql<{ count: number }>`
+          select count(*) from pg_prepared_statements where name like 'keys_of_topics%'`.execute(
           single.tables(),
         );
         return { found: keys.rows.map(({ id }) => id), kept: kept.rows[0]?.count };

@@ -6,7 +6,7 @@ import {
   type InferKyselyTable,
   MikroORM,
 } from '@mikro-orm/postgresql';
-import { CamelCasePlugin, Kysely, type RawBuilder } from 'kysely';
+import type { Kysely, RawBuilder } from 'kysely';
 import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
 import { Outage } from '../lifecycle/outage.js';
@@ -24,15 +24,9 @@ import { Connection, UnsafeSessionError } from './connection.js';
 import { copyIn } from './copy.js';
 import { refuseReadOnly, refuseTransactionPooling } from './fit-database.js';
 import { letIdle, READ_ONLY, readOnlyWithin, ReadReplica } from './read-replica.js';
-import {
-  ask,
-  ScopedPostgresDialect,
-  setForGood,
-  setLocal,
-  settingsOf,
-  type Sight,
-  transactionSettings,
-} from './scoped-dialect.js';
+import { setForGood, setLocal, type Settings, settingsOf, type Sight } from './scope-settings.js';
+import { askedOf } from './statement-compiler.js';
+import { offline, OfflineDialect, type RowsOf, type Statements, Transaction } from './transaction.js';
 import type { Statement } from './statement.js';
 
 /**
@@ -46,12 +40,6 @@ export type Tables<Schema extends string, Entities extends EntitySchemaWithMeta>
   >;
 };
 
-/** Columns are in camelCase in TypeScript, also in the rows of a template; what is inside of JSON stays as it is. */
-export const camelCaseColumns = new CamelCasePlugin({ maintainNestedObjectKeys: true });
-
-/** SQL without types: `Database.tables` has them. */
-type Sql = Kysely<unknown>;
-
 export interface DatabaseOptions extends PoolOptions {
   readonly entities: readonly EntitySchema[];
   /** A test's clock, which `platform.now()` then tells, too. Default: the server's own. */
@@ -64,13 +52,12 @@ export interface DatabaseOptions extends PoolOptions {
 
 interface OpenTransaction {
   readonly scope: ProjectScope | 'system';
-  /** A read has none. */
-  readonly em?: EntityManager;
-  readonly sql: Sql;
+  readonly transaction: Transaction;
+  readonly isRead: boolean;
   /** To be sent once it is committed. */
   readonly notifications: Notification[];
-  /** Once they are asked for. */
-  tables?: Sql;
+  /** Once it is asked for. */
+  em?: EntityManager;
 }
 
 export interface ReadOptions {
@@ -104,8 +91,6 @@ export class Database {
   readonly #clock: Clock | undefined;
   readonly #notifier: Notifier;
   readonly #current = new AsyncLocalStorage<OpenTransaction>();
-  readonly #primary: Sql;
-  readonly #lists: Sql;
   readonly #replica: ReadReplica | undefined;
   readonly #asked = new AskedTogether((statement) => this.statement('system', statement));
 
@@ -120,8 +105,6 @@ export class Database {
     const { clock, notificationTransport, readUrl } = options;
     this.#orm = orm;
     this.#clock = clock;
-    this.#primary = new Kysely({ dialect: new ScopedPostgresDialect(pool) });
-    this.#lists = new Kysely({ dialect: new ScopedPostgresDialect(lists) });
     const notify = postgresTransport((statement) => this.statement('system', statement, { flushed: false }));
     this.#notifier = new Notifier(notificationTransport ?? notify);
     if (readUrl === undefined) return;
@@ -140,12 +123,11 @@ export class Database {
     });
     const options = { ...given, outage };
     const pool = poolOf(options, options.poolSize);
-    const dialect = new ScopedPostgresDialect(pool);
     const orm = await MikroORM.init({
       entities: [...options.entities],
       dbName: 'mailwright',
-      // A function, since options are merged and a merged pool is a broken copy.
-      driverOptions: () => dialect,
+      // A unit of work is on the connection of its transaction.
+      driverOptions: () => new OfflineDialect(),
       discovery: { warnWhenNoEntities: false },
       ensureDatabase: false,
       allowGlobalContext: false,
@@ -171,19 +153,25 @@ export class Database {
     work: () => Promise<T>,
   ): Promise<T> {
     const open = this.#openOf(scope);
-    if (open !== undefined && (open.em === undefined || !onReplica)) return work();
+    if (open !== undefined && (open.isRead || !onReplica)) return work();
     this.#refuseForeignSessions();
-    const settings = [READ_ONLY, ...this.#settingsOf(scope)];
-    const read = (transaction: Sql): Promise<T> =>
-      this.#current.run({ sql: transaction, scope, notifications: [] }, work);
+    const settings = { ...READ_ONLY, ...this.#settingsOf(scope) };
+    const read = (transaction: Transaction): Promise<T> =>
+      this.#current.run({ scope, transaction, isRead: true, notifications: [] }, work);
     if (onReplica && this.#replica !== undefined) {
-      if (open !== undefined) await letIdle(open.sql);
+      if (open !== undefined) await letIdle(open.transaction);
       const answer = await this.#replica.read(settings, read);
       if (answer !== null) return answer.value;
     }
-    if (open !== undefined) return readOnlyWithin(open.sql, read);
-    const primary = isList ? this.#lists : this.#primary;
-    return transactionSettings.run(settings, () => primary.transaction().execute(read));
+    if (open !== undefined) return readOnlyWithin(open.transaction, read);
+    const transaction = await Transaction.begin(isList ? this.lists : this.pool, settings);
+    try {
+      const value = await read(transaction);
+      await transaction.commit([]);
+      return value;
+    } finally {
+      await transaction.rollback();
+    }
   }
 
   /** The replica that answers reads `onReplica`, where there is one. */
@@ -198,16 +186,34 @@ export class Database {
 
   /** The unit of work of the open transaction. Throws outside of one. */
   get em(): EntityManager {
-    const { em } = this.#open();
-    if (em === undefined) throw new Error('A read has no unit of work.');
-    return em;
+    const open = this.#open();
+    if (open.isRead) throw new Error('A read has no unit of work.');
+    open.em ??= this.#unitOfWork(open.transaction);
+    return open.em;
   }
 
   /** SQL of the open transaction, on the tables of one or several contexts (`Tables`). Throws outside of a transaction. */
   tables<DB>(): Kysely<DB> {
-    const open = this.#open();
-    open.tables ??= open.sql.withPlugin(camelCaseColumns);
-    return open.tables as Kysely<DB>;
+    return this.#open().transaction.tables as Kysely<DB>;
+  }
+
+  /** Asks statements of the open transaction in one message, one after the other: none behind one that fails. */
+  together<Rows extends readonly unknown[]>(...statements: Statements<Rows>): Promise<RowsOf<Rows>> {
+    return this.#open().transaction.together(statements);
+  }
+
+  /**
+   * One statement as a transaction of its own, in one message. Not for what a client may repeat: it is committed though the
+   * program dies while it waits for a lock.
+   */
+  async write<Row>(scope: ProjectScope, statement: RawBuilder<Row>): Promise<readonly Row[]> {
+    this.#refuseForeignSessions();
+    const transaction = await Transaction.begin(this.pool, this.#settingsOf(scope));
+    try {
+      return (await transaction.commit([statement]))[0];
+    } finally {
+      await transaction.rollback();
+    }
   }
 
   /**
@@ -222,7 +228,7 @@ export class Database {
   ): Promise<void> {
     const client = await this.pool.connect();
     try {
-      await client.query(`begin; ${setLocal([...this.#settingsOf(scope), flushing(isDurable)])}`);
+      await client.query(`begin; ${setLocal({ ...this.#settingsOf(scope), ...flushing(isDurable) })}`);
       await copyIn(client, statement, data);
       await client.query('commit');
       client.release();
@@ -243,14 +249,15 @@ export class Database {
     { flushed = true, isList = false }: StatementOptions = {},
   ): Promise<Row[]> {
     this.#refuseForeignSessions();
-    const settings = [...this.#settingsOf(sight), flushing(flushed)];
+    const settings = { ...this.#settingsOf(sight), ...flushing(flushed) };
     const compiled = this.compile(statement);
     const client = await (isList ? this.lists : this.lookUps).connect();
     try {
       // Nodes of Citus are told the settings of a transaction only.
       if (client.isDistributed) await client.query(`begin; ${setLocal(settings)}`);
       else await client.keepSettings(setForGood(settings));
-      const { rows } = await ask<Row>(client, { ...compiled, name: compiled.name ?? 'statement' });
+      const asked = askedOf({ ...compiled, name: compiled.name ?? 'statement' }, client);
+      const { rows } = await client.query<Row & object>(asked);
       if (client.isDistributed) await client.query('commit');
       client.release();
       return rows;
@@ -263,7 +270,7 @@ export class Database {
 
   /** The text and parameters of a template, as they are sent. */
   compile<Row>(statement: RawBuilder<Row>): Statement<Row> {
-    return statement.compile(this.#primary);
+    return statement.compile(offline);
   }
 
   /** See `onOwnConnection`. */
@@ -306,9 +313,8 @@ export class Database {
     this.outage.close();
     await this.#notifier.close();
     await this.#orm.close(true);
-    // The ORM ends the pool only when it has used it.
-    if (!this.pool.ended) await this.pool.end();
-    await Promise.all([this.lookUps.end(), this.lists.end(), this.#replica?.close()]);
+    const pools = [this.pool, this.lookUps, this.lists];
+    await Promise.all([...pools.map((pool) => pool.end()), this.#replica?.close()]);
   }
 
   #open(): OpenTransaction {
@@ -325,28 +331,36 @@ export class Database {
     return open;
   }
 
-  #settingsOf(sight: Sight): readonly string[] {
+  #settingsOf(sight: Sight): Settings {
     return settingsOf(sight, this.#clock);
   }
 
-  async #run<T>(scope: ProjectScope | 'system', work: () => Promise<T>): Promise<T> {
-    if (this.#openOf(scope) !== undefined) return work();
-    this.#refuseForeignSessions();
+  #unitOfWork({ sql }: Transaction): EntityManager {
     const em = this.#orm.em.fork({ clear: true, useContext: false });
-    const notifications: Notification[] = [];
-    const result = await transactionSettings.run(this.#settingsOf(scope), () =>
-      em.transactional((inner) => {
-        const sql = inner.getTransactionContext<Sql>();
-        if (sql === undefined) throw new Error('The transaction did not start.');
-        return this.#current.run({ em: inner, sql, scope, notifications }, work);
-      }),
-    );
-    this.#notifier.notify(notifications);
+    em.setTransactionContext(sql);
+    return em;
+  }
+
+  async #run<T>(scope: ProjectScope | 'system', work: () => Promise<T>): Promise<T> {
+    const open = this.#openOf(scope);
+    if (open !== undefined) return work();
+    this.#refuseForeignSessions();
+    const transaction = await Transaction.begin(this.pool, this.#settingsOf(scope));
+    const own: OpenTransaction = { scope, transaction, isRead: false, notifications: [] };
+    let result: T;
+    try {
+      result = await this.#current.run(own, work);
+      await own.em?.flush();
+      await transaction.commit([]);
+    } finally {
+      await transaction.rollback();
+    }
+    this.#notifier.notify(own.notifications);
     return result;
   }
 }
 
-const flushing = (isFlushed: boolean): string => `synchronous_commit = ${isFlushed ? 'on' : 'off'}`;
+const flushing = (isFlushed: boolean): Settings => ({ synchronous_commit: isFlushed ? 'on' : 'off' });
 
 function sameScope(open: ProjectScope | 'system', wanted: ProjectScope | 'system'): boolean {
   if (open === 'system' || wanted === 'system') return open === wanted;

@@ -1,35 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CompiledQuery, type ControlledTransaction, Kysely, type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { withTimeout } from '#kernel';
 import { type ConnectionPool, poolOf, type PoolOptions } from './connection-pool.js';
 import { databaseFailure, sqlStateOf } from './database-failure.js';
 import { named } from './statement.js';
-import { ScopedPostgresDialect, setLocal, settingsOf, transactionSettings } from './scoped-dialect.js';
+import { setLocal, type Settings, settingsOf } from './scope-settings.js';
+import { Transaction } from './transaction.js';
 
 /** Setting of a transaction that may not write. */
-export const READ_ONLY = 'transaction_read_only = on';
+export const READ_ONLY: Settings = { transaction_read_only: 'on' };
 
 /** Runs `read` in a transaction that is open, which may not write meanwhile. */
 export async function readOnlyWithin<T>(
-  open: Kysely<unknown>,
-  read: (open: Kysely<unknown>) => Promise<T>,
+  open: Transaction,
+  read: (open: Transaction) => Promise<T>,
 ): Promise<T> {
-  await execute(open, `savepoint replica_read; ${setLocal([READ_ONLY])}`);
+  await sql.raw(`savepoint replica_read; ${setLocal(READ_ONLY)}`).execute(open.sql);
   const value = await read(open);
-  await execute(open, 'release savepoint replica_read');
+  await sql.raw('release savepoint replica_read').execute(open.sql);
   return value;
 }
 
 /** Lets a transaction wait for as long as something is read elsewhere. */
-export async function letIdle(open: Kysely<unknown>): Promise<void> {
-  await execute(open, setLocal(['idle_in_transaction_session_timeout = 0']));
+export async function letIdle({ sql: open }: Transaction): Promise<void> {
+  await sql.raw(setLocal({ idle_in_transaction_session_timeout: '0' })).execute(open);
 }
-
-async function execute(open: Kysely<unknown>, statements: string): Promise<void> {
-  await open.executeQuery(CompiledQuery.raw(statements));
-}
-
-type Transaction = ControlledTransaction<unknown>;
 
 /** The end of the primary's log, and the identity of the server. */
 interface LogPosition {
@@ -65,7 +60,6 @@ export class ReadReplica {
   /** Reads by the server that answered them. */
   readonly answered = { replica: 0, primary: 0 };
   readonly #pool: ConnectionPool;
-  readonly #sql: Kysely<unknown>;
   #restsUntil = 0;
 
   constructor(
@@ -73,7 +67,6 @@ export class ReadReplica {
     private readonly askPrimary: <Row>(statement: RawBuilder<Row>) => Promise<Row[]>,
   ) {
     this.#pool = poolOf(options, options.poolSize);
-    this.#sql = new Kysely({ dialect: new ScopedPostgresDialect(this.#pool) });
   }
 
   /**
@@ -81,7 +74,7 @@ export class ReadReplica {
    * behind.
    */
   async read<T>(
-    settings: readonly string[],
+    settings: Settings,
     work: (transaction: Transaction) => Promise<T>,
   ): Promise<{ readonly value: T } | null> {
     const transaction = await this.#begun(settings);
@@ -92,16 +85,16 @@ export class ReadReplica {
 
   /** Rejects when reads go to the primary now. */
   async check(): Promise<void> {
-    const transaction = await this.#begun([READ_ONLY, ...settingsOf('system')]);
+    const transaction = await this.#begun({ ...READ_ONLY, ...settingsOf('system') });
     if (transaction === null) throw new Error('The read replica is away or behind.');
-    await transaction.rollback().execute();
+    await transaction.rollback();
   }
 
   close(): Promise<void> {
     return this.#pool.end();
   }
 
-  async #begun(settings: readonly string[]): Promise<Transaction | null> {
+  async #begun(settings: Settings): Promise<Transaction | null> {
     if (performance.now() < this.#restsUntil) return null;
     const patience = new AbortController();
     const begun = this.#caughtUp(settings, patience.signal).catch(() => null);
@@ -114,20 +107,20 @@ export class ReadReplica {
   }
 
   /** Asks in the transaction of the read, since the URL may lead to several replicas. */
-  async #caughtUp(settings: readonly string[], signal: AbortSignal): Promise<Transaction | null> {
+  async #caughtUp(settings: Settings, signal: AbortSignal): Promise<Transaction | null> {
     const [position] = await this.askPrimary(LOG_POSITION);
     if (position === undefined) return null;
-    const transaction = await transactionSettings.run(settings, () => this.#sql.startTransaction().execute());
+    const transaction = await Transaction.begin(this.#pool, settings);
     try {
       while (!signal.aborted) {
-        const { rows } = await hasReached(position).execute(transaction);
+        const { rows } = await hasReached(position).execute(transaction.sql);
         if (rows[0]?.isThere === true && !signal.aborted) return transaction;
         await delay(LOOK_AGAIN_MS);
       }
     } catch {
       // Lost.
     }
-    await transaction.rollback().execute();
+    await transaction.rollback();
     return null;
   }
 
@@ -137,10 +130,10 @@ export class ReadReplica {
   ): Promise<{ readonly value: T } | null> {
     try {
       const value = await work(transaction);
-      await transaction.commit().execute();
+      await transaction.commit([]);
       return { value };
     } catch (error) {
-      await transaction.rollback().execute();
+      await transaction.rollback();
       if (databaseFailure(error) === null && !CONFLICTS.includes(sqlStateOf(error))) throw error;
       this.#rest();
       return null;

@@ -1,5 +1,6 @@
 import { Injectable, Module } from '@nestjs/common';
-import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import { type RawBuilder, sql } from 'kysely';
 import { confirmationRecipients, ConfirmationsService, OptInMails, topicNamesIn } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, done, Job, type JobResult, jobType, named } from '#platform';
@@ -20,6 +21,9 @@ export const queueOptInMails = jobType<
 /** Queues confirmation mails: only rows, as whoever signs up waits for them. */
 @Injectable()
 export class OptInMailQueue extends OptInMails {
+  /** Domains of Message-IDs by environment: any of the project's will do for a while. */
+  readonly #domains = new LRUCache<number, string>({ max: 1_000, ttl: 10_000 });
+
   constructor(
     private readonly database: Database,
     private readonly fromAddresses: FromAddressesService,
@@ -28,24 +32,33 @@ export class OptInMailQueue extends OptInMails {
     super();
   }
 
-  override queue(scope: ProjectScope, confirmationIds: readonly string[], dueAt: Date): Promise<void> {
-    return this.database.transaction(scope, async () => {
-      const domain = await this.fromAddresses.messageIdDomain(scope);
-      const now = this.clock.now();
-      await sql`${named('queue_opt_in_mails')}
-        with mail as materialized (
-          select r.*, platform.new_id() as id from (${confirmationRecipients(scope, confirmationIds)}) r
-        )
-        insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
-          address_key, message_id, state, next_attempt_at, created_at)
-        select mail.id, ${now.toISOString().slice(0, 10)}::date, ${scope.environmentId}::bigint, 'OPT_IN',
-          mail.confirmation_id, mail.subscriber_id, mail.email, mail.email_key,
-          '<' || mail.id || '@' || ${domain}::text || '>', 'PENDING', ${dueAt}::timestamptz, ${now}::timestamptz
-        from mail
-        returning id
-      `.execute(this.database.tables());
-      wakeSenders(this.database);
-    });
+  override async queueing(
+    scope: ProjectScope,
+    confirmationIds: readonly string[],
+    dueAt: Date,
+  ): Promise<RawBuilder<unknown>> {
+    const domain = await this.#messageIdDomain(scope);
+    const now = this.clock.now();
+    wakeSenders(this.database);
+    return sql`${named('queue_opt_in_mails')}
+      with mail as materialized (
+        select r.*, platform.new_id() as id from (${confirmationRecipients(scope, confirmationIds)}) r
+      )
+      insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
+        address_key, message_id, state, next_attempt_at, created_at)
+      select mail.id, ${now.toISOString().slice(0, 10)}::date, ${scope.environmentId}::bigint, 'OPT_IN',
+        mail.confirmation_id, mail.subscriber_id, mail.email, mail.email_key,
+        '<' || mail.id || '@' || ${domain}::text || '>', 'PENDING', ${dueAt}::timestamptz, ${now}::timestamptz
+      from mail
+      returning id`;
+  }
+
+  async #messageIdDomain(scope: ProjectScope): Promise<string> {
+    const known = this.#domains.get(scope.environmentId);
+    if (known !== undefined) return known;
+    const domain = await this.fromAddresses.messageIdDomain(scope);
+    this.#domains.set(scope.environmentId, domain);
+    return domain;
   }
 
   @Job(queueOptInMails)
@@ -54,8 +67,11 @@ export class OptInMailQueue extends OptInMails {
     asked: Parameters<typeof queueOptInMails>[0],
   ): Promise<JobResult> {
     const ids = 'confirmationId' in asked ? [asked.confirmationId] : asked.confirmationIds;
-    await this.queue(scope, ids, this.clock.now());
-    return done;
+    return this.database.transaction(scope, async () => {
+      const queueing = await this.queueing(scope, ids, this.clock.now());
+      await queueing.execute(this.database.tables());
+      return done;
+    });
   }
 }
 

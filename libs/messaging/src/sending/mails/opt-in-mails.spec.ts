@@ -28,11 +28,12 @@ describe('the mail that asks to confirm a sign-up', () => {
     const requests = await fixture.test.query<{ id: string }>('select id from audience.confirmations');
     await fixture.clear();
     const dueAt = new Date(fixture.clock.now().getTime() + 60_000);
-    await fixture.get(OptInMailQueue).queue(
-      scope,
-      requests.map(({ id }) => id),
-      dueAt,
-    );
+    const ids = requests.map(({ id }) => id);
+    const database = fixture.get(Database);
+    await database.transaction(scope, async () => {
+      const queueing = await fixture.get(OptInMailQueue).queueing(scope, ids, dueAt);
+      await queueing.execute(database.tables());
+    });
     const queued = await fixture.deliveries();
     expect(queued.map((row) => [row.address, row.next_attempt_at])).toEqual([
       ['Grace@example.com', dueAt],

@@ -5,6 +5,7 @@ import type { ProjectScope } from '#kernel';
 import type { Config } from '../../config.js';
 import { present, presentAnd } from '../../database/clock.js';
 import { Database } from '../../database/database.js';
+import { named } from '../../database/statement.js';
 import { decrypt, encrypt } from '../../secrets/secret-box.js';
 
 /** The answer that a repeated request gets again. */
@@ -91,8 +92,9 @@ export class IdempotencyKeyRepository {
   /** Takes the key, or tells who has it. A lock whose process died is taken over when it runs out. */
   async acquire(request: IdempotentRequest, bodyHash: Buffer): Promise<Acquisition> {
     const { scope, apiKeyId, method, pathDigest, keyDigest } = request;
-    return this.database.transaction(scope, async () => {
-      const taken = await sql<{ readonly lockedUntil: Date }>`
+    const [lock] = await this.database.write(
+      scope,
+      sql<{ readonly lockedUntil: Date }>`${named('take_idempotency_key')}
         insert into platform.idempotency_keys as k
           (environment_id, api_key_id, method, path, key, body_hash, locked_until, created_at, expires_at)
         values (${scope.environmentId}, ${apiKeyId}, ${method}, ${pathDigest}, ${keyDigest}, ${bodyHash},
@@ -103,9 +105,10 @@ export class IdempotencyKeyRepository {
           where k.expires_at <= excluded.created_at
             or (k.status is null and k.locked_until <= excluded.created_at
               and k.body_hash in (excluded.body_hash, ${UNKNOWN_HASH}))
-        returning locked_until`.execute(this.database.tables());
-      const [lock] = taken.rows;
-      if (lock !== undefined) return { kind: 'acquired', lease: { request, lockedUntil: lock.lockedUntil } };
+        returning locked_until`,
+    );
+    if (lock !== undefined) return { kind: 'acquired', lease: { request, lockedUntil: lock.lockedUntil } };
+    return this.database.read(scope, {}, async () => {
       const { rows } = await sql<StoredRow>`
         select body_hash, status, body from platform.idempotency_keys where ${this.#isRow(request)}`.execute(
         this.database.tables(),
@@ -120,28 +123,30 @@ export class IdempotencyKeyRepository {
 
   /** Moves the end of the lock, for a handler that takes long; null when the lock is lost. */
   async renew(lease: Lease): Promise<Lease | null> {
-    const { rows } = await this.database.transaction(lease.request.scope, () =>
-      sql<{
-        readonly lockedUntil: Date;
-      }>`update platform.idempotency_keys set locked_until = ${presentAnd(LOCKED_FOR_MS)}
-        where ${this.#isHeld(lease)} returning locked_until`.execute(this.database.tables()),
+    const [lock] = await this.database.write(
+      lease.request.scope,
+      sql<{ readonly lockedUntil: Date }>`
+        update platform.idempotency_keys set locked_until = ${presentAnd(LOCKED_FOR_MS)}
+        where ${this.#isHeld(lease)} returning locked_until`,
     );
-    const [lock] = rows;
     return lock === undefined ? null : { ...lease, lockedUntil: lock.lockedUntil };
   }
 
   /** Keeps the answer for repetitions of the request. */
   async complete(lease: Lease, bodyHash: Buffer, status: number, sealedAnswer: string): Promise<void> {
-    await this.database.transaction(lease.request.scope, () =>
-      sql`update platform.idempotency_keys set status = ${status}, body = ${sealedAnswer}, body_hash = ${bodyHash}
-        where ${this.#isHeld(lease)}`.execute(this.database.tables()),
+    await this.database.write(
+      lease.request.scope,
+      sql`${named('complete_idempotency_key')}
+        update platform.idempotency_keys set status = ${status}, body = ${sealedAnswer}, body_hash = ${bodyHash}
+        where ${this.#isHeld(lease)}`,
     );
   }
 
   /** Forgets the key, so that the request can be made anew. */
   async release(lease: Lease): Promise<void> {
-    await this.database.transaction(lease.request.scope, () =>
-      sql`delete from platform.idempotency_keys where ${this.#isHeld(lease)}`.execute(this.database.tables()),
+    await this.database.write(
+      lease.request.scope,
+      sql`delete from platform.idempotency_keys where ${this.#isHeld(lease)}`,
     );
   }
 

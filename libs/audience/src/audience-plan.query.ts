@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 
 const FEATURES = { customFields: 'custom fields', advancedSegments: 'segments with rules' } as const;
@@ -8,8 +9,8 @@ export type AudienceFeature = keyof typeof FEATURES;
 export abstract class AudiencePlan {
   abstract allows(scope: ProjectScope, feature: AudienceFeature): Promise<boolean>;
 
-  /** Subscribers in the live environments of all the tenant's projects together; −1 is unlimited. */
-  abstract maxSubscribers(scope: ProjectScope): Promise<number>;
+  /** SQL: subscribers in the live environments of all the tenant's projects together (bigint); −1 is unlimited. */
+  abstract maxSubscribers(scope: ProjectScope): RawBuilder<number>;
 }
 
 /** Throws DomainValidationError when the plan does not include the feature. */

@@ -1,0 +1,161 @@
+import {
+  CamelCasePlugin,
+  type CompiledQuery,
+  createQueryId,
+  type DatabaseConnection,
+  DummyDriver,
+  Kysely,
+  PostgresDialect,
+  type QueryCompiler,
+  type QueryResult,
+  type RawBuilder,
+} from 'kysely';
+import type { QueryResult as PostgresResult, QueryResultRow } from 'pg';
+import type { ConnectionPool, PooledConnection } from './connection-pool.js';
+import type { AskedStatement } from './message.js';
+import type { Settings } from './scope-settings.js';
+import { askedOf, StatementCompiler } from './statement-compiler.js';
+
+/** SQL without types: `Database.tables` has them. */
+export type Sql = Kysely<unknown>;
+
+/** Several statements, and the rows of each. */
+export type Statements<Rows extends readonly unknown[]> = { readonly [K in keyof Rows]: RawBuilder<Rows[K]> };
+export type RowsOf<Rows extends readonly unknown[]> = { readonly [K in keyof Rows]: readonly Rows[K][] };
+
+/** Columns are in camelCase in TypeScript, also in the rows of a template; what is inside of JSON stays as it is. */
+export const camelCaseColumns = new CamelCasePlugin({ maintainNestedObjectKeys: true });
+
+/** Keeps SQL out of connections without a scope. */
+class NoConnection extends DummyDriver {
+  override acquireConnection(): Promise<DatabaseConnection> {
+    return Promise.reject(new Error('No transaction is open.'));
+  }
+}
+
+/** PostgreSQL without a connection: transactions have theirs. */
+export class OfflineDialect extends PostgresDialect {
+  constructor() {
+    super({ pool: () => Promise.reject(new Error('No transaction is open.')) });
+  }
+
+  override createDriver(): DummyDriver {
+    return new NoConnection();
+  }
+
+  override createQueryCompiler(): QueryCompiler {
+    return new StatementCompiler();
+  }
+}
+
+const dialect = new OfflineDialect();
+const driver = new NoConnection();
+/** Compiles. */
+export const offline: Sql = new Kysely({ dialect });
+const executor = offline.getExecutor();
+
+/** The plugin looks at none. */
+const queryId = createQueryId();
+
+const WRITES: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
+
+/** One transaction under settings, which ends with `commit` or `rollback`: nothing is asked in it afterwards. */
+export class Transaction implements DatabaseConnection {
+  readonly sql: Sql = new Kysely({
+    config: { dialect },
+    dialect,
+    driver,
+    executor: executor.withConnectionProvider({ provideConnection: (use) => use(this) }),
+  });
+  #tables: Sql | undefined;
+  #isOver = false;
+
+  private constructor(private readonly client: PooledConnection) {}
+
+  static async begin(pool: ConnectionPool, settings: Settings): Promise<Transaction> {
+    const client = await pool.connect();
+    const transaction = new Transaction(client);
+    try {
+      await client.open(settings);
+    } catch (error) {
+      await transaction.rollback();
+      throw error;
+    }
+    return transaction;
+  }
+
+  /** Columns by the names of their properties. */
+  get tables(): Sql {
+    this.#tables ??= this.sql.withPlugin(camelCaseColumns);
+    return this.#tables;
+  }
+
+  async executeQuery<Row>(statement: CompiledQuery): Promise<QueryResult<Row>> {
+    this.#refuseLate();
+    const { text, values, name } = askedOf(statement, this.client);
+    const { command, rowCount, rows } =
+      name === undefined
+        ? await this.client.query<Row & QueryResultRow>(text, values)
+        : await this.client.query<Row & QueryResultRow>({ name, text, values });
+    // Several statements have several results, which nobody reads.
+    return { rows: rows ?? [], ...(WRITES.has(command) && { numAffectedRows: BigInt(rowCount ?? 0) }) };
+  }
+
+  streamQuery(): never {
+    throw new Error('Rows are read at once, or by COPY.');
+  }
+
+  /** Asks statements in one message, one after the other: none behind one that fails. */
+  together<Rows extends readonly unknown[]>(statements: Statements<Rows>): Promise<RowsOf<Rows>> {
+    this.#refuseLate();
+    return this.#ask(statements, (asked) => this.client.send(asked));
+  }
+
+  /** Commits, in one message with these last statements. */
+  async commit<Rows extends readonly unknown[]>(statements: Statements<Rows>): Promise<RowsOf<Rows>> {
+    this.#refuseLate();
+    this.#isOver = true;
+    try {
+      const rows = await this.#ask(statements, (asked) => this.client.commit(asked));
+      this.client.release();
+      return rows;
+    } catch (error) {
+      await this.#undo();
+      throw error;
+    }
+  }
+
+  /** Never rejects: a connection that is lost has rolled back. Does nothing when the transaction is over. */
+  async rollback(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    await this.#undo();
+  }
+
+  async #ask<Rows extends readonly unknown[]>(
+    statements: Statements<Rows>,
+    ask: (asked: readonly AskedStatement[]) => Promise<readonly PostgresResult[]>,
+  ): Promise<RowsOf<Rows>> {
+    const results = await ask(
+      statements.map((statement) => askedOf(statement.compile(this.tables), this.client)),
+    );
+    const named = statements.map(async (_, index) => {
+      const result = results[index] as QueryResult<Record<string, unknown>>;
+      return (await camelCaseColumns.transformResult({ queryId, result })).rows;
+    });
+    return (await Promise.all(named)) as unknown as RowsOf<Rows>;
+  }
+
+  async #undo(): Promise<void> {
+    try {
+      await this.client.rollback();
+      this.client.release();
+    } catch {
+      this.client.release(true);
+    }
+  }
+
+  #refuseLate(): void {
+    if (this.#isOver) throw new Error('The transaction is over.');
+  }
+}
