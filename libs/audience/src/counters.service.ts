@@ -189,11 +189,12 @@ function folded(
 ): RawBuilder<{ readonly folded: number }> {
   const marks = sql`audience.list_marks m where m.environment_id = ${environmentId}`;
   return sql<{ folded: number }>`
-    with taken as (
+    with picked as materialized (
+      select ctid from audience.counter_deltas where environment_id = ${environmentId} limit ${most} for update skip locked
+    ), taken as (
       delete from audience.counter_deltas
-      where environment_id = ${environmentId} and ctid = any (array(
-        select ctid from audience.counter_deltas where environment_id = ${environmentId} limit ${most} for update skip locked
-      ))
+      -- Joined: an array would be searched from its beginning for each row.
+      where environment_id = ${environmentId} and ctid in (select ctid from picked)
       returning kind, key, state, delta, created_at
     ), folded as (
       insert into audience.counters as c (environment_id, kind, key, state, value)
