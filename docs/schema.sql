@@ -212,6 +212,7 @@ declare
     (select c.relname from pg_class c where c.oid = parent) || to_char(first, '_YYYYMM'));
   model oid;
   settings text;
+  hint text;
 begin
   select c.oid, array_to_string(c.reloptions, ', ') into model, settings
   from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -222,6 +223,12 @@ begin
   end if;
   if to_regclass(name) is null then
     execute format('create table %s (like %s including all) %s', name, model::regclass, 'with (' || settings || ')');
+    for hint in
+      select format('alter table %s alter column %I set (%s)', name, a.attname, array_to_string(a.attoptions, ', '))
+      from pg_attribute a where a.attrelid = model and a.attoptions is not null
+    loop
+      execute hint;
+    end loop;
     execute format('alter table %s attach partition %s for values from (%L) to (%L)',
       parent, name, first, (first + interval '1 month')::date);
   end if;

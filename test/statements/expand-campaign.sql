@@ -5,7 +5,7 @@
             and c.subscriber_id > $4::uuid order by 1 limit 5000
       ), people as materialized (
         select b.id, b.email, b.email_key, b.locale, b.time_zone from audience.subscribers b
-        where (b.environment_id = $5) is true and b.id = any(array(select subscriber_id from candidates))
+        where b.environment_id = $5 and b.id = any(array(select subscriber_id from candidates))
           and (b.paused_until is null or b.paused_until <= $6)
       ), audience as (
         select p.id as subscriber_id, p.email as address, p.email_key as address_key, p.locale, p.time_zone from people p

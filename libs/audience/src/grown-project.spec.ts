@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { insertSubscribers } from '#testing/subscribers';
 import { AudienceFixture } from './audience.fixture.js';
+import { RecipientsQuery } from './recipients.query.js';
 
 describe('a look-up in a project that grew since the tables were analysed', () => {
   let fixture: AudienceFixture;
@@ -43,5 +44,36 @@ describe('a look-up in a project that grew since the tables were analysed', () =
     expect(await estimated('of the connection')).toBeGreaterThan(20);
     // The reason for the setting: should PostgreSQL learn this one day, it can go.
     expect(await estimated('custom')).toBe(1);
+  });
+});
+
+describe('a page of a campaign in a large project among thousands of small ones', () => {
+  let fixture: AudienceFixture;
+  beforeAll(async () => {
+    fixture = await AudienceFixture.open();
+  });
+  afterAll(() => fixture?.close());
+
+  it('is looked up by the ids of its people, though the average project has fewer', async () => {
+    const { live } = await fixture.project();
+    const topic = await fixture.topic(live);
+    await fixture.test.query(
+      `insert into audience.subscribers (id, environment_id, subscriber_key, email, email_key, source, status, created_at, updated_at)
+       select platform.new_id(), 1000000 + n / 2, n, n || '@example.com', n || '@example.com', 'IMPORT', 'ACTIVE', now(), now()
+       from generate_series(1, 16000) n`,
+    );
+    await insertSubscribers(fixture.test, live, topic.id, 4_000);
+    const page = fixture.get(RecipientsQuery).audience(live, [topic.id], new Date(), { size: 5_000 });
+    const { sql: text, parameters } = fixture.database.compile(sql`with ${page} select * from audience`);
+    const plan = await fixture.database.transaction(live, async () => {
+      const tables = fixture.database.tables();
+      await sql.raw(`prepare page as ${text}`).execute(tables);
+      const { rows } = await sql
+        .raw(`explain execute page(${parameters.map(() => 'null').join()})`)
+        .execute(tables);
+      await sql.raw('deallocate page').execute(tables);
+      return JSON.stringify(rows);
+    });
+    expect(plan).toContain('subscribers_pkey on subscribers');
   });
 });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, isOf, neverJoined } from '#platform';
+import { Database, neverJoined } from '#platform';
 import { type AudienceSurvey, breakdownByDomain, oneOf, surveyOf } from './audience-breakdown.query.js';
 import { templateDefaults } from './custom-fields/custom-field-values.js';
 import type { CustomFieldValues } from './custom-fields/custom-field.js';
@@ -83,7 +83,7 @@ export class RecipientsQuery {
           where f.environment_id = ${environmentId} and f.audience_id = ${frozen} and f.subscriber_id > ${after}::uuid`;
     const isSubscribed = sql`exists (
           select 1 from audience.consents c
-          where ${isOf(scope, sql`c.environment_id`)} and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${isSubscribedAt(asOf)}
+          where c.environment_id = ${scope.environmentId} and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${isSubscribedAt(asOf)}
           ${neverJoined}
         )`;
     // All but the candidates is looked up one by one: a join would read the whole topic for each page.
@@ -91,7 +91,7 @@ export class RecipientsQuery {
         ${frozen === undefined ? everybody : chosen} order by 1 limit ${size}
       ), people as materialized (
         select b.id, b.email, b.email_key, b.locale, b.time_zone from audience.subscribers b
-        where ${isOf(scope, sql`b.environment_id`)} and b.id = any(array(select subscriber_id from candidates))
+        where b.environment_id = ${scope.environmentId} and b.id = any(array(select subscriber_id from candidates))
           and (b.paused_until is null or b.paused_until <= ${asOf})
       ), audience as (
         select p.id as subscriber_id, p.email as address, p.email_key as address_key, p.locale, p.time_zone from people p

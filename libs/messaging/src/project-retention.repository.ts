@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database, drain, isOf, keptDay } from '#platform';
+import { Database, drain, keptDay } from '#platform';
 import { PARTITION } from './deliveries/campaign-front.query.js';
 
 /** Days for which a project's rows are kept; null: as long as the installation's. */
@@ -83,7 +83,7 @@ export class ProjectRetentionRepository {
         removal(
           environmentId,
           sql`d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.finished_at is not null
-            and ${isOf({ environmentId }, sql`d.environment_id`)}`,
+            and d.environment_id = ${environmentId}`,
         ),
       );
       return [
@@ -104,10 +104,10 @@ const removal = (environmentId: number, which: RawBuilder<unknown>) => sql`
     select d.id, d.queued_on from messaging.deliveries d where ${which} limit ${BATCH}
   ), engagement as (
     delete from messaging.delivery_engagement g using old where g.delivery_id = old.id and g.queued_on = old.queued_on
-      and ${isOf({ environmentId }, sql`g.environment_id`)}
+      and g.environment_id = ${environmentId}
   )
   delete from messaging.deliveries d using old where d.id = old.id and d.queued_on = old.queued_on
-    and ${isOf({ environmentId }, sql`d.environment_id`)}
+    and d.environment_id = ${environmentId}
 `;
 
 /** One removal for each index. */
@@ -130,5 +130,5 @@ const eventRemoval = (environmentId: number, table: string, which: RawBuilder<un
     select e.id, e.occurred_at from ${sql.table(table)} e where ${which} limit ${BATCH}
   )
   delete from ${sql.table(table)} e using old where e.id = old.id and e.occurred_at = old.occurred_at
-    and ${isOf({ environmentId }, sql`e.environment_id`)}
+    and e.environment_id = ${environmentId}
 `;

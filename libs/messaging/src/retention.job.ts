@@ -7,7 +7,6 @@ import {
   type Config,
   CONFIG,
   Database,
-  isOf,
   keptDay,
   keptFrom,
   LOGGER,
@@ -294,7 +293,7 @@ class Settlement {
       select e.delivery_id, d.queued_on, e.environment_id, e.campaign_id,
         min(e.occurred_at) filter (where e.type = 'UNSUBSCRIBED'), min(e.occurred_at) filter (where e.type = 'COMPLAINED')
       from (select * from ${answers} and e.environment_id = ${environmentId}) e
-      join messaging.deliveries d on d.id = e.delivery_id and ${isOf(scope, sql`d.environment_id`)}
+      join messaging.deliveries d on d.id = e.delivery_id and d.environment_id = ${scope.environmentId}
       where d.queued_on >= ${kept}::date
       group by e.delivery_id, d.queued_on, e.environment_id, e.campaign_id
       on conflict (delivery_id, queued_on, environment_id) do update set

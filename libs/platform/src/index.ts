@@ -14,7 +14,7 @@ export {
 } from './database/database-failure.js';
 export { drainEnvironments } from './database/environments-due.js';
 export { countOf, limitOf, ListOrder, NEWEST_FIRST, totalOf } from './database/list-order.js';
-export { isOf, neverJoined, plannedForValues } from './database/planner.js';
+export { neverJoined, plannedForValues } from './database/planner.js';
 export { excessiveRights, PendingMigrationsError, refuseUnfitDatabase } from './database/fit-database.js';
 export { distribute, type Distribution, isolate, type Isolation } from './database/distribution.js';
 export { migrate } from './database/migrations.js';

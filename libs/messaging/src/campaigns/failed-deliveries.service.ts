@@ -6,7 +6,6 @@ import type { ProjectScope } from '#kernel';
 import {
   Database,
   doneUnlessAborted,
-  isOf,
   type JobContext,
   type JobResult,
   jobType,
@@ -99,6 +98,6 @@ export class FailedDeliveriesService {
 
 const temporarilyFailed = (scope: ProjectScope, { id, queuedAt }: SentCampaign): RawBuilder<unknown> => sql`
   d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = (${queuedAt}::timestamptz at time zone 'UTC')::date
-  and ${isOf(scope, sql`d.environment_id`)}
+  and d.environment_id = ${scope.environmentId}
   and d.state = 'FAILED' and d.reason is not null and d.reason = any(${TEMPORARY}::text[])
 `;

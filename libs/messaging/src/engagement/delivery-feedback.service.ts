@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type BounceClass, type BounceRecorder, CONSEQUENCES } from '#deliverability';
 import { Clock, newId, type ProjectScope } from '#kernel';
-import { Database, isOf, named } from '#platform';
+import { Database, named } from '#platform';
 import { isQueuedOn } from '../deliveries/delivery-queue.query.js';
 import type { DeliveriesTable, MessagingTables } from '../messaging-tables.js';
 import { AddressConsequencesService, type FailedMail } from './address-consequences.service.js';
@@ -267,7 +267,7 @@ async function addFeedbackEvent(
     select ${newId()}, ${at}, ${environmentId}, ${campaignId}, ${mail.deliveryId}, ${mail.subscriberId}, ${type}
     where not exists (
       select 1 from messaging.delivery_events e
-      where ${isSame} and e.delivery_id = ${mail.deliveryId} and ${isOf(scope, sql`e.environment_id`)} and e.type = ${type}
+      where ${isSame} and e.delivery_id = ${mail.deliveryId} and e.environment_id = ${scope.environmentId} and e.type = ${type}
     ) and not exists (
       select 1 from messaging.delivery_engagement g where g.delivery_id = ${mail.deliveryId} and g.queued_on = ${mail.queuedOn}
         and g.environment_id = ${environmentId} and ${KEPT_ANSWERS[type]} is not null

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope, PublishedEventType } from '#kernel';
-import { isOf, Publisher } from '#platform';
+import { Publisher } from '#platform';
 import type { EventBatch } from './event-batch.query.js';
 
 /** Deliveries of one environment and partition. */
@@ -65,7 +65,7 @@ export class MailPublisherService {
           select d.subscriber_id,
             ${FACTS} || jsonb_build_object('at', ${timestamp('e.occurred_at')}, 'link', e.link_number) as data
           from ${batch.rows} join messaging.delivery_events e on e.delivery_id = k.delivery_id
-            and ${isOf(batch, sql`e.environment_id`)}
+            and e.environment_id = ${batch.environmentId}
             and e.campaign_id is not distinct from k.campaign_id and e.type = k.type and e.occurred_at = k.at
             and e.link_number is not distinct from k.link_number and e.classification = 'human'
           join messaging.deliveries d on d.id = k.delivery_id and d.queued_on = k.queued_on

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Database, isOf, neverJoined } from '#platform';
+import { Database, neverJoined } from '#platform';
 import { COUNTERS_WRITER } from './campaign-counters.repository.js';
 import { BURST_MS, burstsOf, type Classification, type Click } from './classification.js';
 import { EventBatch, type TrackedEvent } from './event-batch.query.js';
@@ -91,7 +91,7 @@ async function burstCandidates(database: Database, batch: EventBatch): Promise<B
     select e.delivery_id, e.occurred_at, coalesce(e.link_number, 0), null::bigint, e.id, e.classification
     from mails m cross join lateral (
       select e.delivery_id, e.occurred_at, e.link_number, e.id, e.classification from messaging.delivery_events e
-      where ${isTheirs} and e.delivery_id = m.delivery_id and ${isOf(batch, sql`e.environment_id`)} and e.type = 'CLICKED'
+      where ${isTheirs} and e.delivery_id = m.delivery_id and e.environment_id = ${batch.environmentId} and e.type = 'CLICKED'
         and e.occurred_at between m.earliest and m.latest
         and e.occurred_at between ${earliest}::timestamptz and ${latest}::timestamptz
     ) e where ${mails}

@@ -9,7 +9,7 @@ import {
   type Place,
   type ProjectScope,
 } from '#kernel';
-import { countOf, Database, isOf, keptDay } from '#platform';
+import { countOf, Database, keptDay } from '#platform';
 import { isCampaignKey } from '../campaigns/campaign.js';
 import { PARTITION } from '../deliveries/campaign-front.query.js';
 import type { DeliveryState } from '../deliveries/delivery.js';
@@ -124,7 +124,7 @@ export class DeliveriesQuery {
       .selectFrom('messaging.deliveries as d')
       .where('d.sourceId', '=', id)
       .where('d.queuedOn', '=', sql.lit(queuedOn))
-      .where(isOf(scope, sql`d.environment_id`))
+      .where('d.environmentId', '=', scope.environmentId)
       .$if(status !== undefined, (all) => all.where('d.state', '=', status!))
       .$if(OPEN.includes(status!), (all) => all.where(isOpen(scope, id)))
       .$if(EXCEPTIONAL.includes(status!), (all) => all.where('d.reason', 'is not', null));

@@ -8,8 +8,7 @@ import { eventually } from '#testing/eventually';
 import { databaseFailure } from './database-failure.js';
 import { Database, type Tables } from './database.js';
 import { schemaDifference } from './fit-database.js';
-import { isOf, plannedForValues } from './planner.js';
-import { textFor } from './statement-compiler.js';
+import { plannedForValues } from './planner.js';
 import { named, PreparedQuery } from './statement.js';
 
 class Topic {
@@ -348,19 +347,6 @@ describe('Database', () => {
       sql: 'select 1 from (select $1 as a limit 3) t where a = $2 limit least($3::int, 7) offset 0',
       parameters: ['a', 'b', 5],
     });
-  });
-
-  it('keeps a comparison from the indexes of PostgreSQL, and names it to the planner of Citus', () => {
-    const ofOne = sql`${named('topics_of_key')}
-      select ${'a'} from audience.topics t where ${isOf(scopeOf(8), sql`t.environment_id`)}`;
-    const statement = database.compile(ofOne);
-    const [hiding, naming] = [false, true].map((isDistributed) => textFor(statement, { isDistributed }));
-    expect(hiding).toBe(statement.sql);
-    expect(hiding).toMatch(/where \(t\.environment_id = \$2\) is true$/);
-    expect(naming).toMatch(/where \(t\.environment_id = \$2\)$/);
-    expect(statement).toMatchObject({ name: 'topics_of_key', parameters: ['a', 8] });
-    const open = database.compile(sql`select ${1}`);
-    expect(textFor(open, { isDistributed: true })).toBe('select $1');
   });
 
   it('plans for any values, and for those of sets, after which the settings are what they were', async () => {

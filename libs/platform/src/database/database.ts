@@ -256,7 +256,7 @@ export class Database {
       // Nodes of Citus are told the settings of a transaction only.
       if (client.isDistributed) await client.query(`begin; ${setLocal(settings)}`);
       else await client.keepSettings(setForGood(settings));
-      const asked = askedOf({ ...compiled, name: compiled.name ?? 'statement' }, client);
+      const asked = askedOf({ ...compiled, name: compiled.name ?? 'statement' });
       const { rows } = await client.query<Row & object>(asked);
       if (client.isDistributed) await client.query('commit');
       client.release();

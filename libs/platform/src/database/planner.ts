@@ -1,19 +1,4 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { ProjectScope } from '#kernel';
-
-/** Part of a template that keeps a comparison from being answered by an index; Citus must recognise it, and gets it without. */
-export class WithoutIndex {}
-
-/**
- * Condition: the row is of the environment; no index answers it, so that another one must find the row. Of many small projects
- * the average one has no more rows than a batch asks for, and an index that begins with the environment would seem as good.
- */
-export function isOf(
-  { environmentId }: Pick<ProjectScope, 'environmentId'>,
-  column: RawBuilder<unknown>,
-): RawBuilder<boolean> {
-  return sql<boolean>`(${column} = ${environmentId})${new WithoutIndex()}`;
-}
 
 /**
  * Ends a subselect that is a look-up for each row: the planner never makes a join of it, which would read all that belongs to

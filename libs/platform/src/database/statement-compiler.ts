@@ -8,9 +8,7 @@ import {
   type RootOperationNode,
   ValueNode,
 } from 'kysely';
-import type { Connection } from './connection.js';
 import type { AskedStatement } from './message.js';
-import { WithoutIndex } from './planner.js';
 import { type Statement, StatementName } from './statement.js';
 
 const LIMIT = /\blimit $/i;
@@ -18,21 +16,15 @@ const OFFSET = /\boffset $/i;
 
 /**
  * Writes limits and offsets of 0 as literals: a plan for any values takes an unknown limit for a tenth of all rows, and reads
- * them all. A prepared statement with ever other limits computes it: `limit least(…)`. Names statements (`named`), and hides
- * from the planner what no index may answer (`planner.ts`), which Citus must know.
+ * them all. A prepared statement with ever other limits computes it: `limit least(…)`. Names statements (`named`).
  */
 export class StatementCompiler extends PostgresQueryCompiler {
   #name: string | undefined;
-  #hides = false;
-
-  constructor(private readonly isForCitus = false) {
-    super();
-  }
 
   override compileQuery(node: RootOperationNode, queryId: QueryId): Statement {
-    [this.#name, this.#hides] = [undefined, false];
+    this.#name = undefined;
     const compiled = super.compileQuery(node, queryId);
-    return { ...compiled, name: this.#name, hides: this.#hides };
+    return { ...compiled, name: this.#name };
   }
 
   protected override visitValue(node: ValueNode): void {
@@ -40,9 +32,6 @@ export class StatementCompiler extends PostgresQueryCompiler {
     if (value instanceof StatementName) {
       this.#name = value.name;
       this.append(`/* ${value.name} */`);
-    } else if (value instanceof WithoutIndex) {
-      this.#hides = true;
-      this.append(this.isForCitus ? '' : ' is true');
     } else super.visitValue(node);
   }
 
@@ -78,17 +67,7 @@ export class StatementCompiler extends PostgresQueryCompiler {
   }
 }
 
-const forCitus = new StatementCompiler(true);
-
-/** The text of a statement for a server: PostgreSQL, or the coordinator of Citus. */
-export function textFor(statement: Statement, { isDistributed }: Pick<Connection, 'isDistributed'>): string {
-  if (!isDistributed || statement.hides !== true) return statement.sql;
-  return forCitus.compileQuery(statement.query, statement.queryId).sql;
-}
-
-/** A compiled statement as it is asked: with its name, and in the form that the server needs. */
-export function askedOf(statement: Statement, server: Pick<Connection, 'isDistributed'>): AskedStatement {
-  const { name, parameters } = statement;
-  const text = textFor(statement, server);
+/** A compiled statement as it is asked: prepared where it has a name. */
+export function askedOf({ name, sql: text, parameters }: Statement): AskedStatement {
   return { text, values: [...parameters], ...(name !== undefined && { name }) };
 }

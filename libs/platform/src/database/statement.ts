@@ -3,8 +3,6 @@ import { type Compilable, type CompiledQuery, type Kysely, type RawBuilder, sql 
 /** A compiled query, with the name that stands in front of it. */
 export interface Statement<Row = unknown> extends CompiledQuery<Row> {
   readonly name?: string | undefined;
-  /** The text for Citus is another one, which hides nothing from the planner. */
-  readonly hides?: boolean;
 }
 
 /** Value in a template that the compiler takes for the statement's name. */

@@ -92,7 +92,7 @@ export class Transaction implements DatabaseConnection {
 
   async executeQuery<Row>(statement: CompiledQuery): Promise<QueryResult<Row>> {
     this.#refuseLate();
-    const { text, values, name } = askedOf(statement, this.client);
+    const { text, values, name } = askedOf(statement);
     const { command, rowCount, rows } =
       name === undefined
         ? await this.client.query<Row & QueryResultRow>(text, values)
@@ -136,9 +136,7 @@ export class Transaction implements DatabaseConnection {
     statements: Statements<Rows>,
     ask: (asked: readonly AskedStatement[]) => Promise<readonly PostgresResult[]>,
   ): Promise<RowsOf<Rows>> {
-    const results = await ask(
-      statements.map((statement) => askedOf(statement.compile(this.tables), this.client)),
-    );
+    const results = await ask(statements.map((statement) => askedOf(statement.compile(this.tables))));
     const named = statements.map(async (_, index) => {
       const result = results[index] as QueryResult<Record<string, unknown>>;
       return (await camelCaseColumns.transformResult({ queryId, result })).rows;

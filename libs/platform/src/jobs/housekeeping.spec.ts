@@ -100,6 +100,15 @@ describe('the partitions of the months to come', () => {
     expect(made).toEqual([{ columns: 'table', room: 'fillfactor=40' }]);
   });
 
+  it('tell the planner of environments what the ones before do', async () => {
+    await makeMonths(`${YEAR}-12`);
+    const told = await test.query<{ options: string[] | null }>(
+      `select attoptions as options from pg_attribute where attname = 'environment_id' and attrelid in ($1::regclass, $2::regclass)`,
+      [`messaging.deliveries_${YEAR}12`, 'messaging.deliveries_earlier'],
+    );
+    expect(told.map(({ options }) => options)).toEqual([['n_distinct=4'], ['n_distinct=4']]);
+  });
+
   it('are made while somebody reads the whole table, and nobody waits', async () => {
     await other.query('begin');
     await other.query('select count(*) from messaging.automation_steps');

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { matchLocale, type ProjectScope } from '#kernel';
-import { type Database, isOf, keptDay, plannedForValues } from '#platform';
+import { type Database, keptDay, plannedForValues } from '#platform';
 import {
   type Arrivals,
   type DomainFacts,
@@ -138,7 +138,7 @@ export async function domainFigures(
       select split_part(d.address_key, '@', 2) as domain, count(*) as mails,
         count(*) filter (where d.state = 'FAILED' or d.bounced_at is not null) as undelivered
       from messaging.deliveries d
-      where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and ${isOf(scope, sql`d.environment_id`)}
+      where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.environment_id = ${scope.environmentId}
         and d.kind = 'CAMPAIGN' and d.state in ('SENT', 'FAILED')
       group by 1
     )
@@ -177,7 +177,7 @@ export async function linkClicks(
     ), clicks as (
       select case when e.url is null then e.link_number end as number, e.url, count(distinct e.delivery_id) as clickers
       from messaging.delivery_events e
-      where e.campaign_id = ${id} and ${isOf(scope, sql`e.environment_id`)} and e.type = 'CLICKED'
+      where e.campaign_id = ${id} and e.environment_id = ${scope.environmentId} and e.type = 'CLICKED'
         and e.classification = 'human' and e.occurred_at >= ${queuedAt}
       group by 1, 2
     ), counted as (

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { type Database, isOf, keptDay } from '#platform';
+import { type Database, keptDay } from '#platform';
 import { PARTITION } from '../../deliveries/campaign-front.query.js';
 import { type CampaignCounts, countsOf } from '../statistics/campaign-statistics.js';
 import { COUNTED_CAMPAIGNS, IS_TRACKED } from '../statistics/campaign-statistics.query.js';
@@ -138,7 +138,7 @@ async function atAge(
         count(*) filter (where e.type = 'UNSUBSCRIBED') as total_unsubscribed,
         count(*) filter (where e.type = 'COMPLAINED') as spam_complaints
       from messaging.delivery_events e
-      where e.campaign_id = p.id and ${isOf(scope, sql`e.environment_id`)} and e.occurred_at between p."from" and p.until
+      where e.campaign_id = p.id and e.environment_id = ${scope.environmentId} and e.occurred_at between p."from" and p.until
     ) k
   `.execute(database.tables());
   const counts = new Map(rows.map((row) => [row.id, countsOf(row)]));
