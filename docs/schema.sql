@@ -1782,6 +1782,7 @@ AS $function$
 declare
   limit_lock bigint := hashtextextended('subscribers of tenant ' || platform.tenant_id(), 0);
 begin
+  if most = -1 then return wanted; end if;
   if most > room then
     begin
       perform pg_advisory_xact_lock_shared(limit_lock);

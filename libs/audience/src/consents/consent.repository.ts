@@ -221,17 +221,9 @@ export class ConsentRepository {
     );
   }
 
-  /**
-   * Derives and writes the statuses of these subscribers again, in the open transaction. The condition is repeated instead of
-   * joined: while a project grows faster than its statistics, the planner would join by reading all subscribers.
-   */
+  /** Derives and writes the statuses of these subscribers again, in the open transaction. */
   async refreshStatuses(scope: Environment, subscriberIds: readonly string[], at: Date): Promise<void> {
-    const { environmentId } = scope;
-    await sql`${named('refresh_statuses')}
-      update audience.subscribers b set status = ${derivedStatus(scope)}, updated_at = ${at}
-      where b.environment_id = ${environmentId} and b.id = any(${[...subscriberIds]}::uuid[])
-        and b.status <> ${derivedStatus(scope)}
-    `.execute(this.database.tables());
+    await refreshed(scope, subscriberIds, at).execute(this.database.tables());
   }
 
   /** Publishes changed consents, in the transaction that changes them. No event is published for an expired one. */
@@ -295,13 +287,13 @@ export class ConsentRepository {
   ): Promise<readonly string[]> {
     const consents = decisions.flatMap(writtenConsent);
     if (consents.length === 0) return [];
-    const { rows } = await sql<{ id: string }>`${named('write_consents')}
-      with ${written(environment, selected(consents), into, context, { asks })} select id from asked
-    `.execute(this.database.tables());
-    this.#notify(consents);
     const subscriberIds = [...new Set(consents.map(({ subscriberId }) => subscriberId))];
-    await this.refreshStatuses(environment, subscriberIds, context.at);
-    return rows.map(({ id }) => id);
+    const writing = sql<{ id: string }>`${named('write_consents')}
+      with ${written(environment, selected(consents), into, context, { asks })} select id from asked`;
+    const refreshing = refreshed(environment, subscriberIds, context.at);
+    const [asked] = await this.database.together(writing, refreshing);
+    this.#notify(consents);
+    return asked.map(({ id }) => id);
   }
 
   /** Notifies those who may wait for somebody to give one of these consents. */
@@ -498,6 +490,15 @@ export const statusByConsents: RawBuilder<unknown> = sql`case ${sql.join(
   ),
   sql` `,
 )} else ${sql.lit(STATUS_WITHOUT_CONSENT)} end`;
+
+/**
+ * See `refreshStatuses`. The condition is repeated instead of joined: while a project grows faster than its statistics, the
+ * planner would join by reading all subscribers. Without a name, so that no plan is kept from when there were few.
+ */
+const refreshed = (scope: Environment, subscriberIds: readonly string[], at: Date) => sql`
+  update audience.subscribers b set status = ${derivedStatus(scope)}, updated_at = ${at}
+  where b.environment_id = ${scope.environmentId} and b.id = any(${[...subscriberIds]}::uuid[])
+    and b.status <> ${derivedStatus(scope)}`;
 
 /** `subscriberStatus` as SQL for a subscriber `b`. One subselect in all: Citus takes no COALESCE of subselects in an UPDATE. */
 const derivedStatus = ({ environmentId }: Environment) => sql`(select coalesce(

@@ -39,7 +39,7 @@ export class AddressDigest {
 @Injectable()
 export class AddressDigestsService {
   readonly #key: string;
-  /** By environment. */
+  /** Keys by environment. */
   readonly #digests = new LRUCache<number, AddressDigest>({ max: 1_000 });
 
   constructor(@Inject(CONFIG) { ERASED_ADDRESS_KEY }: Pick<Config, 'ERASED_ADDRESS_KEY'>) {
