@@ -37,12 +37,13 @@ export class Message implements pg.Submittable {
   readonly #results: pg.QueryResult[] = [];
   readonly #parts: readonly Part[];
   #answered = 0;
+  #error: Error | undefined;
 
   constructor(statements: readonly AskedStatement[], types: pg.CustomTypesConfig) {
     this.#parts = statements.map(({ text, values, name }) => {
       const query = { text, values, ...(name !== undefined && { name }) };
       const part = new Part(query, (error: Error | null | undefined, result) => {
-        if (error) this.#answer.reject(error);
+        if (error) this.#fail(error);
         else this.#results.push(result);
       });
       part._result._types = types;
@@ -72,6 +73,8 @@ export class Message implements pg.Submittable {
     } finally {
       connection.stream.uncork();
     }
+    // A value that cannot be written made pg end its part by a Sync, whose answer would be taken for that of the next message.
+    if (this.#error !== undefined) connection.stream.destroy();
   }
 
   handleRowDescription(message: unknown): void {
@@ -91,12 +94,17 @@ export class Message implements pg.Submittable {
   handleError(error: Error, connection?: pg.Connection): void {
     for (const { name = '' } of this.#parts.slice(this.#answered))
       delete (connection as Wire | undefined)?.submittedNamedStatements[name];
-    this.#answer.reject(error);
+    this.#fail(error);
   }
 
   handleReadyForQuery(connection: pg.Connection): void {
     for (const part of this.#parts) part.handleReadyForQuery(connection);
     this.#answer.resolve(this.#results);
+  }
+
+  #fail(error: Error): void {
+    this.#error = error;
+    this.#answer.reject(error);
   }
 
   get #current(): Part | undefined {

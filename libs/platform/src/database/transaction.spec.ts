@@ -75,6 +75,19 @@ describe('A transaction', () => {
     expect(await kept()).toEqual([1, 2]);
   });
 
+  it('gives a connection up where a value cannot be written, and goes on', async () => {
+    const unwritable = {
+      toPostgres: () => {
+        throw new TypeError('Not a value.');
+      },
+    };
+    const failing = database.transaction(scope, () =>
+      database.together(count, sql`select ${unwritable}::text`, count),
+    );
+    await expect(failing).rejects.toThrow('Not a value.');
+    expect(await database.write(scope, count)).toEqual([{ n: 2 }]);
+  });
+
   it('sees values that cannot be read as an error, and goes on', async () => {
     const late = sql`select ${'x'}::int`;
     await expect(database.transaction(scope, () => database.together(count, late))).rejects.toMatchObject({
