@@ -10,15 +10,17 @@ export interface ForwardedPort {
   restore(): Promise<void>;
 }
 
-export async function forwardPort(to: {
-  readonly hostname: string;
-  readonly port: string;
-}): Promise<ForwardedPort> {
+/** `watch` makes, for each connection, what is told the bytes that its client sends. */
+export async function forwardPort(
+  to: { readonly hostname: string; readonly port: string },
+  watch?: () => (sent: Buffer) => void,
+): Promise<ForwardedPort> {
   const port = await freePort();
   const open = new Set<Socket>();
   const listening = async (): Promise<Server> => {
     const server = createServer((client) => {
       const upstream = connect(Number(to.port), to.hostname);
+      if (watch !== undefined) client.on('data', watch());
       for (const [from, onto] of [
         [client, upstream],
         [upstream, client],

@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { forwardPort } from './forwarded-port.js';
 
 /** A transaction as its messages: the statements of each, by their names, or else by their first words. */
 export type SentTransaction = readonly (readonly string[])[];
@@ -58,26 +57,13 @@ class SentMessages {
 const firstWords = (text: string): string => text.trim().split(/\s+/).slice(0, 3).join(' ');
 
 export async function watchPostgres(url: string): Promise<PostgresWire> {
-  const target = new URL(url);
-  const sockets = new Set<Socket>();
   let transactions: SentTransaction[] = [];
-  const server = createServer((program) => {
-    const postgres = connect(Number(target.port), target.hostname);
+  const forwarded = await forwardPort(new URL(url), () => {
     const sent = new SentMessages((transaction) => transactions.push(transaction));
-    program.on('data', (chunk) => sent.take(chunk));
-    for (const [from, onto] of [
-      [program, postgres],
-      [postgres, program],
-    ] as const) {
-      sockets.add(from);
-      from.on('error', () => onto.destroy()).on('close', () => sockets.delete(from));
-      from.pipe(onto);
-    }
+    return (bytes) => sent.take(bytes);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   const watched = new URL(url);
-  watched.port = String((server.address() as { port: number }).port);
+  watched.port = String(forwarded.port);
   return {
     url: watched.href,
     transactions: () => {
@@ -85,10 +71,6 @@ export async function watchPostgres(url: string): Promise<PostgresWire> {
       transactions = [];
       return told;
     },
-    close: async () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => forwarded.cut(),
   };
 }
