@@ -2,6 +2,7 @@ import { startProgram } from '#testing/program';
 import { eventually } from '#testing/eventually';
 import { startRawSmtpSink } from '#testing/raw-smtp-sink';
 import { BothMailers } from './beside/both-mailers.js';
+import { Listmonk } from './reference/listmonk.js';
 import { spread } from './support/figures.js';
 
 /**
@@ -20,23 +21,23 @@ interface Crash {
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const sink = await startRawSmtpSink({ keep: 'index' });
-const both = await BothMailers.open({
+const both = await BothMailers.open(Listmonk, {
   relayPort: sink.port,
   connections: CONNECTIONS,
   recipients: RECIPIENTS,
 });
-const { system, listmonk } = both;
+const { system, peer: listmonk } = both;
 
 try {
   print(`${RECIPIENTS} people, ${CONNECTIONS} connections, killed in the middle`);
-  await both.importTheirs();
-  await both.importOurs();
+  await both.peer.import(both.readers);
+  await both.importOurs(both.readers);
   const ours: Crash[] = [];
   const theirs: Crash[] = [];
   for (let pair = 0; pair < PAIRS; pair += 1) {
     theirs.push(
       await crash(
-        () => both.sendTheirs(),
+        () => both.peer.send(),
         () => listmonk.replace(),
       ),
     );

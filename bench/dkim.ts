@@ -82,7 +82,7 @@ for (const [name, material] of Object.entries(KEYS)) {
   const ours = () =>
     measure((index) =>
       signer.sign(
-        messages[index % messages.length] ?? signedBytes,
+        [messages[index % messages.length] ?? signedBytes],
         { domain: 'mail.acme.example', keys: [parsed] },
         now,
       ),

@@ -1,6 +1,8 @@
 import { eventually } from '#testing/eventually';
 import { startMailboxes } from './reference/mailboxes.js';
-import { BothMailers, needs } from './beside/both-mailers.js';
+import { BothMailers } from './beside/both-mailers.js';
+import { Listmonk } from './reference/listmonk.js';
+import { needs } from './support/peer.js';
 import { spread } from './support/figures.js';
 
 /**
@@ -13,13 +15,13 @@ const CONNECTIONS = Number(process.env['CONNECTIONS'] ?? 50);
 const DEADLINE_MS = 3_600_000;
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
-const [postfix = '', dovecot = ''] = needs('postfix', 'dovecot');
+const [postfix = '', dovecot = ''] = needs('postfix', 'dovecot', Listmonk.program);
 if (process.getuid?.() !== 0) {
   print('skipped: Postfix and Dovecot need root');
   process.exit(0);
 }
 const mailboxes = await startMailboxes({ postfix, dovecot });
-const both = await BothMailers.open({
+const both = await BothMailers.open(Listmonk, {
   relayPort: mailboxes.port,
   connections: CONNECTIONS,
   recipients: RECIPIENTS,
@@ -27,12 +29,12 @@ const both = await BothMailers.open({
 
 try {
   print(`${RECIPIENTS} people, ${CONNECTIONS} connections, Postfix and Dovecot`);
-  await both.importTheirs();
-  await both.importOurs();
+  await both.peer.import(both.readers);
+  await both.importOurs(both.readers);
   const ours: number[] = [];
   const theirs: number[] = [];
   for (let pair = 0; pair < PAIRS; pair += 1) {
-    theirs.push(await untilDelivered(() => both.sendTheirs()));
+    theirs.push(await untilDelivered(() => both.peer.send()));
     ours.push(await untilDelivered(() => both.sendOurs()));
     print(`pair ${pair}: ${ours.at(-1)?.toFixed(0)} / ${theirs.at(-1)?.toFixed(0)}`);
   }

@@ -28,6 +28,7 @@ const SENDER = {
 const ENGLISH = new Wording('en');
 const SUBSCRIBER = {
   email: 'ada@example.com',
+  external_id: null,
   first_name: 'Ada',
   last_name: null,
   phone: null,
@@ -56,7 +57,7 @@ const JOURNEYS = {
   'pt-BR': ['America/Sao_Paulo', ['Novidades', 'Ofertas', 'Eventos']],
 } as const;
 const JOURNEY_STEPS = ['mail', 'confirm', 'confirmed', 'preferences', 'unsubscribed', 'undone'];
-const JOURNEY_HEIGHT = 1_220;
+const JOURNEY_HEIGHT = 1_300;
 const SCHEMES = ['light', 'dark'] as const;
 
 // The pictures shall not hang on a network: an image of the mail is a plain box.
@@ -99,7 +100,7 @@ function samplePreferences(locale: 'de' | 'ar'): string {
     status,
     isActive: true,
   }));
-  const standing = { email: SUBSCRIBER.email, timeZone: null, suppressed: false, pausedUntil: null, topics };
+  const standing = { email: SUBSCRIBER.email, timeZone: null, suppressed: null, pausedUntil: null, topics };
   return preferencesPage(view, standing, PAUSE_DAYS).html.toString();
 }
 

@@ -149,7 +149,16 @@ const files = {
 };
 
 /** The rooms of messaging: each may import from those before it. */
-const rooms = ['deliveries', 'content', 'engagement', 'campaigns', 'automations', 'sending', 'reports'];
+const rooms = [
+  'deliveries',
+  'content',
+  'engagement',
+  'campaigns',
+  'messages',
+  'automations',
+  'sending',
+  'reports',
+];
 
 /**
  * Borders between folders: no two of a context import each other, types included. Apart from the borders between files because

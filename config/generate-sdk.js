@@ -33,7 +33,7 @@ function placeOf({ operationId, 'x-sdk-method': method }) {
 
 function methodOf(name, route, { operationId: id, summary, parameters = [], requestBody }) {
   const named = (place) => parameters.filter((parameter) => parameter.in === place).map((one) => one.name);
-  const [path, query] = [named('path'), named('query')];
+  const [path, query] = [named('path'), named('query').filter((one) => one !== 'fields')];
   const takes = path.map((one) => `${one}: string`);
   if (query.includes('page')) {
     const values = [`'${route}'`, 'filters', ...(path.length === 0 ? [] : [`{ ${path.join(', ')} }`])];
@@ -53,7 +53,9 @@ function methodOf(name, route, { operationId: id, summary, parameters = [], requ
   const headers = parameters.filter((one) => one.in === 'header' && one.required);
   if (headers.length > 0)
     parts.push(`headers: { ${headers.map((one) => `'${one.name}': '${one.schema.enum[0]}'`).join(', ')} }`);
-  return callOf({ name, summary, takes, parts, id, route });
+  // Where there is a query, fields are in it.
+  const isRead = named('query').includes('fields') && query.length === 0;
+  return callOf({ name, summary, takes, parts, id, route, options: isRead ? 'ReadOptions' : 'CallOptions' });
 }
 
 /** Takes the body as a file, and in the query what JSON has in the body. */
@@ -69,10 +71,10 @@ function csvMethodOf(route, { operationId: id, summary }) {
   });
 }
 
-function callOf({ name, summary, takes, parts, id, route }) {
+function callOf({ name, summary, takes, parts, id, route, options = 'CallOptions' }) {
   const call = parts.length === 0 ? 'options' : `{ ...options, ${parts.join(', ')} }`;
   return `/** ${summary}. */
-  ${name}(${[...takes, 'options?: CallOptions'].join(', ')}): Promise<Answer<'${id}'>> {
+  ${name}(${[...takes, `options?: ${options}`].join(', ')}): Promise<Answer<'${id}'>> {
     return this.transport.call<'${id}'>('${route}', ${call});
   }`;
 }
@@ -87,7 +89,7 @@ function fileOf(groups) {
 import type { Answer, Body, Item, Query } from './operations.js';
 import type { List } from './pages.js';
 import { type Filters, Resource } from './resource.js';
-import type { CallOptions } from './transport.js';
+import type { CallOptions, ReadOptions } from './transport.js';
 
 ${classes.join('\n\n')}
 

@@ -168,9 +168,11 @@ CREATE OR REPLACE FUNCTION platform.enqueue_event()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
+declare
+  job record;
 begin
-  insert into platform.jobs (environment_id, name, queue, payload, run_at)
-  select new.environment_id, n.name, n.queue, new.payload, platform.now() from (values
+  -- Not as one statement: on Citus row-level security does not check what an INSERT on the coordinator selects.
+  select n.name, n.queue into job from (values
     ('access.tracking_host_check_requested.v1', 'tracking_hosts.check', 'dns'),
     ('audience.confirmation_requested.v1', 'confirmations.queue_mails', 'mail'),
     ('audience.confirmations_requested.v1', 'confirmations.queue_mails', 'mail'),
@@ -193,6 +195,10 @@ begin
     ('messaging.deliveries_export_requested.v1', 'exports.deliveries', 'exports'),
     ('messaging.report_export_requested.v1', 'exports.report', 'exports')
   ) as n (event, name, queue) where n.event = new.event_name;
+  if found then
+    insert into platform.jobs (environment_id, name, queue, payload, run_at)
+    values (new.environment_id, job.name, job.queue, new.payload, platform.now());
+  end if;
   return null;
 end $function$;
 -- called by public
@@ -680,21 +686,21 @@ end $function$;
 -- called by mailwright_app
 comment on function access.next_key(text) is 'The next key of a kind for the scope''s project, such as APIT-12; a campaign''s number has at least three digits.';
 
-CREATE OR REPLACE FUNCTION access.next_subscriber_keys(quantity integer)
- RETURNS SETOF text
+CREATE OR REPLACE FUNCTION access.next_subscriber_numbers(quantity integer, OUT project_key text, OUT numbers bigint[])
+ RETURNS record
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog'
 AS $function$
 declare
   project bigint := platform.project_id();
-  numbers regclass := format('access.%I', 'key_subscriber_' || project)::regclass;
-  project_key text := (select p.project_key from access.projects p where p.id = project);
+  sequence regclass := format('access.%I', 'key_subscriber_' || project)::regclass;
 begin
-  return query select project_key || '-' || nextval(numbers)::text from generate_series(1, quantity);
+  select p.project_key into project_key from access.projects p where p.id = project;
+  numbers := array(select nextval(sequence) from generate_series(1, quantity));
 end $function$;
 -- called by mailwright_app
-comment on function access.next_subscriber_keys(integer) is 'The next keys of many subscribers in one call: access.next_key looks the project up for each.';
+comment on function access.next_subscriber_numbers(integer) is 'The numbers of the next keys of many subscribers in one call: access.next_key looks the project up for each.';
 
 CREATE OR REPLACE FUNCTION access.projects_of_tenant()
  RETURNS bigint
@@ -758,6 +764,7 @@ create table audience.consent_ledger (
   text_version integer,
   form_version text,
   message_id text,
+  address_change jsonb,
   constraint consent_ledger_actor_check CHECK ((actor = ANY (ARRAY['API_KEY'::text, 'SUBSCRIBER_PAGE'::text, 'IMPORT'::text, 'ONE_CLICK'::text, 'COMPLAINT'::text, 'BOUNCE'::text, 'OPERATOR'::text, 'EXPIRY'::text, 'AUTOMATION'::text])))
 ) partition by range (occurred_at);
 CREATE INDEX consent_ledger_of_subscriber ON ONLY audience.consent_ledger USING btree (subscriber_id, occurred_at);
@@ -770,6 +777,7 @@ grant insert, select on audience.consent_ledger to mailwright_app;
 grant insert, select on audience.consent_ledger to mailwright_system;
 comment on table audience.consent_ledger is 'Every change of a consent with its proof, as a regulator asks for it. Append-only; partitioned by the month of the change.';
 comment on column audience.consent_ledger.text_locale is 'The language of the opt-in mail or page on which the person agreed; text_version is the project''s version of its wording (access.project_texts), null where it was ours.';
+comment on column audience.consent_ledger.address_change is 'Null unless the person changed address: {"from", "to", "emailConfirmed": {"source", "confirmedAt"} or null}, for each of the consents; without the addresses once the person is erased.';
 
 create table audience.consents (
   subscriber_id uuid not null,
@@ -787,7 +795,7 @@ create table audience.consents (
   constraint consents_status_check CHECK ((status = ANY (ARRAY['PENDING_CONFIRMATION'::text, 'SUBSCRIBED'::text, 'UNSUBSCRIBED'::text, 'EXPIRED'::text])))
 );
 CREATE INDEX consents_of_topic ON audience.consents USING btree (environment_id, topic_id, status, subscriber_id) INCLUDE (subscribed_at);
-CREATE INDEX consents_of_topic_newest ON audience.consents USING btree (environment_id, topic_id, subscriber_created_at DESC, subscriber_id DESC) INCLUDE (subscriber_status) WHERE (status = ANY (ARRAY['SUBSCRIBED'::text, 'PENDING_CONFIRMATION'::text]));
+CREATE INDEX consents_of_topic_newest ON audience.consents USING btree (environment_id, topic_id, subscriber_created_at, subscriber_id) INCLUDE (subscriber_status) WHERE (status = ANY (ARRAY['SUBSCRIBED'::text, 'PENDING_CONFIRMATION'::text]));
 CREATE INDEX consents_to_expire ON audience.consents USING btree (token_expires_at) WHERE (status = 'PENDING_CONFIRMATION'::text);
 CREATE TRIGGER count_deleted AFTER DELETE ON audience.consents REFERENCING OLD TABLE AS rows_before FOR EACH STATEMENT EXECUTE FUNCTION audience.count_consents();
 CREATE TRIGGER count_inserted AFTER INSERT ON audience.consents REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_consents();
@@ -895,10 +903,11 @@ create policy owner_rows on audience.erased_addresses for all to mailwright_owne
 create policy system_rows on audience.erased_addresses for all to mailwright_system using (true) with check (true);
 grant insert, select, update on audience.erased_addresses to mailwright_app;
 grant delete, insert, select, update on audience.erased_addresses to mailwright_system;
-comment on table audience.erased_addresses is 'Addresses of erased subscribers: the topics that they had left, so that no import brings them back, and who has the address now, so that the unsubscribe links in older mails go on working. Removed when neither is needed any more.';
+comment on table audience.erased_addresses is 'Addresses that lost their subscriber, who was erased or has another one: the topics that they had left, so that no import brings them back, and who has the address now, so that the unsubscribe links in mails of erased people go on working. Removed when neither is needed any more.';
 comment on column audience.erased_addresses.address_digest is 'Keyed (HMAC), so that the table alone tells neither the address nor whether one that is guessed is in it.';
 comment on column audience.erased_addresses.left_topics is 'When each topic was left: {"<topic id>": "2026-11-26T12:00:00Z"}. Emptied when the address has a subscriber again, who gets these consents as UNSUBSCRIBED.';
 comment on column audience.erased_addresses.subscriber_id is 'Who signed up with the address since; null while it is nobody''s.';
+comment on column audience.erased_addresses.erased_at is 'When the subscriber was erased, or left the address.';
 
 create table audience.erased_suppressions (
   environment_id bigint not null,
@@ -906,8 +915,10 @@ create table audience.erased_suppressions (
   reason text not null,
   suppressed_at timestamp with time zone not null,
   erased_at timestamp with time zone not null,
+  streams text not null default 'MARKETING'::text,
   constraint erased_suppressions_pkey PRIMARY KEY (environment_id, address_digest),
-  constraint erased_suppressions_reason_check CHECK ((reason = ANY (ARRAY['GLOBAL_UNSUBSCRIBE'::text, 'SPAM_COMPLAINT'::text, 'HARD_BOUNCE'::text])))
+  constraint erased_suppressions_reason_check CHECK ((reason = ANY (ARRAY['GLOBAL_UNSUBSCRIBE'::text, 'SPAM_COMPLAINT'::text, 'HARD_BOUNCE'::text, 'BLOCKED'::text]))),
+  constraint erased_suppressions_streams_check CHECK ((streams = ANY (ARRAY['ALL'::text, 'MARKETING'::text])))
 );
 alter table audience.erased_suppressions enable row level security;
 alter table audience.erased_suppressions force row level security;
@@ -916,8 +927,50 @@ create policy owner_rows on audience.erased_suppressions for all to mailwright_o
 create policy system_rows on audience.erased_suppressions for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.erased_suppressions to mailwright_app;
 grant delete, insert, select, update on audience.erased_suppressions to mailwright_system;
+grant update (streams) on audience.erased_suppressions to mailwright_app;
 comment on table audience.erased_suppressions is 'Suppressions of addresses that were erased.';
 comment on column audience.erased_suppressions.address_digest is 'Keyed (HMAC), so that the table alone tells neither the address nor whether one that is guessed is in it.';
+comment on column audience.erased_suppressions.streams is 'As in audience.suppressions.';
+
+create table audience.event_unique_ids (
+  unique_id text collate "C" not null,
+  environment_id bigint not null,
+  event_id uuid not null,
+  recorded_at timestamp with time zone not null,
+  constraint event_unique_ids_pkey PRIMARY KEY (unique_id, environment_id)
+);
+CREATE INDEX event_unique_ids_old ON audience.event_unique_ids USING btree (recorded_at);
+alter table audience.event_unique_ids enable row level security;
+alter table audience.event_unique_ids force row level security;
+create policy app_rows on audience.event_unique_ids for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.event_unique_ids for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.event_unique_ids for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.event_unique_ids to mailwright_app;
+grant delete, insert, select, update on audience.event_unique_ids to mailwright_system;
+comment on table audience.event_unique_ids is 'Clients'' own ids of events, each with the event that it was first reported for. Kept for 30 days, during which the same one counts once; an erasure removes those of the person''s events.';
+
+create table audience.field_changes (
+  id uuid not null,
+  environment_id bigint not null,
+  subscriber_id uuid not null,
+  occurred_at timestamp with time zone not null,
+  actor text not null,
+  actor_id text,
+  changes jsonb not null,
+  constraint field_changes_actor_check CHECK ((actor = ANY (ARRAY['API_KEY'::text, 'SUBSCRIBER_PAGE'::text, 'IMPORT'::text, 'ONE_CLICK'::text, 'COMPLAINT'::text, 'BOUNCE'::text, 'OPERATOR'::text, 'EXPIRY'::text, 'AUTOMATION'::text])))
+);
+CREATE INDEX field_changes_of_subscriber ON audience.field_changes USING btree (subscriber_id, occurred_at);
+CREATE INDEX field_changes_oldest ON audience.field_changes USING brin (occurred_at);
+alter table audience.field_changes enable row level security;
+alter table audience.field_changes force row level security;
+create policy app_rows on audience.field_changes for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.field_changes for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.field_changes for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on audience.field_changes to mailwright_app;
+grant delete, insert, select, update on audience.field_changes to mailwright_system;
+comment on table audience.field_changes is 'Changes of subscribers'' fields, for their activity: none is written when a subscriber is created. Kept for a year at most, and no longer than events; an erasure removes those of the person.';
+comment on column audience.field_changes.actor_id is 'As in the consent ledger, whose actors these are.';
+comment on column audience.field_changes.changes is 'By the path of the field: {"customFields.plan": {"from": "free", "to": "pro"}}.';
 
 create table audience.frozen_audience_members (
   audience_id uuid not null,
@@ -949,6 +1002,23 @@ create policy system_rows on audience.frozen_audiences for all to mailwright_sys
 grant delete, insert, select, update on audience.frozen_audiences to mailwright_app;
 grant delete, insert, select, update on audience.frozen_audiences to mailwright_system;
 comment on table audience.frozen_audiences is 'Audiences as they were at one moment, kept while they are expanded into deliveries. `id` is the campaign''s.';
+
+create table audience.fulfilled_waiters (
+  id bigint not null generated always as identity,
+  environment_id bigint not null,
+  waiter_id uuid not null,
+  wait_id uuid not null,
+  constraint fulfilled_waiters_pkey PRIMARY KEY (environment_id, id)
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=-1, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=50000, vacuum_truncate=off);
+CREATE INDEX fulfilled_waiters_of_waiter ON audience.fulfilled_waiters USING btree (environment_id, waiter_id);
+alter table audience.fulfilled_waiters enable row level security;
+alter table audience.fulfilled_waiters force row level security;
+create policy app_rows on audience.fulfilled_waiters for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.fulfilled_waiters for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.fulfilled_waiters for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.fulfilled_waiters to mailwright_app;
+grant delete, insert, select, update on audience.fulfilled_waiters to mailwright_system;
+comment on table audience.fulfilled_waiters is 'For whom it happened: only added to, by the statement that records the event, so that no event waits for the work on runs. The automations take the rows, and the same one may be there twice.';
 
 create table audience.import_errors (
   import_id uuid not null,
@@ -988,6 +1058,7 @@ create table audience.import_rows (
   cells text not null,
   fault text,
   line bigint,
+  external_id text collate "C",
   constraint import_rows_pkey PRIMARY KEY (import_id, row_number, environment_id)
 ) partition by list (import_id);
 alter table audience.import_rows enable row level security;
@@ -997,7 +1068,7 @@ create policy owner_rows on audience.import_rows for all to mailwright_owner usi
 create policy system_rows on audience.import_rows for all to mailwright_system using (true) with check (true);
 grant delete, select on audience.import_rows to mailwright_app;
 grant delete, insert, select, update on audience.import_rows to mailwright_system;
-grant update (cells, custom_fields, email, email_key, fault, first_name, last_name, locale, phone, time_zone) on audience.import_rows to mailwright_app;
+grant update (cells, custom_fields, email, email_key, external_id, fault, first_name, last_name, locale, phone, time_zone) on audience.import_rows to mailwright_app;
 comment on table audience.import_rows is 'Rows of imports that wait for the worker, which removes them chunk by chunk: a row that is here is not done. They come checked, so the worker makes new subscribers of the columns from `email` to `custom_fields` without reading one. Those hold for the custom fields as they were; when these changed, and for subscribers who are there already, it reads `cells`.';
 comment on column audience.import_rows.email is 'Null where the row makes no new subscriber as it is.';
 comment on column audience.import_rows.cells is 'A JSON array.';
@@ -1181,11 +1252,12 @@ create table audience.subscriber_events (
   properties jsonb not null,
   occurred_at timestamp with time zone not null,
   created_at timestamp with time zone not null,
+  unique_id text collate "C",
   constraint subscriber_events_pkey PRIMARY KEY (id, occurred_at, environment_id),
   constraint subscriber_events_subscriber_id_environment_id_fkey FOREIGN KEY (subscriber_id, environment_id) REFERENCES audience.subscribers(id, environment_id) ON DELETE CASCADE
 ) partition by range (occurred_at);
 CREATE INDEX subscriber_events_named ON ONLY audience.subscriber_events USING btree (environment_id, name, occurred_at) INCLUDE (subscriber_id);
-CREATE INDEX subscriber_events_of_subscriber ON ONLY audience.subscriber_events USING btree (subscriber_id, name, occurred_at);
+CREATE INDEX subscriber_events_of_subscriber ON ONLY audience.subscriber_events USING btree (environment_id, subscriber_id, name, occurred_at);
 CREATE TRIGGER record_triggers_inserted AFTER INSERT ON audience.subscriber_events REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.record_events();
 alter table audience.subscriber_events enable row level security;
 alter table audience.subscriber_events force row level security;
@@ -1195,6 +1267,7 @@ create policy system_rows on audience.subscriber_events for all to mailwright_sy
 grant insert, select on audience.subscriber_events to mailwright_app;
 grant delete, insert, select, update on audience.subscriber_events to mailwright_system;
 comment on table audience.subscriber_events is 'What subscribers did outside of mail, by the client''s own names, for segments and automations. Partitioned by the month in which it happened, since rules ask for windows of time.';
+comment on column audience.subscriber_events.unique_id is 'The client''s own id of it, by which a repetition is known for 30 days.';
 
 create table audience.subscribers (
   id uuid not null,
@@ -1215,23 +1288,28 @@ create table audience.subscribers (
   paused_until timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  external_id text collate "C",
+  metadata jsonb not null default '{}'::jsonb,
   constraint subscribers_pkey PRIMARY KEY (id, environment_id),
   constraint subscribers_source_check CHECK ((source = ANY (ARRAY['API'::text, 'IMPORT'::text, 'FORM'::text, 'MANUAL'::text]))),
   constraint subscribers_status_check CHECK ((status = ANY (ARRAY['SUPPRESSED'::text, 'COMPLAINED'::text, 'BOUNCED'::text, 'ACTIVE'::text, 'PENDING_CONFIRMATION'::text, 'UNSUBSCRIBED'::text])))
 );
 CREATE UNIQUE INDEX subscribers_by_address ON audience.subscribers USING btree (environment_id, email_key) INCLUDE (created_at, id);
+CREATE UNIQUE INDEX subscribers_by_external_id ON audience.subscribers USING btree (environment_id, external_id) WHERE (external_id IS NOT NULL);
 CREATE INDEX subscribers_by_first_name ON audience.subscribers USING btree (environment_id, first_name_key) INCLUDE (created_at, id) WHERE (first_name_key IS NOT NULL);
+CREATE INDEX subscribers_by_key ON audience.subscribers USING btree (subscriber_key text_pattern_ops, environment_id);
 CREATE INDEX subscribers_by_last_name ON audience.subscribers USING btree (environment_id, last_name_key) INCLUDE (created_at, id) WHERE (last_name_key IS NOT NULL);
 CREATE INDEX subscribers_changed ON audience.subscribers USING btree (environment_id, updated_at) INCLUDE (created_at, id);
 CREATE INDEX subscribers_in_order ON audience.subscribers USING btree (environment_id, id);
-CREATE INDEX subscribers_newest ON audience.subscribers USING btree (environment_id, created_at DESC, id DESC) INCLUDE (updated_at);
+CREATE INDEX subscribers_newest ON audience.subscribers USING btree (environment_id, created_at, id) INCLUDE (updated_at);
 CREATE INDEX subscribers_of_custom_value ON audience.subscribers USING gin (custom_fields jsonb_path_ops);
-CREATE INDEX subscribers_of_status ON audience.subscribers USING btree (environment_id, status, created_at DESC, id DESC) INCLUDE (updated_at);
+CREATE INDEX subscribers_of_status ON audience.subscribers USING btree (environment_id, status, created_at, id) INCLUDE (updated_at);
 CREATE TRIGGER count_deleted AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS rows_before FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
 CREATE TRIGGER count_inserted AFTER INSERT ON audience.subscribers REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
 CREATE TRIGGER count_updated AFTER UPDATE ON audience.subscribers REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
 CREATE TRIGGER depersonalise_ledger AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.depersonalise_ledger();
 CREATE TRIGGER remove_traces AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.remove_traces();
+CREATE TRIGGER remove_waiters AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.remove_waiters();
 alter table audience.subscribers enable row level security;
 alter table audience.subscribers force row level security;
 create policy app_rows on audience.subscribers for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
@@ -1245,6 +1323,8 @@ comment on column audience.subscribers.locale is 'BCP 47, as parseLocale writes 
 comment on column audience.subscribers.time_zone is 'A name of the IANA database; null: not known.';
 comment on column audience.subscribers.status is 'The suppression''s reason, else the best of the consents: no client sets it.';
 comment on column audience.subscribers.custom_fields is 'Values by the field''s key: strings, numbers, booleans, arrays of strings; dates as texts that sort as time does.';
+comment on column audience.subscribers.external_id is 'The client''s own id of the person, unique in an environment; null: none.';
+comment on column audience.subscribers.metadata is 'Strings of the client by key, at most 20.';
 
 create table audience.suppressions (
   environment_id bigint not null,
@@ -1252,8 +1332,10 @@ create table audience.suppressions (
   email text not null,
   reason text not null,
   suppressed_at timestamp with time zone not null,
+  streams text not null default 'MARKETING'::text,
   constraint suppressions_pkey PRIMARY KEY (environment_id, email_key),
-  constraint suppressions_reason_check CHECK ((reason = ANY (ARRAY['GLOBAL_UNSUBSCRIBE'::text, 'SPAM_COMPLAINT'::text, 'HARD_BOUNCE'::text])))
+  constraint suppressions_reason_check CHECK ((reason = ANY (ARRAY['GLOBAL_UNSUBSCRIBE'::text, 'SPAM_COMPLAINT'::text, 'HARD_BOUNCE'::text, 'BLOCKED'::text]))),
+  constraint suppressions_streams_check CHECK ((streams = ANY (ARRAY['ALL'::text, 'MARKETING'::text])))
 );
 CREATE INDEX suppressions_newest ON audience.suppressions USING btree (environment_id, suppressed_at DESC, email_key DESC);
 CREATE INDEX suppressions_of_reason ON audience.suppressions USING btree (environment_id, reason, suppressed_at DESC, email_key DESC);
@@ -1267,7 +1349,8 @@ create policy owner_rows on audience.suppressions for all to mailwright_owner us
 create policy system_rows on audience.suppressions for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.suppressions to mailwright_app;
 grant delete, insert, select, update on audience.suppressions to mailwright_system;
-comment on table audience.suppressions is 'Addresses that get no mail whatever their consents say, of subscribers or not.';
+comment on table audience.suppressions is 'Addresses that get no mail, or no marketing, whatever their consents say, of subscribers or not.';
+comment on column audience.suppressions.streams is 'MARKETING: campaigns, automations and confirmations are barred; ALL: messages to one person, too. Only ever widened.';
 
 create table audience.topics (
   id uuid not null,
@@ -1284,6 +1367,7 @@ create table audience.topics (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
+  metadata jsonb not null default '{}'::jsonb,
   constraint topics_pkey PRIMARY KEY (id, environment_id),
   constraint topics_priority_check CHECK ((priority = ANY (ARRAY['URGENT'::text, 'HIGH'::text, 'MEDIUM'::text, 'LOW'::text]))),
   constraint topics_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'INACTIVE'::text, 'ARCHIVED'::text]))),
@@ -1300,6 +1384,7 @@ grant insert, select, update on audience.topics to mailwright_app;
 grant delete, insert, select, update on audience.topics to mailwright_system;
 comment on table audience.topics is 'What people subscribe to. A deleted topic''s row stays for the consent ledger and for reports.';
 comment on column audience.topics.translations is 'By locale: {"de": {"name": "Neuigkeiten", "description": null}}. Readers with another language get name and description.';
+comment on column audience.topics.metadata is 'Strings of the client by key, at most 20.';
 
 create table audience.trigger_watches (
   watcher_id uuid not null,
@@ -1307,6 +1392,7 @@ create table audience.trigger_watches (
   kind text collate "C" not null,
   subject text collate "C" not null,
   is_open boolean not null,
+  conditions jsonpath,
   constraint trigger_watches_pkey PRIMARY KEY (watcher_id, environment_id),
   constraint trigger_watches_kind_check CHECK ((kind = ANY (ARRAY['SUBSCRIBED'::text, 'SEGMENT_ENTERED'::text, 'SEGMENT_LEFT'::text, 'CUSTOM_EVENT'::text])))
 );
@@ -1322,6 +1408,7 @@ comment on table audience.trigger_watches is 'Triggers of automations: a topic''
 comment on column audience.trigger_watches.watcher_id is 'The automation''s id.';
 comment on column audience.trigger_watches.subject is 'The id of the topic or segment, or the name of the event.';
 comment on column audience.trigger_watches.is_open is 'False: nothing new is written; what was written stays.';
+comment on column audience.trigger_watches.conditions is 'A predicate on the properties of an event, which must be true; null: any event of the name.';
 
 create table audience.unsubscriptions (
   environment_id bigint not null,
@@ -1349,6 +1436,46 @@ comment on column audience.unsubscriptions.link_id is 'What the link is about: a
 comment on column audience.unsubscriptions.consents is 'The consents that it took, as they were before.';
 comment on column audience.unsubscriptions.revoked_at is 'Their revocation, which alone it undoes; null where there were none.';
 comment on column audience.unsubscriptions.suppressed_at is 'When it put the address on the suppression list; null where it did not.';
+
+create table audience.waiters (
+  wait_id uuid not null,
+  subscriber_id uuid not null,
+  waiter_id uuid not null,
+  environment_id bigint not null,
+  since timestamp with time zone not null,
+  constraint waiters_pkey PRIMARY KEY (wait_id, subscriber_id, waiter_id, environment_id)
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_analyze_scale_factor=0.02);
+alter table audience.waiters enable row level security;
+alter table audience.waiters force row level security;
+create policy app_rows on audience.waiters for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.waiters for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.waiters for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on audience.waiters to mailwright_app;
+grant delete, insert, select, update on audience.waiters to mailwright_system;
+comment on table audience.waiters is 'Who waits for it. Rows are added with the subscribers'' rows locked, so that an event is either before or after.';
+comment on column audience.waiters.waiter_id is 'The run of the automation.';
+
+create table audience.waits (
+  id uuid not null,
+  environment_id bigint not null,
+  event_name text collate "C",
+  conditions jsonpath,
+  rules text,
+  evaluated_at timestamp with time zone,
+  constraint waits_pkey PRIMARY KEY (id, environment_id),
+  constraint waits_check CHECK (((event_name IS NULL) <> (rules IS NULL)))
+);
+CREATE INDEX waits_for_event ON audience.waits USING btree (environment_id, event_name) WHERE (event_name IS NOT NULL);
+alter table audience.waits enable row level security;
+alter table audience.waits force row level security;
+create policy app_rows on audience.waits for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.waits for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.waits for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.waits to mailwright_app;
+grant delete, insert, select, update on audience.waits to mailwright_system;
+comment on table audience.waits is 'What steps of automations wait for: an event of the waiting person, or rules that come to hold for them.';
+comment on column audience.waits.conditions is 'A predicate on the properties of the event, which must be true; null: any event of the name.';
+comment on column audience.waits.evaluated_at is 'When the rules were last asked about all who wait; null: never.';
 
 create view audience.counter_values with (security_invoker=true) as
  SELECT counters.environment_id,
@@ -1415,6 +1542,7 @@ create view audience.scoped_subscribers as
     environment_id,
     email,
     email_key,
+    external_id,
     first_name,
     last_name,
     phone,
@@ -1524,9 +1652,17 @@ begin
     ) m
     group by environment_id
   loop
-    update audience.consents c set subscriber_status = m.status, subscriber_created_at = m.created_at
-    from unnest(moved.ids, moved.statuses, moved.created) as m(id, status, created_at)
-    where c.environment_id = moved.environment_id and c.subscriber_id = m.id;
+    if cardinality(moved.ids) = 1 then
+      -- Through a subselect: a node of Citus crashes on an element of an array in SET.
+      update audience.consents c set subscriber_status = m.status, subscriber_created_at = m.created_at
+      from (select moved.statuses[1] as status, moved.created[1] as created_at) m
+      where c.environment_id = moved.environment_id and c.subscriber_id = moved.ids[1]
+        and (c.subscriber_status, c.subscriber_created_at) is distinct from (m.status, m.created_at);
+    else
+      update audience.consents c set subscriber_status = m.status, subscriber_created_at = m.created_at
+      from unnest(moved.ids, moved.statuses, moved.created) as m(id, status, created_at)
+      where c.environment_id = moved.environment_id and c.subscriber_id = m.id;
+    end if;
   end loop;
   if not found then return null; end if;
   for counted in
@@ -1607,7 +1743,8 @@ declare
 begin
   for gone in select environment_id, array_agg(id) as ids from erased group by environment_id loop
     update audience.consent_ledger
-    set source_url = null, ip_address = null, user_agent = null, consent_text = null
+    set source_url = null, ip_address = null, user_agent = null, consent_text = null,
+      address_change = address_change - '{from,to}'::text[]
     where environment_id = gone.environment_id and subscriber_id = any (gone.ids);
   end loop;
   return null;
@@ -1636,6 +1773,32 @@ RETURN casefold((value COLLATE pg_c_utf8));
 -- called by public
 comment on function audience.folded(text) is 'What texts are compared by in rules: Unicode''s simple case folding, character by character (ς and σ are one letter, ß is not ss).';
 
+CREATE OR REPLACE FUNCTION audience.fulfil_waits(of_environment bigint, of_name text, subscribers uuid[], data jsonb[], times timestamp with time zone[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  fulfilled record;
+begin
+  select array_agg(p.waiter_id) as waiter_ids, array_agg(w.id) as wait_ids into fulfilled
+  from audience.waits w cross join unnest(subscribers, data, times) as e(subscriber_id, data, at)
+  -- One look at an index for each event, however many wait.
+  cross join lateral (
+    select p.waiter_id, p.since from audience.waiters p
+    where p.environment_id = of_environment and p.wait_id = w.id and p.subscriber_id = e.subscriber_id offset 0
+  ) p
+  where w.environment_id = of_environment and w.event_name = of_name and (w.conditions is null or e.data @@ w.conditions)
+    and (e.at is null or e.at >= p.since);
+  if fulfilled.wait_ids is null then return; end if;
+  insert into audience.fulfilled_waiters (environment_id, waiter_id, wait_id)
+  select w.environment_id, f.waiter_id, w.id
+  from audience.waits w cross join unnest(fulfilled.waiter_ids, fulfilled.wait_ids) as f(waiter_id, wait_id)
+  where w.environment_id = of_environment and w.id = f.wait_id;
+end $function$;
+-- called by public
+comment on function audience.fulfil_waits(bigint,text,uuid[],jsonb[],timestamp with time zone[]) is 'Notes for whom an event is what they wait for. A time is given where it is before that of the report: an event of the past counts for nobody who waits since.';
+
 CREATE OR REPLACE FUNCTION audience.live_subscribers_of_tenant()
  RETURNS bigint
  LANGUAGE sql
@@ -1659,15 +1822,17 @@ declare
   happened record;
 begin
   for happened in
-    select environment_id, name, array_agg(subscriber_id) as ids, array_agg(properties) as data from rows_after
-    group by environment_id, name
+    select environment_id, name, array_agg(subscriber_id) as ids, array_agg(properties) as data,
+      array_agg(case when occurred_at < created_at then occurred_at end) as times
+    from rows_after group by environment_id, name
   loop
     perform audience.record_triggers(happened.environment_id, 'CUSTOM_EVENT', happened.name, happened.ids, happened.data);
+    perform audience.fulfil_waits(happened.environment_id, happened.name, happened.ids, happened.data, happened.times);
   end loop;
   return null;
 end $function$;
 -- called by public
-comment on function audience.record_events() is 'Triggers the automations that wait for an event.';
+comment on function audience.record_events() is 'Triggers the automations that an event begins, and those that wait for it.';
 
 CREATE OR REPLACE FUNCTION audience.record_subscribed()
  RETURNS trigger
@@ -1729,7 +1894,8 @@ begin
   insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id, data)
   select w.environment_id, w.watcher_id, s.id, s.data
   from audience.trigger_watches w cross join unnest(subscribers, data) as s(id, data)
-  where w.environment_id = of_environment and w.kind = of_kind and w.subject = of_subject and w.is_open;
+  where w.environment_id = of_environment and w.kind = of_kind and w.subject = of_subject and w.is_open
+    and (w.conditions is null or s.data @@ w.conditions);
 end $function$;
 -- called by public
 comment on function audience.record_triggers(bigint,text,text,uuid[],jsonb[]) is 'Triggers the automations that wait for what happened to these people. Called by the triggers below, as whoever writes.';
@@ -1755,6 +1921,7 @@ begin
   for gone in select environment_id, array_agg(id) as ids from erased group by environment_id loop
     delete from audience.consents where environment_id = gone.environment_id and subscriber_id = any (gone.ids);
     delete from audience.recorded_triggers where environment_id = gone.environment_id and subscriber_id = any (gone.ids);
+    delete from audience.field_changes where environment_id = gone.environment_id and subscriber_id = any (gone.ids);
     -- The segments before their members, as an evaluation does.
     perform from audience.segments s
     where s.environment_id = gone.environment_id and s.id in (
@@ -1773,7 +1940,25 @@ begin
   return null;
 end $function$;
 -- called by public
-comment on function audience.remove_traces() is 'Removes the consents of who is erased, what they had triggered, and takes them out of all segments and their counts.';
+comment on function audience.remove_traces() is 'Removes the consents of who is erased, changes of their fields, what they had triggered, and takes them out of all segments and their counts.';
+
+CREATE OR REPLACE FUNCTION audience.remove_waiters()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  gone record;
+begin
+  for gone in select environment_id, array_agg(id) as ids from erased group by environment_id loop
+    delete from audience.waiters p using audience.waits w
+    where p.environment_id = gone.environment_id and w.environment_id = gone.environment_id and p.wait_id = w.id
+      and p.subscriber_id = any (gone.ids);
+  end loop;
+  return null;
+end $function$;
+-- called by public
+comment on function audience.remove_waiters() is 'Lets nobody wait who is erased.';
 
 CREATE OR REPLACE FUNCTION audience.reserve_subscribers(wanted integer, most bigint, room bigint)
  RETURNS bigint
@@ -2496,6 +2681,8 @@ create table messaging.automation_counters (
   entered bigint not null default 0,
   completed bigint not null default 0,
   ended bigint not null default 0,
+  converted bigint not null default 0,
+  failed bigint not null default 0,
   constraint automation_counters_pkey PRIMARY KEY (automation_number, writer, environment_id)
 ) with (fillfactor=50);
 alter table messaging.automation_counters enable row level security;
@@ -2509,6 +2696,67 @@ comment on table messaging.automation_counters is 'How many runs began and ended
 comment on column messaging.automation_counters.writer is 'A number of the connection''s, so that connections do not wait for each other''s commits; whoever reads adds the rows up.';
 comment on column messaging.automation_counters.completed is 'Through to the end, or to a goal.';
 comment on column messaging.automation_counters.ended is 'In any other way.';
+comment on column messaging.automation_counters.converted is 'The part of completed that reached a goal.';
+comment on column messaging.automation_counters.failed is 'The part of ended whose step failed.';
+
+create table messaging.automation_hours (
+  version_id bigint not null,
+  place smallint not null,
+  hour timestamp with time zone not null,
+  writer smallint not null,
+  environment_id bigint not null,
+  entered bigint not null default 0,
+  departed bigint not null default 0,
+  sent bigint not null default 0,
+  delivered bigint not null default 0,
+  hard_bounced bigint not null default 0,
+  soft_bounced bigint not null default 0,
+  opened bigint not null default 0,
+  unique_opens bigint not null default 0,
+  clicked bigint not null default 0,
+  unique_clicks bigint not null default 0,
+  unsubscribed bigint not null default 0,
+  complained bigint not null default 0,
+  constraint automation_hours_pkey PRIMARY KEY (version_id, hour, place, writer, environment_id)
+) with (fillfactor=50);
+CREATE INDEX automation_hours_of_environment ON messaging.automation_hours USING btree (environment_id, hour);
+alter table messaging.automation_hours enable row level security;
+alter table messaging.automation_hours force row level security;
+create policy app_rows on messaging.automation_hours for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.automation_hours for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.automation_hours for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.automation_hours to mailwright_app;
+grant delete, insert, select, update on messaging.automation_hours to mailwright_system;
+comment on table messaging.automation_hours is 'What came of the nodes of automations and of their mails, of all time and by the hour (UTC), counted in the transaction that writes what is counted; by writer as in campaign_counters.';
+comment on column messaging.automation_hours.place is 'Of the node in the version''s list, which begins with 0.';
+comment on column messaging.automation_hours.hour is 'Its beginning; -infinity: of all time, which a report reads, whatever number of hours there is.';
+comment on column messaging.automation_hours.entered is 'Runs that came to the node. Counted of all time only, as departed is.';
+comment on column messaging.automation_hours.departed is 'Runs that went on from it, or ended at it: the rest of those that entered are at it.';
+comment on column messaging.automation_hours.delivered is 'By the hour of sending: a mail that bounces later is taken from it. Bounces have the hour of their report.';
+comment on column messaging.automation_hours.unique_opens is 'By the hour in which a mail''s first was recorded; unique_clicks too.';
+
+create table messaging.automation_link_counters (
+  version_id bigint not null,
+  place smallint not null,
+  url_hash uuid not null,
+  writer smallint not null,
+  environment_id bigint not null,
+  link_number integer not null,
+  clicked bigint not null default 0,
+  unique_clicks bigint not null default 0,
+  url text not null,
+  constraint automation_link_counters_pkey PRIMARY KEY (version_id, place, url_hash, writer, environment_id)
+) with (fillfactor=50);
+alter table messaging.automation_link_counters enable row level security;
+alter table messaging.automation_link_counters force row level security;
+create policy app_rows on messaging.automation_link_counters for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.automation_link_counters for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.automation_link_counters for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.automation_link_counters to mailwright_app;
+grant delete, insert, select, update on messaging.automation_link_counters to mailwright_system;
+comment on table messaging.automation_link_counters is 'Clicks of people by address and node, whose mails have another link set each day. All of a node''s links add up to its own clicks.';
+comment on column messaging.automation_link_counters.url_hash is 'MD5 of the address, which may be too long for a key.';
+comment on column messaging.automation_link_counters.link_number is 'The place of the link in one of the mails.';
 
 create table messaging.automation_run_data (
   run_id uuid not null,
@@ -2539,6 +2787,7 @@ create table messaging.automation_runs (
   is_waiting boolean not null default false,
   is_calling boolean not null default false,
   status text not null default 'ACTIVE'::text,
+  has_happened boolean not null default false,
   constraint automation_runs_pkey PRIMARY KEY (id, environment_id),
   constraint automation_runs_check CHECK (((wake_at IS NULL) = (status <> 'ACTIVE'::text))),
   constraint automation_runs_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'COMPLETED'::text, 'CONVERTED'::text, 'FAILED'::text, 'CANCELLED'::text])))
@@ -2562,6 +2811,7 @@ comment on column messaging.automation_runs.subscriber_id is 'Null when the pers
 comment on column messaging.automation_runs.position is 'The node that comes next, by its place in the version''s list.';
 comment on column messaging.automation_runs.is_waiting is 'It has begun the delay at its node, and goes on at `wake_at`.';
 comment on column messaging.automation_runs.is_calling is 'It is at a node that calls somebody else''s server, for which no other run has to wait.';
+comment on column messaging.automation_runs.has_happened is 'What it waits for at its node has happened.';
 
 create table messaging.automation_secrets (
   environment_id bigint not null,
@@ -2597,6 +2847,7 @@ create policy owner_rows on messaging.automation_steps for all to mailwright_own
 create policy system_rows on messaging.automation_steps for all to mailwright_system using (true) with check (true);
 grant insert, select on messaging.automation_steps to mailwright_app;
 grant delete, insert, select, update on messaging.automation_steps to mailwright_system;
+grant update (detail) on messaging.automation_steps to mailwright_app;
 comment on table messaging.automation_steps is 'Each step that a run took, once. Partitioned by the month in which the run began, which is the same for all its steps, so that the key holds across partitions.';
 
 create table messaging.automation_versions (
@@ -2612,6 +2863,7 @@ create table messaging.automation_versions (
   topic_ids uuid[] not null,
   segment_ids uuid[] not null,
   created_at timestamp with time zone not null,
+  wait_ids uuid[] not null default '{}'::uuid[],
   constraint automation_versions_pkey PRIMARY KEY (id, environment_id),
   constraint automation_versions_automation_id_environment_id_fkey FOREIGN KEY (automation_id, environment_id) REFERENCES messaging.automations(id, environment_id) ON DELETE CASCADE,
   constraint automation_versions_automation_id_version_environment_id_key UNIQUE (automation_id, version, environment_id)
@@ -2626,6 +2878,7 @@ grant delete, insert, select, update on messaging.automation_versions to mailwri
 comment on table messaging.automation_versions is 'Automations as they were activated. Never changed, so that people go on in the one that they entered.';
 comment on column messaging.automation_versions.mail_topic_ids is 'By the place of the node, which begins with 1: the topic that its mail is for; null where it sends none.';
 comment on column messaging.automation_versions.topic_ids is 'The other topics that it needs; segment_ids are its segments.';
+comment on column messaging.automation_versions.wait_ids is 'By the place of the node, which begins with 1: the id of what it waits for; null where it waits for nothing, or only for a time.';
 
 create table messaging.automations (
   id uuid not null,
@@ -2646,6 +2899,7 @@ create table messaging.automations (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
+  metadata jsonb not null default '{}'::jsonb,
   constraint automations_pkey PRIMARY KEY (id, environment_id),
   constraint automations_status_check CHECK ((status = ANY (ARRAY['DRAFT'::text, 'ACTIVE'::text, 'PAUSED'::text, 'ARCHIVED'::text]))),
   constraint automations_trigger_type_check CHECK ((trigger_type = ANY (ARRAY['subscriber_joins_list'::text, 'segment_entered'::text, 'segment_left'::text, 'custom_event'::text, 'manual'::text]))),
@@ -2669,6 +2923,7 @@ comment on column messaging.automations.version_id is 'The version that people e
 comment on column messaging.automations.is_revised is 'The author has changed it since that version.';
 comment on column messaging.automations.is_closing is 'Archived, and its active runs are still to be ended.';
 comment on column messaging.automations.deleted_at is 'Deleted after people went through it: the API does not show it, but the links of its mails go on working.';
+comment on column messaging.automations.metadata is 'Strings of the client by key, at most 20.';
 
 create table messaging.breakdowns_due (
   campaign_id uuid not null,
@@ -2864,6 +3119,7 @@ create table messaging.campaigns (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
+  metadata jsonb not null default '{}'::jsonb,
   constraint campaigns_pkey PRIMARY KEY (id, environment_id),
   constraint campaigns_ambiguous_policy_check CHECK ((ambiguous_policy = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
   constraint campaigns_pre_send_score_check CHECK (((pre_send_score >= 0) AND (pre_send_score <= 100))),
@@ -2898,6 +3154,60 @@ comment on column messaging.campaigns.closing_since is 'Since when the worker ha
 comment on column messaging.campaigns.front_at is 'With front_id: none of its deliveries before this place, by next_attempt_at and id, is open. Whoever opens one, or moves one back, locks the campaign before and moves this back too.';
 comment on column messaging.campaigns.retry_from is 'The moment of `retry-failed` while its deliveries are put back; retry_emails is what is reserved for those to come.';
 comment on column messaging.campaigns.deleted_at is 'Deleted after mails went out: the API does not show it, but the links of its mails go on working.';
+comment on column messaging.campaigns.metadata is 'Strings of the client by key, at most 20.';
+
+create table messaging.data_export_parts (
+  export_id uuid not null,
+  environment_id bigint not null,
+  run uuid not null,
+  part integer not null,
+  content text not null,
+  constraint data_export_parts_pkey PRIMARY KEY (export_id, run, part, environment_id),
+  constraint data_export_parts_export_id_environment_id_fkey FOREIGN KEY (export_id, environment_id) REFERENCES messaging.data_exports(id, environment_id) ON DELETE CASCADE
+);
+alter table messaging.data_export_parts enable row level security;
+alter table messaging.data_export_parts force row level security;
+create policy app_rows on messaging.data_export_parts for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.data_export_parts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.data_export_parts for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on messaging.data_export_parts to mailwright_app;
+grant delete, insert, select, update on messaging.data_export_parts to mailwright_system;
+comment on table messaging.data_export_parts is 'A file comes in parts, so that neither the worker nor the api ever holds a large one. Removed when the file expires.';
+
+create table messaging.data_exports (
+  id uuid not null,
+  environment_id bigint not null,
+  what text not null,
+  format text not null,
+  segment_id uuid,
+  segment_key text,
+  is_masked boolean not null,
+  status text not null default 'QUEUED'::text,
+  run uuid,
+  parts integer not null default 0,
+  rows bigint not null default 0,
+  failure_reason text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  expires_at timestamp with time zone,
+  constraint data_exports_pkey PRIMARY KEY (id, environment_id),
+  constraint data_exports_format_check CHECK ((format = ANY (ARRAY['CSV'::text, 'NDJSON'::text]))),
+  constraint data_exports_status_check CHECK ((status = ANY (ARRAY['QUEUED'::text, 'IN_PROGRESS'::text, 'COMPLETED'::text, 'FAILED'::text]))),
+  constraint data_exports_what_check CHECK ((what = ANY (ARRAY['SUBSCRIBERS'::text, 'CONSENTS'::text, 'SUPPRESSIONS'::text, 'EVENTS'::text, 'DELIVERIES'::text])))
+);
+CREATE INDEX data_exports_newest ON messaging.data_exports USING btree (environment_id, created_at);
+CREATE INDEX data_exports_oldest ON messaging.data_exports USING btree (created_at);
+alter table messaging.data_exports enable row level security;
+alter table messaging.data_exports force row level security;
+create policy app_rows on messaging.data_exports for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.data_exports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.data_exports for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on messaging.data_exports to mailwright_app;
+grant delete, insert, select, update on messaging.data_exports to mailwright_system;
+comment on table messaging.data_exports is 'Files with a project''s data, which clients ask for and take for an hour.';
+comment on column messaging.data_exports.is_masked is 'Addresses are masked: the key that asked may not read subscribers.';
+comment on column messaging.data_exports.run is 'The run that writes it; null before the first. A killed worker''s file begins anew, under another run.';
+comment on column messaging.data_exports.rows is 'Rows in its parts so far.';
 
 create table messaging.deliveries (
   id uuid not null,
@@ -2936,17 +3246,19 @@ END) stored,
   constraint deliveries_pkey PRIMARY KEY (id, queued_on, environment_id),
   constraint deliveries_bounce_class_check CHECK ((bounce_class = ANY (ARRAY['hard'::text, 'mailbox'::text, 'policy'::text, 'sender'::text, 'content'::text, 'network'::text, 'unknown'::text]))),
   constraint deliveries_bounce_type_check CHECK ((bounce_type = ANY (ARRAY['HARD'::text, 'SOFT'::text]))),
-  constraint deliveries_kind_check CHECK ((kind = ANY (ARRAY['OPT_IN'::text, 'CAMPAIGN'::text, 'AUTOMATION'::text, 'TEST'::text]))),
+  constraint deliveries_kind_check CHECK ((kind = ANY (ARRAY['OPT_IN'::text, 'CAMPAIGN'::text, 'AUTOMATION'::text, 'TEST'::text, 'MESSAGE'::text]))),
   constraint deliveries_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'CLAIMED'::text, 'SENDING'::text, 'SENT'::text, 'DEFERRED'::text, 'FAILED'::text, 'AMBIGUOUS'::text, 'SKIPPED'::text, 'CANCELLED'::text]))),
-  constraint deliveries_source_id_address_key_queued_on_environment_id_key UNIQUE (source_id, address_key, queued_on, environment_id),
   constraint deliveries_source_id_subscriber_id_queued_on_environment_id_key UNIQUE (source_id, subscriber_id, queued_on, environment_id)
 ) partition by range (queued_on);
 CREATE INDEX deliveries_exceptional ON ONLY messaging.deliveries USING btree (source_id, subscriber_id, queued_on) WHERE (reason IS NOT NULL);
 CREATE INDEX deliveries_in_order ON ONLY messaging.deliveries USING btree (source_id, next_attempt_at, id) WHERE (kind = 'CAMPAIGN'::text);
+CREATE INDEX deliveries_of_address ON ONLY messaging.deliveries USING btree (source_id, address_key, id);
 CREATE INDEX deliveries_of_provider ON ONLY messaging.deliveries USING btree (environment_id, provider_message_id) WHERE (provider_message_id IS NOT NULL);
 CREATE INDEX deliveries_of_subscriber ON ONLY messaging.deliveries USING btree (environment_id, subscriber_id) WHERE (subscriber_id IS NOT NULL);
 CREATE INDEX deliveries_of_tests ON ONLY messaging.deliveries USING btree (environment_id) WHERE (kind = 'TEST'::text);
 CREATE INDEX deliveries_open_automation ON ONLY messaging.deliveries USING btree (next_attempt_at, id) WHERE ((single_ended_at IS NULL) AND (kind = 'AUTOMATION'::text));
+CREATE INDEX deliveries_open_message ON ONLY messaging.deliveries USING btree (next_attempt_at, id) WHERE ((single_ended_at IS NULL) AND (kind = 'MESSAGE'::text));
+CREATE INDEX deliveries_open_message_of_environment ON ONLY messaging.deliveries USING btree (environment_id, next_attempt_at, id) WHERE ((single_ended_at IS NULL) AND (kind = 'MESSAGE'::text));
 CREATE INDEX deliveries_open_of_environment ON ONLY messaging.deliveries USING btree (environment_id, kind, next_attempt_at, id) WHERE ((single_ended_at IS NULL) AND (kind = ANY (ARRAY['OPT_IN'::text, 'TEST'::text, 'AUTOMATION'::text])));
 CREATE INDEX deliveries_open_single ON ONLY messaging.deliveries USING btree (next_attempt_at, id) WHERE ((single_ended_at IS NULL) AND (kind = ANY (ARRAY['OPT_IN'::text, 'TEST'::text])));
 CREATE INDEX deliveries_sent ON ONLY messaging.deliveries USING brin (sent_at);
@@ -2976,13 +3288,14 @@ create table messaging.delivery_engagement (
   delivery_id uuid not null,
   queued_on date not null,
   environment_id bigint not null,
-  campaign_id uuid not null,
+  campaign_id uuid,
   opens integer not null default 0,
   clicks integer not null default 0,
   first_opened_at timestamp with time zone,
   first_clicked_at timestamp with time zone,
   unsubscribed_at timestamp with time zone,
   complained_at timestamp with time zone,
+  clicked_links bigint[],
   constraint delivery_engagement_pkey PRIMARY KEY (delivery_id, queued_on, environment_id)
 ) partition by range (queued_on);
 alter table messaging.delivery_engagement enable row level security;
@@ -2993,7 +3306,9 @@ create policy system_rows on messaging.delivery_engagement for all to mailwright
 grant select on messaging.delivery_engagement to mailwright_app;
 grant delete, insert, select, update on messaging.delivery_engagement to mailwright_system;
 comment on table messaging.delivery_engagement is 'What people (not proxies, not scanners) did with a mail; a click counts as an open. Partitioned like the deliveries.';
+comment on column messaging.delivery_engagement.campaign_id is 'Null: a mail of an automation.';
 comment on column messaging.delivery_engagement.unsubscribed_at is 'Set when the event is let go, complained_at as well: that a mail was answered is counted once.';
+comment on column messaging.delivery_engagement.clicked_links is 'The links that people followed in the mail, each once: link_set * 65536 + link_number.';
 
 create table messaging.delivery_events (
   id uuid not null,
@@ -3008,6 +3323,7 @@ create table messaging.delivery_events (
   link_number integer,
   classification text not null default 'human'::text,
   agent text,
+  link_set bigint,
   constraint delivery_events_pkey PRIMARY KEY (id, occurred_at, environment_id),
   constraint delivery_events_bounce_type_check CHECK ((bounce_type = ANY (ARRAY['HARD'::text, 'SOFT'::text]))),
   constraint delivery_events_classification_check CHECK ((classification = ANY (ARRAY['human'::text, 'proxy'::text, 'scanner'::text]))),
@@ -3028,6 +3344,7 @@ grant update (subscriber_id) on messaging.delivery_events to mailwright_app;
 comment on table messaging.delivery_events is 'What subscribers and their mailboxes did with mails. Partitioned by the month in which it happened.';
 comment on column messaging.delivery_events.url is 'The link of a click; link_number is its place in the set of links.';
 comment on column messaging.delivery_events.agent is 'The kind of program, never the user agent itself.';
+comment on column messaging.delivery_events.link_set is 'The set in which the link_number of a click counts.';
 
 create table messaging.erased_mails (
   environment_id bigint not null,
@@ -3074,6 +3391,7 @@ create table messaging.exports (
   created_at timestamp with time zone not null,
   finished_at timestamp with time zone,
   taken_at timestamp with time zone,
+  is_masked boolean not null default false,
   constraint exports_pkey PRIMARY KEY (id, environment_id),
   constraint exports_kind_check CHECK ((kind = ANY (ARRAY['STATISTICS'::text, 'DELIVERIES'::text]))),
   constraint exports_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'FAILED'::text]))),
@@ -3091,6 +3409,26 @@ grant delete, insert, select, update on messaging.exports to mailwright_system;
 comment on table messaging.exports is 'Files that the worker makes and a waiting client takes.';
 comment on column messaging.exports.cursor is 'The last row in the file so far; parts says how many parts that is.';
 comment on column messaging.exports.taken_at is 'A client has it: the next request is for a new one.';
+comment on column messaging.exports.is_masked is 'Addresses in the file are masked: the key may not see subscribers.';
+
+create table messaging.link_counters (
+  campaign_id uuid not null,
+  link_set bigint not null,
+  link_number integer not null,
+  writer smallint not null,
+  environment_id bigint not null,
+  clicked bigint not null default 0,
+  unique_clicks bigint not null default 0,
+  constraint link_counters_pkey PRIMARY KEY (campaign_id, link_set, link_number, writer, environment_id)
+) with (fillfactor=50);
+alter table messaging.link_counters enable row level security;
+alter table messaging.link_counters force row level security;
+create policy app_rows on messaging.link_counters for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.link_counters for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.link_counters for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.link_counters to mailwright_app;
+grant delete, insert, select, update on messaging.link_counters to mailwright_system;
+comment on table messaging.link_counters is 'Clicks of people by link, counted in the transaction that writes them; by writer as in campaign_counters. All clicks of a campaign''s links add up to its own.';
 
 create table messaging.link_sets (
   id bigint not null generated always as identity,
@@ -3122,6 +3460,38 @@ comment on column messaging.link_sets.translation is 'The locale of the campaign
 comment on column messaging.link_sets.urls is 'In the order of the links'' numbers, which begin with 1.';
 comment on column messaging.link_sets.signature is 'HMAC over whose set it is and where its links lead.';
 
+create table messaging.mail_hours (
+  environment_id bigint not null,
+  hour timestamp with time zone not null,
+  campaign_id uuid not null,
+  relay_key text not null default ''::text,
+  provider text not null,
+  writer smallint not null,
+  sent integer not null default 0,
+  delivered integer not null default 0,
+  opened integer not null default 0,
+  unique_opens integer not null default 0,
+  clicked integer not null default 0,
+  unique_clicks integer not null default 0,
+  hard_bounced integer not null default 0,
+  soft_bounced integer not null default 0,
+  unsubscribed integer not null default 0,
+  complained integer not null default 0,
+  constraint mail_hours_pkey PRIMARY KEY (environment_id, hour, campaign_id, relay_key, provider, writer)
+) with (fillfactor=70);
+alter table messaging.mail_hours enable row level security;
+alter table messaging.mail_hours force row level security;
+create policy app_rows on messaging.mail_hours for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.mail_hours for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.mail_hours for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.mail_hours to mailwright_app;
+grant delete, insert, select, update on messaging.mail_hours to mailwright_system;
+comment on table messaging.mail_hours is 'Statistics over campaigns and time, counted in the transaction that writes what is counted; by writer as in campaign_counters.';
+comment on column messaging.mail_hours.hour is 'The hour (UTC) of sending for sent and delivered, from which a mail that bounces later is taken; of the first open or click of a mail for unique_opens and unique_clicks; else of the event.';
+comment on column messaging.mail_hours.campaign_id is 'Zeros: all automations, whose nodes are in automation_hours.';
+comment on column messaging.mail_hours.relay_key is 'The project''s relay that took the mail; empty: the installation''s.';
+comment on column messaging.mail_hours.provider is 'The mailbox provider by the domain of the address; other: no large one.';
+
 create table messaging.mailbox_simulations (
   delivery_id uuid not null,
   environment_id bigint not null,
@@ -3139,6 +3509,75 @@ create policy system_rows on messaging.mailbox_simulations for all to mailwright
 grant delete, insert, select on messaging.mailbox_simulations to mailwright_app;
 grant delete, insert, select, update on messaging.mailbox_simulations to mailwright_system;
 comment on table messaging.mailbox_simulations is 'What the mailbox of a simulated address is still to do with a mail of the test environment.';
+
+create table messaging.message_tags (
+  environment_id bigint not null,
+  tag text collate "C" not null,
+  created_at timestamp with time zone not null,
+  message_id uuid not null,
+  constraint message_tags_pkey PRIMARY KEY (environment_id, tag, created_at, message_id)
+);
+alter table messaging.message_tags enable row level security;
+alter table messaging.message_tags force row level security;
+create policy app_rows on messaging.message_tags for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.message_tags for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.message_tags for all to mailwright_system using (true) with check (true);
+grant insert, select on messaging.message_tags to mailwright_app;
+grant delete, insert, select, update on messaging.message_tags to mailwright_system;
+comment on table messaging.message_tags is 'Messages by tag, in the order of their list.';
+
+create table messaging.messages (
+  id uuid not null,
+  environment_id bigint not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  queued_on date not null,
+  status text not null,
+  to_email text not null,
+  to_digest bytea,
+  copy_digests bytea[],
+  subject text,
+  purpose text not null,
+  topic_id uuid,
+  tags text[] not null default '{}'::text[],
+  metadata jsonb not null default '{}'::jsonb,
+  locale text,
+  keep text not null,
+  ambiguous text not null,
+  scheduled_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  sent_at timestamp with time zone,
+  delivered_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  relay_key text,
+  failure_reason text,
+  content jsonb,
+  sealed_content text,
+  constraint messages_pkey PRIMARY KEY (id, environment_id),
+  constraint messages_ambiguous_check CHECK ((ambiguous = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
+  constraint messages_keep_check CHECK ((keep = ANY (ARRAY['CONTENT'::text, 'NOTHING'::text]))),
+  constraint messages_status_check CHECK ((status = ANY (ARRAY['SCHEDULED'::text, 'QUEUED'::text, 'SENT'::text, 'DELIVERED'::text, 'BOUNCED'::text, 'COMPLAINED'::text, 'FAILED'::text, 'EXPIRED'::text, 'SUPPRESSED'::text, 'CANCELLED'::text])))
+);
+CREATE INDEX messages_copied ON messaging.messages USING gin (copy_digests) WHERE (copy_digests IS NOT NULL);
+CREATE INDEX messages_in_order ON messaging.messages USING btree (environment_id, created_at, id);
+CREATE INDEX messages_of_status ON messaging.messages USING btree (environment_id, status, created_at, id);
+CREATE INDEX messages_to ON messaging.messages USING btree (environment_id, to_digest, created_at, id);
+CREATE INDEX messages_with_content ON messaging.messages USING btree (finished_at) WHERE (content IS NOT NULL);
+alter table messaging.messages enable row level security;
+alter table messaging.messages force row level security;
+create policy app_rows on messaging.messages for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.messages for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.messages for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.messages to mailwright_app;
+grant delete, insert, select, update on messaging.messages to mailwright_system;
+comment on table messaging.messages is 'Mails to one person each, as programs ask for them; their deliveries are the recipients, copies included.';
+comment on column messaging.messages.queued_on is 'The partition of its deliveries.';
+comment on column messaging.messages.status is 'Of the delivery to `to_email`; the copies have their own.';
+comment on column messaging.messages.to_digest is 'Keyed digest of the address in `to_email`, by which it is found and erased; null once erased.';
+comment on column messaging.messages.copy_digests is 'The same of those who get copies.';
+comment on column messaging.messages.subject is 'As it was written. Null: gone, since nothing of it is kept.';
+comment on column messaging.messages.content is 'What the mail is made of; null where it is sealed, or kept no longer.';
+comment on column messaging.messages.sealed_content is 'The same, encrypted, of a message that keeps nothing; null once it has ended.';
 
 create table messaging.sender_stops (
   environment_id bigint not null,
@@ -3203,7 +3642,7 @@ create policy system_rows on messaging.settled_figures for all to mailwright_sys
 grant select on messaging.settled_figures to mailwright_app;
 grant delete, insert, select, update on messaging.settled_figures to mailwright_system;
 comment on table messaging.settled_figures is 'What was counted of a campaign for the last time, before what it was counted from was let go.';
-comment on column messaging.settled_figures.links is 'People by link, from its clicks; null while those are kept.';
+comment on column messaging.settled_figures.links is 'Of version 0.2.0; link_counters has them.';
 comment on column messaging.settled_figures.providers is 'Mails by provider, from its deliveries, as languages and domains are; null while those are kept.';
 
 create table messaging.test_inbox_messages (
@@ -3219,7 +3658,7 @@ create table messaging.test_inbox_messages (
   raw bytea not null,
   received_at timestamp with time zone not null,
   constraint test_inbox_messages_pkey PRIMARY KEY (id, environment_id),
-  constraint test_inbox_messages_kind_check CHECK ((kind = ANY (ARRAY['OPT_IN'::text, 'CAMPAIGN'::text, 'AUTOMATION'::text, 'TEST'::text])))
+  constraint test_inbox_messages_kind_check CHECK ((kind = ANY (ARRAY['OPT_IN'::text, 'CAMPAIGN'::text, 'AUTOMATION'::text, 'TEST'::text, 'MESSAGE'::text])))
 );
 CREATE INDEX test_inbox_age ON messaging.test_inbox_messages USING btree (received_at, environment_id);
 CREATE INDEX test_inbox_newest ON messaging.test_inbox_messages USING btree (environment_id, received_at DESC, id DESC);
@@ -3256,15 +3695,19 @@ begin
     for counted in
       select a.automation_number, a.environment_id,
         count(*) filter (where a.status in ('COMPLETED', 'CONVERTED')) as completed,
-        count(*) filter (where a.status not in ('COMPLETED', 'CONVERTED')) as ended
+        count(*) filter (where a.status = 'CONVERTED') as converted,
+        count(*) filter (where a.status not in ('COMPLETED', 'CONVERTED')) as ended,
+        count(*) filter (where a.status = 'FAILED') as failed
       from rows_after a join rows_before b on b.id = a.id
       where b.status = 'ACTIVE' and a.status <> 'ACTIVE'
       group by a.automation_number, a.environment_id order by a.automation_number
     loop
-      insert into messaging.automation_counters as c (automation_number, writer, environment_id, completed, ended)
-      values (counted.automation_number, pg_backend_pid() % 32, counted.environment_id, counted.completed, counted.ended)
+      insert into messaging.automation_counters as c (automation_number, writer, environment_id, completed, converted, ended, failed)
+      values (counted.automation_number, pg_backend_pid() % 32, counted.environment_id, counted.completed, counted.converted,
+        counted.ended, counted.failed)
       on conflict (automation_number, writer, environment_id) do update
-      set completed = c.completed + excluded.completed, ended = c.ended + excluded.ended;
+      set completed = c.completed + excluded.completed, converted = c.converted + excluded.converted,
+        ended = c.ended + excluded.ended, failed = c.failed + excluded.failed;
     end loop;
   end if;
   return null;
@@ -3900,10 +4343,14 @@ create table webhooks.events (
   subscriber_id uuid,
   data jsonb,
   occurred_at timestamp with time zone not null,
+  sequence bigint,
   constraint events_pkey PRIMARY KEY (id, environment_id)
 );
-CREATE INDEX events_of_subscriber ON webhooks.events USING btree (environment_id, subscriber_id) WHERE (subscriber_id IS NOT NULL);
+CREATE UNIQUE INDEX events_in_sequence ON webhooks.events USING btree (environment_id, sequence) WHERE (sequence IS NOT NULL);
+CREATE INDEX events_of_subscriber ON webhooks.events USING btree (environment_id, subscriber_id, sequence) WHERE (subscriber_id IS NOT NULL);
+CREATE INDEX events_of_type ON webhooks.events USING btree (environment_id, type, sequence) WHERE (sequence IS NOT NULL);
 CREATE INDEX events_oldest ON webhooks.events USING btree (occurred_at);
+CREATE INDEX events_unnumbered ON webhooks.events USING btree (environment_id, occurred_at, id) WHERE (sequence IS NULL);
 alter table webhooks.events enable row level security;
 alter table webhooks.events force row level security;
 create policy app_rows on webhooks.events for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
@@ -3913,3 +4360,18 @@ grant insert, select, update on webhooks.events to mailwright_app;
 grant delete, insert, select, update on webhooks.events to mailwright_system;
 comment on table webhooks.events is 'Events that are posted to endpoints.';
 comment on column webhooks.events.data is 'Null once the person was erased.';
+comment on column webhooks.events.sequence is 'Its place among the events of the environment, without gaps. Null until somebody tells of it: only what is committed is numbered, under the lock of webhooks.sequences, so that nothing comes later with a smaller number.';
+
+create table webhooks.sequences (
+  environment_id bigint not null,
+  last bigint not null,
+  constraint sequences_pkey PRIMARY KEY (environment_id)
+);
+alter table webhooks.sequences enable row level security;
+alter table webhooks.sequences force row level security;
+create policy app_rows on webhooks.sequences for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on webhooks.sequences for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on webhooks.sequences for all to mailwright_system using (true) with check (true);
+grant insert, select, update on webhooks.sequences to mailwright_app;
+grant delete, insert, select, update on webhooks.sequences to mailwright_system;
+comment on table webhooks.sequences is 'The number of the last event of an environment. Locked by whoever numbers events, never by whoever publishes them.';

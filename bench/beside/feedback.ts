@@ -17,6 +17,7 @@ import {
   shown,
 } from '../support/comparison.js';
 import { load, type LoadRequest } from '../support/http-load.js';
+import type { Listmonk } from '../reference/listmonk.js';
 import type { BothMailers } from './both-mailers.js';
 import { CLIENTS } from './requests.js';
 
@@ -48,7 +49,10 @@ export interface FeedbackOptions {
  * Readers' and receivers' feedback to the last campaign, through the routes that each has for it. Rates count until all of it is
  * written and has had its consequences.
  */
-export async function compareFeedback(both: BothMailers, options: FeedbackOptions): Promise<Comparison[]> {
+export async function compareFeedback(
+  both: BothMailers<Listmonk>,
+  options: FeedbackOptions,
+): Promise<Comparison[]> {
   const mails = await mailsOfOurs(both);
   const readers = await readersOfTheirs(both);
   const parties = await Feedback.prepare(both, options, mails, readers);
@@ -66,7 +70,7 @@ class Feedback {
   readonly #environmentId: number;
 
   private constructor(
-    private readonly both: BothMailers,
+    private readonly both: BothMailers<Listmonk>,
     private readonly options: FeedbackOptions,
     private readonly mails: readonly Mail[],
     private readonly readers: readonly Reader[],
@@ -76,12 +80,12 @@ class Feedback {
   }
 
   static async prepare(
-    both: BothMailers,
+    both: BothMailers<Listmonk>,
     options: FeedbackOptions,
     mails: readonly Mail[],
     readers: readonly Reader[],
   ): Promise<Feedback> {
-    const { database } = both.listmonk;
+    const { database } = both.peer;
     const [campaign] = await database.query<{ uuid: string }>(
       'select uuid from campaigns order by id desc limit 1',
     );
@@ -111,7 +115,7 @@ class Feedback {
 
   /** Of people who signed up through the API of each just before. */
   async confirmations(): Promise<Comparison> {
-    const { listmonk, system, topics, client } = this.both;
+    const { peer: listmonk, system, topics, client } = this.both;
     const count = this.options.people * (this.options.pairs + 1);
     const email = (n: number) => `optin${n}@new.example`;
     const signUps = (request: (n: number) => LoadRequest) => {
@@ -294,7 +298,7 @@ class Feedback {
     table: 'link_clicks' | 'campaign_views',
   ): Promise<Comparison> {
     const { both, options } = this;
-    const { listmonk, system } = both;
+    const { peer: listmonk, system } = both;
     const asked = { theirs: 0, ours: 0 };
     const written = { theirs: 0, ours: 0 };
     const run =
@@ -328,7 +332,7 @@ class Feedback {
     { goals = TWICE, headers = BROWSER, written = () => Promise.resolve() }: EachOptions = {},
   ): Promise<Comparison> {
     const { both, options } = this;
-    const { listmonk, system } = both;
+    const { peer: listmonk, system } = both;
     const run = (side: 'theirs' | 'ours', request: (n: number) => LoadRequest) => (number: number) => {
       const from = number * options.people;
       let n = 0;
@@ -352,7 +356,7 @@ class Feedback {
 
   /** Throws where what was answered had no effect. */
   async #check(theirs: string, ours: string, expected: number): Promise<void> {
-    const { listmonk, system } = this.both;
+    const { peer: listmonk, system } = this.both;
     const count = async (database: TestDatabase, query: string) =>
       Number(Object.values((await database.query<Record<string, unknown>>(query))[0] ?? {})[0]);
     const found = [await count(listmonk.database, theirs), await count(system.database, ours)];
@@ -362,7 +366,7 @@ class Feedback {
 
   /** Resolves when a count has come to so many. */
   async #written(count: string, many: number, side: 'theirs' | 'ours' = 'theirs'): Promise<void> {
-    const { database } = side === 'ours' ? this.both.system : this.both.listmonk;
+    const { database } = side === 'ours' ? this.both.system : this.both.peer;
     await eventually(`${many} are written`, async () => {
       const [row] = await database.query<{ n: number }>(count);
       return (row?.n ?? 0) >= many;
@@ -403,7 +407,7 @@ function mailsOfOurs({ system }: BothMailers): Promise<Mail[]> {
   );
 }
 
-function readersOfTheirs({ listmonk }: BothMailers): Promise<Reader[]> {
+function readersOfTheirs({ peer: listmonk }: BothMailers<Listmonk>): Promise<Reader[]> {
   return listmonk.database.query<Reader & Record<string, unknown>>(
     `select s.uuid, s.email from subscribers s join subscriber_lists l on l.subscriber_id = s.id
      where l.list_id = $1 order by s.id`,

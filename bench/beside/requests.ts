@@ -1,17 +1,46 @@
 import { compare, type Comparison, type Goal, type Measured } from '../support/comparison.js';
-import { load, type LoadRequest } from '../support/http-load.js';
-import { addressOf, type BothMailers } from './both-mailers.js';
+import { get, load, type LoadRequest, post } from '../support/http-load.js';
+import { addressOf, anyone, middlePage, type Operation, PAGE, sizeOf } from '../support/peer.js';
+import type { BothMailers } from './both-mailers.js';
 
 /** Clients at a time. */
 export const CLIENTS = 16;
-const PAGE = 20;
 
-interface Request {
-  readonly operation: string;
-  readonly goals: readonly Goal[];
-  /** The nth request of each. */
-  readonly theirs: (n: number) => LoadRequest;
-  readonly ours: (n: number) => LoadRequest;
+/** Bounds beside listmonk. */
+const GOALS: Readonly<Record<Operation, readonly Goal[]>> = {
+  'get one person': [{ of: 'rate', least: 1.5 }],
+  'lists or topics with their counts': [{ of: 'rate', least: 50 }],
+  'list of people, first page': [{ of: 'rate', least: 20 }],
+  'first page, each of another size': [],
+  'list of people, a middle page': [{ of: 'rate', least: 10 }],
+  'create a person with consent': [
+    { of: 'rate', least: 1 },
+    { of: 'app', most: 0.3 },
+    { of: 'postgres', most: 0.6 },
+  ],
+};
+
+/** The recipients, then each pair a share of the others. */
+export function compareImports(
+  both: BothMailers,
+  { pairs, people }: { readonly pairs: number; readonly people: number },
+): Promise<Comparison> {
+  const recipients = both.readers.to;
+  const share = Math.floor((people - recipients) / pairs);
+  const peopleOf = (run: number) => {
+    if (run === 0) return both.readers;
+    const from = recipients + (run - 1) * share;
+    return { from, to: run === pairs ? people : from + share, list: 'Others' as const };
+  };
+  const count = (run: number) => peopleOf(run).to - peopleOf(run).from;
+  const goals = [
+    { of: 'rate', least: 5 },
+    { of: 'cpu', most: 0.3 },
+  ] as const;
+  return compare('import, rows', goals, pairs, {
+    theirs: (run) => both.measure(() => both.peer.import(peopleOf(run)).then(() => count(run))),
+    ours: (run) => both.measure(() => both.importOurs(peopleOf(run)).then(() => count(run))),
+  });
 }
 
 /** Single requests to both APIs among `people`, who are settled: after VACUUM and ANALYZE. */
@@ -19,98 +48,49 @@ export async function compareRequests(
   both: BothMailers,
   { pairs, seconds, people }: { readonly pairs: number; readonly seconds: number; readonly people: number },
 ): Promise<Comparison[]> {
-  await both.system.database.query('vacuum analyze');
-  await both.listmonk.database.query('vacuum analyze');
+  const { peer, system, client } = both;
+  await system.database.query('vacuum analyze');
+  await peer.database.query('vacuum analyze');
+  const requests = peer.requests(people);
   const comparisons: Comparison[] = [];
-  for (const { operation, goals, theirs, ours } of requestsOf(both, people)) {
+  for (const [operation, ours] of Object.entries(ourRequests(both, people)) as [Operation, Requests][]) {
+    const theirs = requests[operation];
+    if (theirs === undefined) continue;
     let serial = 0;
-    const run =
-      (side: 'theirs' | 'ours', next: (n: number) => LoadRequest) => async (): Promise<Measured> => {
-        const { listmonk, system, client } = both;
-        const target =
-          side === 'theirs'
-            ? { port: listmonk.port, headers: listmonk.headers }
-            : { port: system.api.port, headers: { 'x-api-key': client.key ?? '' } };
-        const ask = () => next((serial += 1));
-        return both.measure(
-          async () => (await load(target, ask, { connections: CLIENTS, seconds })).requests,
-          () => both.settled(),
-        );
-      };
+    const run = (side: 'theirs' | 'ours', next: Requests) => async (): Promise<Measured> => {
+      const target =
+        side === 'theirs'
+          ? { port: peer.port, headers: peer.headers }
+          : { port: system.api.port, headers: { 'x-api-key': client.key ?? '' } };
+      const ask = () => next((serial += 1));
+      return both.measure(
+        async () => (await load(target, ask, { connections: CLIENTS, seconds })).requests,
+        () => both.settled(),
+      );
+    };
     const sides = { theirs: run('theirs', theirs), ours: run('ours', ours) };
-    comparisons.push(await compare(operation, goals, pairs, sides));
+    comparisons.push(await compare(operation, GOALS[operation], pairs, sides));
   }
   return comparisons;
 }
 
-function requestsOf({ listmonk, topics }: BothMailers, people: number): readonly Request[] {
-  const get = (path: string): LoadRequest => ({ method: 'GET', path, status: 200 });
-  const post = (path: string, status: number, body: object): LoadRequest => ({
-    method: 'POST',
-    path,
-    status,
-    body: JSON.stringify(body),
-  });
-  // Spread over all of them, and the same for both.
-  const anyone = (n: number) => (n * 7_919) % people;
-  // Who asks for the very same at the same time shares one read of ours.
-  const size = (n: number) => PAGE / 2 + 1 + (n % PAGE);
-  const middle = (n: number) => Math.floor(people / PAGE / 2) + (n % 100);
-  return [
-    {
-      operation: 'get one person',
-      goals: [{ of: 'rate', least: 1.5 }],
-      theirs: (n) => get(`/api/subscribers/${anyone(n) + 1}`),
-      ours: (n) => get(`/api/v1/subscribers/${encodeURIComponent(addressOf(anyone(n)))}`),
-    },
-    {
-      operation: 'lists or topics with their counts',
-      goals: [{ of: 'rate', least: 50 }],
-      theirs: () => get('/api/lists'),
-      ours: () => get('/api/v1/topics'),
-    },
-    {
-      operation: 'list of people, first page',
-      goals: [{ of: 'rate', least: 20 }],
-      theirs: () => get(`/api/subscribers?page=1&per_page=${PAGE}`),
-      ours: () => get(`/api/v1/subscribers?size=${PAGE}`),
-    },
-    {
-      operation: 'first page, each of another size',
-      goals: [],
-      theirs: (n) => get(`/api/subscribers?page=1&per_page=${size(n)}`),
-      ours: (n) => get(`/api/v1/subscribers?size=${size(n)}`),
-    },
-    {
-      operation: 'list of people, a middle page',
-      goals: [{ of: 'rate', least: 10 }],
-      theirs: (n) => get(`/api/subscribers?page=${middle(n) + 1}&per_page=${PAGE}`),
-      ours: (n) => get(`/api/v1/subscribers?page=${middle(n)}&size=${PAGE}`),
-    },
-    {
-      operation: 'create a person with consent',
-      goals: [
-        { of: 'rate', least: 1 },
-        { of: 'app', most: 0.3 },
-        { of: 'postgres', most: 0.6 },
-      ],
-      theirs: (n) =>
-        post('/api/subscribers', 200, {
-          email: `x${n}@new.example`,
-          name: `X${n}`,
-          status: 'enabled',
-          lists: [listmonk.listId('Others')],
-          preconfirm_subscriptions: true,
-          attribs: { f0: 'v1', f1: 'v2' },
-        }),
-      ours: (n) =>
-        post('/api/v1/subscribers', 201, {
-          email: `x${n}@new.example`,
-          firstName: `X${n}`,
-          topicKeys: [topics.Others.key],
-          consent: { source: 'bench' },
-          customFields: { f0: 'v1', f1: 'v2' },
-        }),
-    },
-  ];
+type Requests = (n: number) => LoadRequest;
+
+function ourRequests({ topics }: BothMailers, people: number): Readonly<Record<Operation, Requests>> {
+  return {
+    'get one person': (n) => get(`/api/v1/subscribers/${encodeURIComponent(addressOf(anyone(n, people)))}`),
+    'lists or topics with their counts': () => get('/api/v1/topics'),
+    'list of people, first page': () => get(`/api/v1/subscribers?size=${PAGE}`),
+    'first page, each of another size': (n) => get(`/api/v1/subscribers?size=${sizeOf(n)}`),
+    'list of people, a middle page': (n) =>
+      get(`/api/v1/subscribers?page=${middlePage(n, people)}&size=${PAGE}`),
+    'create a person with consent': (n) =>
+      post('/api/v1/subscribers', 201, {
+        email: `x${n}@new.example`,
+        firstName: `X${n}`,
+        topicKeys: [topics.Others.key],
+        consent: { source: 'bench' },
+        customFields: { f0: 'v1', f1: 'v2' },
+      }),
+  };
 }

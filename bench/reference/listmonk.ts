@@ -7,29 +7,50 @@ import { promisify } from 'node:util';
 import { openTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { freePort } from '#testing/ports';
+import { get, post } from '../support/http-load.js';
+import {
+  anyone,
+  contentOf,
+  FIELDS,
+  type ListName,
+  middlePage,
+  type Peer,
+  type PeerOptions,
+  type PeerRequests,
+  type People,
+  PAGE,
+  personsOf,
+  sizeOf,
+} from '../support/peer.js';
 
 const DEADLINE_MS = 1_800_000;
 const NAME = 'api';
 /** Lists that the benchmarks use, and their opt-in. */
-const LISTS = { News: 'single', Others: 'single', OptIn: 'double' } as const;
+const LISTS: Readonly<Record<ListName, 'single' | 'double'>> = {
+  News: 'single',
+  Others: 'single',
+  OptIn: 'double',
+};
+const FIRST_NAME = '{{ .Subscriber.FirstName }}';
+const fieldOf = (key: string) => `{{ .Subscriber.Attribs.${key} }}`;
+const CONTENT =
+  contentOf(FIRST_NAME, fieldOf, '@TrackLink') +
+  '{{ TrackView }}<p><a href="{{ UnsubscribeURL }}">Unsubscribe</a></p>';
+/** Ours makes a text part of the HTML, listmonk sends one where its user writes it. */
+const TEXT = contentOf(FIRST_NAME, fieldOf)
+  .replaceAll(/<a href="(.*?)">(.*?)<\/a>/g, '$2 <$1>')
+  .replaceAll(/<\/?p>/g, '\n');
 const run = promisify(execFile);
 
-export interface ListmonkOptions {
-  readonly program: string;
-  /** Its source, for a program that was built without its files; else any directory. */
-  readonly source: string;
-  readonly directory: string;
-  readonly databaseUrl: string;
-  readonly sinkPort: number;
-  readonly connections: number;
-}
+/**
+ * A listmonk with its lists. `LISTMONK` is its program, `LISTMONK_SOURCE` its source where it was built from that without its
+ * files.
+ */
+export class Listmonk implements Peer {
+  static readonly program = process.env['LISTMONK'] ?? 'listmonk';
 
-export type ListmonkList = keyof typeof LISTS;
-
-/** A listmonk with its lists, as a client and an operator use it. */
-export class Listmonk {
   #child: ChildProcess;
-  readonly #lists = new Map<ListmonkList, number>();
+  readonly #lists = new Map<ListName, number>();
 
   private constructor(
     private readonly begin: () => ChildProcess,
@@ -41,8 +62,11 @@ export class Listmonk {
     this.#child = begin();
   }
 
-  static async start(options: ListmonkOptions): Promise<Listmonk> {
-    const { program, source, directory, databaseUrl } = options;
+  static async start(options: PeerOptions): Promise<Listmonk> {
+    const { program, server } = options;
+    const { directory } = server;
+    const source = process.env['LISTMONK_SOURCE'] ?? directory;
+    const databaseUrl = await server.addDatabase('listmonk');
     const port = await freePort();
     const config = join(directory, 'listmonk.toml');
     await writeFile(config, configOf(port, new URL(databaseUrl)));
@@ -63,7 +87,7 @@ export class Listmonk {
     await listmonk.#isUp();
     for (const [name, optin] of Object.entries(LISTS)) {
       const made = await listmonk.#ask<{ id: number }>('POST', '/lists', { name, type: 'private', optin });
-      listmonk.#lists.set(name as ListmonkList, made.id);
+      listmonk.#lists.set(name as ListName, made.id);
     }
     return listmonk;
   }
@@ -73,7 +97,7 @@ export class Listmonk {
     return { authorization: `token ${NAME}:${this.token}` };
   }
 
-  listId(list: ListmonkList): number {
+  listId(list: ListName): number {
     return this.#lists.get(list) ?? 0;
   }
 
@@ -93,12 +117,31 @@ export class Listmonk {
     await this.#isUp();
   }
 
-  /** Resolves when all rows of the CSV (email, name, attributes) are in the list. */
-  async import(csv: string, list: ListmonkList): Promise<void> {
+  requests(people: number): PeerRequests {
+    const page = (number: number, size = PAGE) => get(`/api/subscribers?page=${number}&per_page=${size}`);
+    return {
+      'get one person': (n) => get(`/api/subscribers/${anyone(n, people) + 1}`),
+      'lists or topics with their counts': () => get('/api/lists'),
+      'list of people, first page': () => page(1),
+      'first page, each of another size': (n) => page(1, sizeOf(n)),
+      'list of people, a middle page': (n) => page(middlePage(n, people) + 1),
+      'create a person with consent': (n) =>
+        post('/api/subscribers', 200, {
+          email: `x${n}@new.example`,
+          name: `X${n}`,
+          status: 'enabled',
+          lists: [this.listId('Others')],
+          preconfirm_subscriptions: true,
+          attribs: { f0: 'v1', f1: 'v2' },
+        }),
+    };
+  }
+
+  async import(people: People): Promise<void> {
     const form = new FormData();
     const choices = { mode: 'subscribe', subscription_status: 'confirmed', delim: ',', overwrite: true };
-    form.set('params', JSON.stringify({ ...choices, lists: [this.listId(list)] }));
-    form.set('file', new Blob([csv], { type: 'text/csv' }), 'people.csv');
+    form.set('params', JSON.stringify({ ...choices, lists: [this.listId(people.list)] }));
+    form.set('file', new Blob([csvOf(people)], { type: 'text/csv' }), 'people.csv');
     await this.#ask('POST', '/import/subscribers', form);
     const isOver = async () => {
       const { status } = await this.#ask<{ status: string }>('GET', '/import/subscribers');
@@ -107,16 +150,16 @@ export class Listmonk {
     await eventually('listmonk has imported', isOver, DEADLINE_MS);
   }
 
-  /** Sends a campaign to the list of news; resolves when it says that it is finished. Without a text, its mails are HTML alone. */
-  async send(subject: string, body: string, text: string | null): Promise<void> {
+  /** Its mails are HTML alone unless a text part is asked for. */
+  async send({ hasText = false } = {}): Promise<void> {
     const { id } = await this.#ask<{ id: number }>('POST', '/campaigns', {
       name: 'Bench',
-      subject,
-      body,
+      subject: `News, ${FIRST_NAME}`,
+      body: CONTENT,
       lists: [this.listId('News')],
       type: 'regular',
       content_type: 'html',
-      altbody: text,
+      altbody: hasText ? TEXT : null,
       messenger: 'email',
       from_email: 'News <news@acme.example>',
     });
@@ -154,6 +197,15 @@ export class Listmonk {
   }
 }
 
+/** Each has its fields as one JSON object. */
+function csvOf(people: People): string {
+  const rows = personsOf(people).map(({ email, name, values }) => {
+    const attributes = Object.fromEntries(FIELDS.map((key, place) => [key, values[place]]));
+    return `${email},${name},"${JSON.stringify(attributes).replaceAll('"', '""')}"\n`;
+  });
+  return `email,name,attributes\n${rows.join('')}`;
+}
+
 function configOf(port: number, { hostname, port: databasePort, username, password, pathname }: URL): string {
   return `[app]
 address = "127.0.0.1:${port}"
@@ -175,7 +227,7 @@ params = ""
 async function setUp(
   database: TestDatabase,
   port: number,
-  { connections, sinkPort }: ListmonkOptions,
+  { connections, sinkPort }: PeerOptions,
 ): Promise<void> {
   const settings = {
     'app.concurrency': connections,

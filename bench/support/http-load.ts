@@ -10,6 +10,16 @@ export interface LoadRequest {
   readonly status: number;
 }
 
+export const get = (path: string): LoadRequest => ({ method: 'GET', path, status: 200 });
+
+/** With a JSON body. */
+export const post = (path: string, status: number, body: object): LoadRequest => ({
+  method: 'POST',
+  path,
+  status,
+  body: JSON.stringify(body),
+});
+
 export interface Load {
   readonly requests: number;
   readonly seconds: number;

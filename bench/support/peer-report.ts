@@ -1,8 +1,47 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { projectRoot } from '#platform';
 import { type Comparison, digitsOf, FIGURES, type Goal, type Measured } from './comparison.js';
 import { median, spread } from './figures.js';
+import { machine, withBlock } from './results.js';
 
-/** Markdown of all comparisons: rates, then CPU. */
-export function peerTables(peer: string, comparisons: readonly Comparison[]): string {
+/** A run beside a peer, from its first moment on. */
+export class PeerRun {
+  readonly #began = { load: loadavg()[0] ?? 0, at: performance.now() };
+
+  constructor(
+    private readonly peer: string,
+    /** Name of the block in RESULTS.md that has its tables. */
+    private readonly block: string,
+    private readonly sizes: string,
+  ) {
+    process.stdout.write(`${sizes}\n`);
+  }
+
+  /** Says how much else the machine had to do. */
+  get calm(): string {
+    const load = `load ${this.#began.load.toFixed(1)} when it began`;
+    return this.#began.load < 0.5
+      ? `calm machine (${load})`
+      : `beside other work, so only an indication (${load})`;
+  }
+
+  /** Prints the tables and, with `WRITE=1`, puts them into RESULTS.md. */
+  async report(comparisons: readonly Comparison[]): Promise<void> {
+    const seconds = Math.round((performance.now() - this.#began.at) / 1_000);
+    const about = `${this.sizes}; ${seconds} s. ${machine(new Date())}; ${this.calm}.`;
+    const tables = peerTables(this.peer, comparisons);
+    process.stdout.write(`\n${tables}\n\n${about}\n`);
+    if (process.env['WRITE'] !== '1') return;
+    const path = join(projectRoot(), 'bench/RESULTS.md');
+    const results = await readFile(path, 'utf8');
+    await writeFile(path, withBlock(results, this.block, `${about}\n\n${tables}`));
+  }
+}
+
+/** Markdown of all comparisons: rates, then CPU; without a column of goals where there are none. */
+function peerTables(peer: string, comparisons: readonly Comparison[]): string {
   const rates = comparisons.map((comparison) => {
     const of = (side: 'ours' | 'theirs') => {
       const values = comparison.pairs.map((pair) => pair[side].perSecond);
@@ -30,8 +69,12 @@ export function peerTables(peer: string, comparisons: readonly Comparison[]): st
   ].join('\n');
 }
 
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string[] =>
-  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const hasGoals = rows.some((cells) => cells.at(-1) !== '');
+  return [head, head.map(() => '---'), ...rows].map(
+    (cells) => `| ${(hasGoals ? cells : cells.slice(0, -1)).join(' | ')} |`,
+  );
+}
 
 function ratioOf({ pairs }: Comparison, of: 'rate' | 'cpu'): string {
   const values = pairs.map(FIGURES[of]);

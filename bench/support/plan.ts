@@ -212,6 +212,16 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
     ],
   },
   {
+    name: 'events',
+    title: 'Batches of events over HTTP, against inserts of as many rows',
+    sizes: { PEOPLE: { full: 100_000, least: 2_000 }, SECONDS: { full: 5, least: 2 } },
+    repeats: 'PAIRS',
+    figures: [
+      { label: 'events/s', line: spreadAfter('events/s: '), goal: atLeast(10_000) },
+      { label: 'ratio', line: spreadAfter('ratio: ') },
+    ],
+  },
+  {
     name: 'segments',
     title: 'Ten rules counted and written, against SQL written by hand (ratio of times)',
     sizes: { ROWS },

@@ -78,6 +78,7 @@ describe('the audience', () => {
         topicKey: expect.stringMatching(/^APIT-[1-9]\d*$/),
         name: 'News',
         description: null,
+        metadata: {},
         status: 'ACTIVE',
         visibility: 'PUBLIC',
         priority: null,
@@ -171,6 +172,8 @@ describe('the audience', () => {
         id: UUID_V7,
         subscriberKey: expect.stringMatching(/^APIT-[1-9]\d*$/),
         email: 'Ada.Lovelace@Example.com',
+        externalId: null,
+        metadata: {},
         firstName: 'Ada',
         lastName: null,
         phone: '+44 20 7946 0958',
@@ -288,10 +291,10 @@ describe('the audience', () => {
       expect(cleared.body).toMatchObject({ firstName: null, lastName: 'Lovelace', phone: null });
       expect(cleared.at('updatedAt') > before.at('updatedAt')).toBe(true);
       const fixed = errorsOf(
-        await client.patch(at(email), { email: 'x@example.com', status: 'ACTIVE', topicKeys: [] }),
+        await client.patch(at(email), { source: 'FORM', status: 'ACTIVE', topicKeys: [] }),
         400,
       );
-      expect(Object.keys(fixed).sort()).toEqual(['email', 'status', 'topicKeys']);
+      expect(Object.keys(fixed).sort()).toEqual(['source', 'status', 'topicKeys']);
       expect(
         Object.keys(errorsOf(await client.patch(at(email), { customFields: { plan: 'pro' } }), 422)),
       ).toEqual(['customFields.plan']);
@@ -476,7 +479,13 @@ describe('the audience', () => {
       const first = await suppress('Gone@Example.com', 'HARD_BOUNCE');
       expect([first.status, first.body]).toEqual([
         201,
-        { email: 'Gone@Example.com', suppressed: true, reason: 'HARD_BOUNCE', suppressedAt: TIMESTAMP },
+        {
+          email: 'Gone@Example.com',
+          suppressed: true,
+          reason: 'HARD_BOUNCE',
+          streams: 'ALL',
+          suppressedAt: TIMESTAMP,
+        },
       ]);
       const again = await suppress('gone@example.com', 'SPAM_COMPLAINT');
       expect([again.status, again.body]).toEqual([201, first.body]);
@@ -484,8 +493,31 @@ describe('the audience', () => {
       expect((await suppress('default@example.com')).at('reason')).toBe('GLOBAL_UNSUBSCRIBE');
     });
 
+    it.each([
+      ['GLOBAL_UNSUBSCRIBE', 'MARKETING'],
+      ['SPAM_COMPLAINT', 'MARKETING'],
+      ['HARD_BOUNCE', 'ALL'],
+      ['BLOCKED', 'ALL'],
+    ])('for %s bar %s, and only ever bar more', async (reason, streams) => {
+      const email = `streams-${reason.toLowerCase()}@example.com`;
+      const first = await suppress(email, reason);
+      expect([first.status, first.at('reason'), first.at('streams')]).toEqual([201, reason, streams]);
+      expect((await suppress(email, 'GLOBAL_UNSUBSCRIBE')).body).toEqual(first.body);
+      expect((await suppress(email, 'BLOCKED')).body).toEqual({ ...Object(first.body), streams: 'ALL' });
+      expect((await suppress(email, 'SPAM_COMPLAINT')).at('streams')).toBe('ALL');
+      expect(await standing(email)).toEqual({ ...Object(first.body), streams: 'ALL' });
+      const listed = (await client.get(`/suppressions?reason=${reason}`)).at('data');
+      expect(listed).toContainEqual({ ...Object(first.body), streams: 'ALL' });
+    });
+
     it('are told of any address, and lifted only when confirmed', async () => {
-      const none = { email: 'never@example.com', suppressed: false, reason: null, suppressedAt: null };
+      const none = {
+        email: 'never@example.com',
+        suppressed: false,
+        reason: null,
+        streams: null,
+        suppressedAt: null,
+      };
       expect(await standing('never@example.com')).toEqual(none);
       expect((await lift('never@example.com')).status).toBe(204);
       await suppress('never@example.com');
@@ -512,6 +544,7 @@ describe('the audience', () => {
       ['GLOBAL_UNSUBSCRIBE', 'SUPPRESSED', 'UNSUBSCRIBED'],
       ['SPAM_COMPLAINT', 'COMPLAINED', 'ACTIVE'],
       ['HARD_BOUNCE', 'BOUNCED', 'ACTIVE'],
+      ['BLOCKED', 'SUPPRESSED', 'ACTIVE'],
     ])(
       'for %s make a subscriber %s, whatever the consents, and nothing lifts them silently',
       async (reason, status, afterwards) => {

@@ -67,6 +67,7 @@ describe('automations over HTTP', () => {
         automationKey: expect.stringMatching(/^APIT-\d+$/),
         name: 'Welcome',
         description: 'For the new ones',
+        metadata: {},
         status: 'DRAFT',
         triggerType: 'subscriber_joins_list',
         triggerTopicId: topicId,
@@ -314,6 +315,52 @@ describe('automations over HTTP', () => {
       expect(consents.at('consents', 0, 'status')).toBe('UNSUBSCRIBED');
       const view = (mails[0]!['links'] as unknown as Record<string, string>)['view']!;
       expect(await (await fetch(view)).text()).toContain('Hello Ada!');
+      const report = await client.get(`/automations/${id}/report`);
+      const runs = { entered: 1, active: 0, completed: 1, converted: 0, failed: 0, cancelled: 0 };
+      expect(report.body).toMatchObject({
+        automationId: id,
+        totals: { ...runs, sent: 2, delivered: 2, uniqueOpens: 0, uniqueClicks: 0, unsubscribed: 1 },
+        nodes: [
+          { nodeId: 'start', type: 'trigger', isCurrent: true, entered: 1, left: 1, sent: 0, links: [] },
+          { nodeId: 'hello', type: 'email', entered: 1, left: 1, sent: 1, delivered: 1 },
+          { nodeId: 'wait', type: 'delay', entered: 1, left: 1, sent: 0 },
+          { nodeId: 'bye', type: 'email', entered: 1, left: 1, sent: 1, delivered: 1 },
+        ],
+      });
+      expect((await client.get(`/automations/${STRANGE_ID}/report`)).status).toBe(404);
+    });
+
+    it('tell by node what became of their mails, with the links as their author wrote them', async () => {
+      const url = 'https://acme.example/offer?utm_source=mail&utm_campaign=a%20b';
+      const withLink = JSON.stringify({ blocks: [{ type: 'button', label: 'Offer', url }] });
+      const offer = { id: 'offer', type: 'email', config: { subject: 'Offer', contentJson: withLink } };
+      const id = await active(chain(trigger, offer), { triggerType: 'manual' });
+      for (const does of ['opened', 'clicked', 'bounced', 'unsubscribed']) {
+        const email = `${does}+${id}@example.com`;
+        const known = { email, topicKeys: [topicKey], consent: { source: 'API' } };
+        expect((await client.post('/subscribers', known)).status).toBe(201);
+        expect((await client.post(`/automations/${id}/executions`, { email })).status).toBe(202);
+      }
+      const told = await eventually('all did what they do', async () => {
+        const { nodes } = (await client.get(`/automations/${id}/report`)).body as {
+          readonly nodes: readonly Readonly<Record<string, unknown>>[];
+        };
+        const { delivered, uniqueOpens, unsubscribed } = nodes[1]!;
+        return delivered === 3 && uniqueOpens === 2 && unsubscribed === 1 ? nodes[1] : null;
+      });
+      expect(told).toEqual({
+        nodeId: 'offer',
+        type: 'email',
+        isCurrent: true,
+        entered: 4,
+        left: 4,
+        sent: 4,
+        delivered: 3,
+        uniqueOpens: 2,
+        uniqueClicks: 1,
+        unsubscribed: 1,
+        links: [{ url, linkNumber: 1, locale: null, clicks: 1, uniqueClicks: 1 }],
+      });
     });
 
     it('are made of templates by the operator, as drafts that can be activated', async () => {
@@ -361,6 +408,161 @@ describe('automations over HTTP', () => {
         (await secretOf('test'))['secret'] === secret,
         (await secretOf('live'))['secret'] === secret,
       ]).toEqual([true, false]);
+    });
+
+    it('show the event that began the run in its mails, and say which paths no event had', async () => {
+      const shop = await (await system.project('SHOP')).client('TEST');
+      const topic = await shop.post('/topics', { name: 'Orders', doubleOptInEnabled: false });
+      const ada = 'ada@orders.example';
+      await shop.post('/subscribers', {
+        email: ada,
+        topicKeys: [topic.at('topicKey')],
+        consent: { source: 'form' },
+      });
+      const report = (properties: object) =>
+        shop.post('/subscriber-events/batch', { events: [{ email: ada, name: 'order', properties }] });
+      await report({ total: 10, items: [] });
+      const document = {
+        blocks: [
+          {
+            type: 'text',
+            html:
+              '<p>Total {{ event.total }} to {{ event.ship.city | default: "you" }}{{ event.nothing }}:</p>' +
+              '{% for item in event.items %}<p>{{ item.quantity }} × {{ item.sku }}</p>{% endfor %}',
+          },
+        ],
+      };
+      const where = [{ property: 'total', op: 'gte', value: 50 }];
+      const begin = { ...trigger, config: { eventName: 'order', where } };
+      const subject = 'Order {{ event.number | default: "yours" }}';
+      const thanks = {
+        id: 'thanks',
+        type: 'email',
+        config: { subject, contentJson: JSON.stringify(document) },
+      };
+      const content = chain(begin, thanks);
+      const fields = { name: 'Thanks', triggerType: 'custom_event', triggerTopicId: topic.at('id') };
+      const id = (await shop.post('/automations', fields)).at('id');
+      await shop.patch(`/automations/${id}/content`, content);
+      const activated = await shop.post(`/automations/${id}/activate`);
+      const named = activated.at<{ path: string; message: string }[]>('warnings');
+      expect(named.map(({ path, message }) => [path, /event\.[\w.]+/.exec(message)?.[0]])).toEqual([
+        ['nodes[1].config.subject', 'event.number'],
+        ['nodes[1].config.contentJson.blocks[0].html', 'event.ship.city'],
+        ['nodes[1].config.contentJson.blocks[0].html', 'event.nothing'],
+      ]);
+
+      await report({ total: 49, number: 'too small' });
+      await report({
+        total: 62.5,
+        number: 1042,
+        items: [
+          { sku: 'A<1>', quantity: 2 },
+          { sku: 'B2', quantity: 1 },
+        ],
+      });
+      const inbox = await eventually('the mail of the order', async () => {
+        const list = await shop.get(`/test-inbox/messages?to=${ada}`);
+        return list.at<string | undefined>('data', 0, 'id') === undefined ? undefined : list;
+      });
+      expect(inbox.at('pagination', 'totalElements')).toBe(1);
+      const message = await shop.get(`/test-inbox/messages/${inbox.at('data', 0, 'id')}`);
+      expect(message.at('subject')).toBe('Order 1042');
+      expect(message.at('html')).toContain('Total 62.5 to you:');
+      expect(message.at('html')).toContain('2 × A&lt;1&gt;');
+      expect(message.at('text')).toContain('1 × B2');
+      const view = await (await fetch(message.at('links', 'view'))).text();
+      expect(view).toContain('Total 62.5 to you:');
+    });
+
+    it('get a field updated by the event, and the executions say where a value did not fit', async () => {
+      const shop = await (await system.project('UPDATES')).client('TEST');
+      const topic = await shop.post('/topics', { name: 'Orders', doubleOptInEnabled: false });
+      await shop.post('/custom-fields', { key: 'spent', displayName: 'Spent', type: 'DECIMAL' });
+      const set = { id: 'set', type: 'update_field', config: { key: 'spent', value: '{{ event.total }}' } };
+      const begin = { ...trigger, config: { eventName: 'order', reEntry: 'ALWAYS' } };
+      const content = chain(begin, set);
+      const fields = { name: 'Spent', triggerType: 'custom_event' };
+      const id = (await shop.post('/automations', fields)).at('id');
+      await shop.patch(`/automations/${id}/content`, content);
+      expect((await shop.post(`/automations/${id}/activate`)).at('status')).toBe('ACTIVE');
+      const inUse = await shop.delete('/custom-fields/spent');
+      expect([inUse.status, inUse.at('usedBy', 0, 'kind')]).toEqual([409, 'automation']);
+      const orders = { good: { total: 62.5 }, odd: { total: 'much' }, empty: {} };
+      for (const [name, properties] of Object.entries(orders)) {
+        const email = `${name}@updates.example`;
+        const consent = { source: 'form' };
+        await shop.post('/subscribers', { email, topicKeys: [topic.at('topicKey')], consent });
+        await shop.post(`/subscribers/${email}/events`, { name: 'order', properties });
+      }
+      const listed = await eventually('three steps', async () => {
+        const all = (await shop.get(`/automations/${id}`)).at<number>('totalCompleted') === 3;
+        return all ? await shop.get(`/automations/${id}/executions`) : undefined;
+      });
+      const told = listed
+        .at<{ email: string; steps: { status: string; detail: string }[] }[]>('data')
+        .map(({ email, steps }) => `${email} ${steps[1]?.status}: ${steps[1]?.detail}`);
+      expect(told.toSorted()).toEqual([
+        'empty@updates.example FAILED: spent: {{ event.total }} is empty',
+        'good@updates.example DONE: changed',
+        'odd@updates.example FAILED: spent must be a number',
+      ]);
+      const good = await shop.get('/subscribers/good@updates.example');
+      expect(good.at('customFields')).toEqual({ spent: 62.5 });
+      expect((await shop.get('/subscribers/odd@updates.example')).at('customFields')).toEqual({});
+    });
+
+    it('wait for an event that is like that, and go on within seconds, or by the other branch in the end', async () => {
+      const shop = await (await system.project('WAITS')).client('TEST');
+      const topic = await shop.post('/topics', { name: 'Carts', doubleOptInEnabled: false });
+      const where = [{ property: 'total', op: 'gte', value: 50 }];
+      const wait = (timeout: string) => ({
+        id: 'paid',
+        type: 'wait_for',
+        config: { event: { type: 'CUSTOM', name: 'order', where }, timeout },
+      });
+      const waiting = async (timeout: string, edges: readonly object[]) => {
+        const id = (await shop.post('/automations', { name: timeout, triggerType: 'manual' })).at('id');
+        const nodes = [trigger, wait(timeout), delay('thanks', 'P1D'), delay('remind', 'P1D')];
+        const content = { nodes: JSON.stringify(nodes), edges: JSON.stringify(edges) };
+        expect((await shop.patch(`/automations/${id}/content`, content)).status).toBe(200);
+        return id;
+      };
+      const edges = [
+        edge('start', 'paid'),
+        edge('paid', 'thanks', 'happened'),
+        edge('paid', 'remind', 'timeout'),
+      ];
+      const half = await waiting('P3D', edges.slice(0, 2));
+      const refused = await shop.post(`/automations/${half}/activate`);
+      expect(refused.status).toBe(409);
+      expect(refused.text).toContain('nodes[1] needs an edge for the branch timeout.');
+      const [long, short] = [await waiting('P3D', edges), await waiting('PT1S', edges)];
+      const [paying, other] = ['paying@waits.example', 'other@waits.example'];
+      for (const id of [long, short])
+        expect((await shop.post(`/automations/${id}/activate`)).at('status')).toBe('ACTIVE');
+      for (const email of [paying, other]) {
+        const consent = { source: 'form' };
+        await shop.post('/subscribers', { email, topicKeys: [topic.at('topicKey')], consent });
+        expect((await shop.post(`/automations/${long}/executions`, { email })).status).toBe(202);
+      }
+      await shop.post(`/automations/${short}/executions`, { email: other });
+      const node = async (id: string, email: string) => {
+        const all = await shop.get(`/automations/${id}/executions`);
+        const found = all
+          .at<{ email: string; currentNodeId: string; steps: { detail: string }[] }[]>('data')
+          .find((one) => one.email === email);
+        return found === undefined ? 'none' : `${found.currentNodeId}, ${found.steps[1]?.detail}`;
+      };
+      const untilAt = (id: string, email: string, wanted: RegExp) =>
+        eventually(`${email} at ${wanted}`, async () => wanted.test(await node(id, email)));
+      await untilAt(long, paying, /^paid, until 2/);
+      await untilAt(short, other, /^remind, timeout$/);
+      const report = (email: string, total: number) => ({ email, name: 'order', properties: { total } });
+      const events = [report(paying, 62.5), report(other, 49)];
+      expect((await shop.post('/subscriber-events/batch', { events })).at('accepted')).toBe(2);
+      await untilAt(long, paying, /^thanks, happened$/);
+      expect(await node(long, other)).toMatch(/^paid, until 2/);
     });
   });
 });

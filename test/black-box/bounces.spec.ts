@@ -82,7 +82,11 @@ describe('mail that comes back', () => {
     const { campaignKey, pathOf } = await send(['ada@example.com', 'bob@example.com']);
     expect(await submit(pathOf('ada@example.com'), sample('postfix-user-unknown'))).toMatch(/^250 /);
     await eventually('Ada is bounced', async () => (await statusOf('ada@example.com')) === 'BOUNCED');
-    expect(await suppressionOf('ada@example.com')).toMatchObject({ suppressed: true, reason: 'HARD_BOUNCE' });
+    expect(await suppressionOf('ada@example.com')).toMatchObject({
+      suppressed: true,
+      reason: 'HARD_BOUNCE',
+      streams: 'ALL',
+    });
     const counted = { totalSent: 2, hardBounced: 1, softBounced: 0, totalDelivered: 1, bounceRate: 0.5 };
     expect(await statistics(campaignKey)).toMatchObject(counted);
 
@@ -117,6 +121,7 @@ describe('mail that comes back', () => {
     expect(await suppressionOf('cleo@example.com')).toMatchObject({
       suppressed: true,
       reason: 'SPAM_COMPLAINT',
+      streams: 'MARKETING',
     });
     expect(await statistics(campaignKey)).toMatchObject({ spamComplaints: 1, hardBounced: 0 });
     expect(await statusOf('dan@example.com')).toBe('ACTIVE');

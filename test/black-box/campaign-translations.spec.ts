@@ -228,6 +228,16 @@ describe('a campaign in several languages', () => {
       'https://acme.example/ja',
       null,
     ]);
+    const links = (await client.get(`/campaigns/${key}/report/links`)).body as Record<string, unknown>[];
+    expect(
+      links
+        .filter(({ clicks }) => clicks === 1)
+        .map(({ url, locale, uniqueClicks }) => [url, locale, uniqueClicks]),
+    ).toEqual([
+      [expect.any(String), null, 1],
+      ['https://acme.example/de', 'de', 1],
+      ['https://acme.example/ja', 'ja', 1],
+    ]);
     const csv = await client.get(`/campaigns/${key}/report/export?rows=deliveries`);
     expect(csv.text.split('\r\n').map((row) => row.split(',').at(-1))).toEqual(
       expect.arrayContaining(['locale', 'de-AT', 'ja', 'pt-BR', 'fi']),

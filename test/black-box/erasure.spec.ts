@@ -63,7 +63,7 @@ describe('a person of whom much is known', () => {
     const offers = await client.post('/topics', { name: 'Offers', doubleOptInEnabled: true });
     const topicKeys = [news.at('topicKey'), offers.at('topicKey')];
     for (const person of [
-      { email: SOFYA, lastName: 'Kovalevskaya', consent },
+      { email: SOFYA, lastName: 'Kovalevskaya', metadata: { note: 'Kovalevskaya' }, consent },
       { email: 'emmy@example.com', lastName: 'Noether', consent: { source: 'signup-form' } },
     ]) {
       expect((await client.post('/subscribers', { ...person, topicKeys })).status).toBe(201);
@@ -110,6 +110,7 @@ describe('a person of whom much is known', () => {
         lastName: 'Kovalevskaya',
         status: 'PENDING_CONFIRMATION',
         customFields: {},
+        metadata: { note: 'Kovalevskaya' },
       },
       suppression: { email: expect.any(String), suppressed: false },
       consents: [
@@ -192,6 +193,32 @@ describe('a person of whom much is known', () => {
     expect((await fetch(links.unsubscribe, { method: 'POST', body: form })).status).toBe(200);
     expect((await client.get('/suppressions')).at('pagination', 'totalElements')).toBe(0);
     expect(await traces()).toEqual([]);
+  });
+
+  it('is erased at the addresses before, too, which stay suppressed', async () => {
+    const double = await client.post('/topics', { name: 'Double', doubleOptInEnabled: true });
+    const [first, second, last] = ['one', 'two', 'three'].map((name) => `${name}.germain@example.com`);
+    const topicKeys = [double.at('topicKey')];
+    await client.post('/subscribers', { email: first, externalId: 'sophie', topicKeys, consent });
+    await client.post('/suppressions', { email: first, reason: 'HARD_BOUNCE' });
+    for (const email of [second, last])
+      expect((await client.patch('/subscribers/ext%3Asophie', { email })).status).toBe(200);
+    await eventually('the mails have come', async () => {
+      const mails = await client.get(`/test-inbox/messages?to=${last}`);
+      return mails.at<unknown[]>('data').length === 1;
+    });
+    expect(await tracesOf(system.database, 'germain')).toEqual(
+      expect.arrayContaining(['audience.suppressions', 'messaging.test_inbox_messages']),
+    );
+    expect((await client.delete('/subscribers/ext%3Asophie')).status).toBe(204);
+    await eventually(
+      'nothing is left',
+      async () => (await tracesOf(system.database, 'germain')).length === 0,
+    );
+    expect((await client.get(`/suppressions/${first}`)).body).toMatchObject({
+      suppressed: true,
+      reason: 'HARD_BOUNCE',
+    });
   });
 
   it('is erased by the operator as by the API, suppressed addresses by their hash alone', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ReturnPaths } from '../../libs/deliverability/src/bounces/return-path.js';
 import { kindRules } from '../../libs/deliverability/src/relays/kinds/kinds.js';
 import { newId } from '#kernel';
-import { type LinkKind, LinkTokens, TrackingTokens } from '#platform';
+import { type LinkedMail, type LinkKind, LinkTokens, TrackingTokens } from '#platform';
 import type { ApiClient } from '#testing/api-client';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
@@ -74,6 +74,7 @@ describe('the statements of feedback', () => {
   /** A mail of a campaign with one link, sent an hour ago. */
   async function mail(): Promise<{
     readonly id: string;
+    readonly linked: LinkedMail;
     readonly address: string;
     readonly link: string;
     readonly pixel: string;
@@ -106,15 +107,17 @@ describe('the statements of feedback', () => {
       ],
     );
     const [pixel, link] = tokens.sign({ environmentId, linkSet: Number(set!.id), deliveryId: row!.id }, 2);
-    return { id: row!.id, address: email, link: `/l/${link}`, pixel: `/o/${pixel}` };
+    const linked = { subscriberId, aboutId: row!.campaign };
+    return { id: row!.id, linked, address: email, link: `/l/${link}`, pixel: `/o/${pixel}` };
   }
 
-  const tokenOf = (kind: LinkKind, id: string) =>
+  const tokenOf = (kind: LinkKind, id: string, linked?: LinkedMail) =>
     new LinkTokens(SECRETS.TOKEN_SECRET).sign({
       kind,
       environmentId: project.live.environmentId,
       id,
       expiresAt: null,
+      ...(linked && { mail: linked }),
     });
 
   async function post(path: string, body = ''): Promise<void> {
@@ -164,9 +167,9 @@ describe('the statements of feedback', () => {
       await post(`/c/${tokenOf('confirm', confirmationId)}`);
     },
     'A one-click unsubscription': async () => {
-      const { id } = await mail();
+      const { id, linked } = await mail();
       wire.transactions();
-      await post(`/u/${tokenOf('unsubscribe', id)}`, 'List-Unsubscribe=One-Click');
+      await post(`/u/${tokenOf('unsubscribe', id, linked)}`, 'List-Unsubscribe=One-Click');
     },
     'A click, the first of its mail': async () => {
       const { id, link } = await mail();

@@ -6,12 +6,14 @@ import { kindRules, RELAY_KINDS, type RelayKind } from '../../libs/deliverabilit
 import { webhookHeaders } from '../../libs/platform/src/outgoing-http.js';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
+import { runCliForJson } from '#testing/operator-cli';
 import { problemIn } from '#testing/sample-api';
 import type { PostedFeedback, ProviderEvent, TakenMail } from '#testing/relays/provider-sink';
 import { prolongWindow } from '#testing/rate-limit-window';
 import { standIns } from '#testing/relays/stand-ins';
 import { allowLiveMail } from '#testing/sending-domain';
 import { SECRETS, type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+import { WebhookReceiver } from '#testing/webhook-receiver';
 
 const paths = new ReturnPaths(SECRETS.TOKEN_SECRET);
 const DEAD: ProviderEvent = { kind: 'bounce', said: '550 5.1.1 No such user here' };
@@ -122,6 +124,37 @@ function unproved({ body }: PostedFeedback): Pick<PostedFeedback, 'headers' | 'b
   return { headers: JSON_TYPE, body: Buffer.from(text) };
 }
 
+/** A live person's import, which the worker does and tells of. */
+async function importOne(email: string): Promise<void> {
+  const topic = await client.post('/topics', { name: 'Imported', doubleOptInEnabled: false });
+  const consent = { source: 'signup form' };
+  const started = await client.post('/subscriber-imports', {
+    rows: [{ email }],
+    topicKeys: [topic.at('topicKey')],
+    consent,
+  });
+  await eventually(
+    'the import',
+    async () => (await client.get(`/subscriber-imports/${started.at('id')}`)).at('status') === 'COMPLETED',
+  );
+}
+
+/** Hears of what becomes of the project's live mail. */
+async function listener(): Promise<WebhookReceiver> {
+  const receiver = await WebhookReceiver.open();
+  const which = ['--project', project.name, '--env', 'live', '--url', receiver.url];
+  await runCliForJson(system.variables, [
+    'webhook:create',
+    ...which,
+    '--events',
+    'email.sent,email.delivered,suppression.added,import.completed',
+  ]);
+  await receiver.untilTold('suppression.added', (email) => client.post('/suppressions', { email }));
+  // The worker hears of it by itself, and is the one to tell of mails.
+  await receiver.untilTold('import.completed', importOne);
+  return receiver;
+}
+
 describe.each(KINDS)('What a relay of the kind %s reports', (kind) => {
   let relay: TestRelay;
 
@@ -133,6 +166,23 @@ describe.each(KINDS)('What a relay of the kind %s reports', (kind) => {
     const answer = await post(relay.feedbackUrl, postOf(kind, [token, email], event));
     expect([answer.status, await answer.text()]).toEqual([200, '']);
   };
+
+  it('is told when a mail arrived, once, apart from that it was sent', async () => {
+    const receiver = await listener();
+    try {
+      const [fay] = (await send(['fay', 'gus'])).mails;
+      for (const _ of [1, 2]) await report(fay!.token, fay!.email, { kind: 'delivered' });
+      const told = (type: string) =>
+        receiver.events.filter((event) => event.type === type).map(({ data }) => data['email']);
+      await eventually('both events are told', async () =>
+        told('email.sent').length === 2 && told('email.delivered').length > 0 ? true : null,
+      );
+      await receiver.untilTold('suppression.added', (email) => client.post('/suppressions', { email }));
+      expect(told('email.delivered')).toEqual([fay!.email]);
+    } finally {
+      receiver.close();
+    }
+  });
 
   it('has the consequences of a report to the return path, once, however often and in which order it comes', async () => {
     const { campaignKey, mails } = await send(['ada', 'bob', 'cleo', 'dan', 'eve']);

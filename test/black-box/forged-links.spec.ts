@@ -12,6 +12,7 @@ const PATHS: Readonly<Record<Exclude<LinkKind, 'feedback'>, string>> = {
   view: 'v',
   invoice: 'i',
   report: 'r',
+  export: 'e',
 };
 const KINDS = Object.keys(PATHS) as (keyof typeof PATHS)[];
 const TARGET = 'https://acme.example/offer';

@@ -21,6 +21,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   updateProjectTexts: { body: () => ({ texts: {} }), strangerStatus: 200 },
   updateTopic: { body: () => ({ name: 'Mine' }) },
   updateSubscriber: { body: () => ({ firstName: 'Mine' }) },
+  upsertSubscriber: { body: () => ({ firstName: 'Mine' }), strangerStatus: 422 },
   recordSubscriberEvent: { body: () => ({ name: 'seen' }) },
   updateCustomFieldDetails: { body: () => ({ displayName: 'Mine' }) },
   updateCustomFieldConfig: { body: () => ({ defaultValue: 'mine' }) },
@@ -36,6 +37,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   updateAutomation: { body: () => ({ name: 'Mine' }) },
   updateAutomationContent: { body: () => ({ nodes: '[]', edges: '[]' }) },
   enterAutomation: { body: () => ({ email: 'ada@owner.example' }) },
+  rescheduleMessage: { body: () => ({ scheduledAt: new Date(Date.now() + 60_000) }) },
   updateRelay: { body: () => ({ name: 'Mine' }) },
 };
 
@@ -47,6 +49,8 @@ const UNKNOWN: Ids = {
   campaignKey: 'APIT-999',
   id: '019aa3b5-0000-7000-8000-000000000000',
   importId: '019aa3b5-0000-7000-8000-000000000000',
+  exportId: '019aa3b5-0000-7000-8000-000000000000',
+  messageId: '019aa3b5-0000-7000-8000-000000000000',
   segmentId: 'APIT-999',
   automationId: 'APIT-999',
   key: 'nothing_here',
@@ -130,6 +134,14 @@ describe('projects and their environments', () => {
     // A number that nothing of a stranger has.
     while (relay.at('relayKey') !== 'APIT-9') relay = await owner.post('/relays', relays);
     const importId = await importOne();
+    const ordered = await owner.post('/exports', { what: 'SUBSCRIBERS', format: 'CSV' });
+    const message = await owner.post('/messages', {
+      to: 'eve@owner.example',
+      purpose: 'Secret',
+      subject: 'Secret',
+      text: 'Secret',
+      scheduledAt: new Date(Date.now() + 86_400_000),
+    });
     const inbox = await eventually('the confirmation mail', async () => {
       const answer = await owner.get('/test-inbox/messages');
       return answer.at<unknown[]>('data').length > 0 && answer;
@@ -141,6 +153,8 @@ describe('projects and their environments', () => {
       campaignKey: campaign.at('campaignKey'),
       id: inbox.at('data', 0, 'id'),
       importId,
+      exportId: ordered.at('id'),
+      messageId: message.at('id'),
       segmentId: segment.at('id'),
       automationId: (await owner.post('/automations', { name: 'Secret', triggerType: 'manual' })).at('id'),
       relayKey: relay.at('relayKey'),
@@ -187,6 +201,8 @@ describe('projects and their environments', () => {
   /** Parameters of one name that stand for different things. */
   const idNameOf = (path: string, name: string): string => {
     if (path.startsWith('/suppressions')) return 'suppressed';
+    if (path.startsWith('/exports')) return 'exportId';
+    if (path.startsWith('/messages')) return 'messageId';
     return path.startsWith('/subscriber-imports') ? 'importId' : name;
   };
   const withParameter = () => operations.filter(({ path }) => path.includes('{'));

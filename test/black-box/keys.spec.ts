@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseList } from 'structured-headers';
 import { type ApiAnswer, ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { runCliForJson } from '#testing/operator-cli';
@@ -41,6 +42,12 @@ describe.each(QUEUES)('API keys, before two api processes that count in %s', (st
   };
   const remainingOf = ({ headers }: ApiAnswer) => Number(headers.get('x-ratelimit-remaining'));
   const header = (answer: ApiAnswer, name: string) => answer.headers.get(name);
+  /** The items of a structured field (RFC 9651): each value with its parameters. */
+  const itemsOf = (answer: ApiAnswer, name: string) =>
+    parseList(header(answer, name) ?? '').map(([value, parameters]) => [
+      value,
+      Object.fromEntries(parameters),
+    ]);
 
   it('may ask 60 times a minute, whichever process answers', async () => {
     const key = await newKey({ rateLimitPerMinute: null });
@@ -60,6 +67,11 @@ describe.each(QUEUES)('API keys, before two api processes that count in %s', (st
       0,
       0,
     ]);
+    for (const answer of answers) {
+      expect(itemsOf(answer, 'ratelimit-policy')).toEqual([['default', { q: 60, w: 60 }]]);
+      const t = expect.any(Number);
+      expect(itemsOf(answer, 'ratelimit')).toEqual([['default', { r: remainingOf(answer), t }]]);
+    }
     const resets = [...new Set(others.map((answer) => header(answer, 'x-ratelimit-reset')))];
     expect(resets).toEqual([expect.stringMatching(/^\d{10}$/)]);
     const rushed = Math.ceil(Date.now() / 1000);
@@ -68,6 +80,7 @@ describe.each(QUEUES)('API keys, before two api processes that count in %s', (st
       const retryAfter = Number(header(answer, 'retry-after'));
       expect(retryAfter).toBeGreaterThanOrEqual(Math.max(1, Number(resets[0]) - rushed - 1));
       expect(retryAfter).toBeLessThanOrEqual(Number(resets[0]) - begun);
+      expect(itemsOf(answer, 'ratelimit')).toEqual([['default', { r: 0, t: retryAfter }]]);
     }
     expect((await clients(await newKey({ rateLimitPerMinute: null }))[0]!.get('/project')).status).toBe(200);
   });
@@ -98,6 +111,10 @@ describe.each(QUEUES)('API keys, before two api processes that count in %s', (st
     );
     const remaining = answers.map(([, answer]) => Number(header(answer, 'x-ratelimit-remaining')));
     expect(remaining).toEqual(answers.map((_unused, index) => 499 - index));
+    for (const [index, [, answer]] of answers.entries()) {
+      expect(itemsOf(answer, 'ratelimit-policy')).toEqual([['default', { q: 500, w: 60 }]]);
+      expect(itemsOf(answer, 'ratelimit')).toEqual([['default', { r: 499 - index, t: expect.any(Number) }]]);
+    }
   });
 
   it('are not charged for what others guess, whom their address limits', async () => {
@@ -110,7 +127,8 @@ describe.each(QUEUES)('API keys, before two api processes that count in %s', (st
     expect(guesses.slice(0, 60).map(({ status }) => status)).toEqual(Array.from({ length: 60 }, () => 401));
     expectProblem(guesses[60]!, 429, 'rate-limited');
     expect(Number(header(guesses[60]!, 'retry-after'))).toBeGreaterThanOrEqual(1);
-    expect(guesses.map((answer) => header(answer, 'x-ratelimit-remaining'))).toEqual(guesses.map(() => null));
+    for (const name of ['x-ratelimit-remaining', 'ratelimit-policy', 'ratelimit'])
+      expect(guesses.map((answer) => header(answer, name))).toEqual(guesses.map(() => null));
     const elsewhere = await clients(typo)[0]!.get('/project', {
       headers: { 'x-forwarded-for': '203.0.113.178' },
     });

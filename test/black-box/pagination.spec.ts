@@ -10,6 +10,7 @@ const LISTS = [
   { path: '/subscribers', table: 'audience.subscribers', time: 'created_at', id: 'id' },
   { path: '/suppressions', table: 'audience.suppressions', time: 'suppressed_at', id: 'email' },
   { path: '/campaigns', table: 'messaging.campaigns', time: 'created_at', id: 'id' },
+  { path: '/messages', table: 'messaging.messages', time: 'created_at', id: 'id' },
   { path: '/test-inbox/messages', table: 'messaging.test_inbox_messages', time: 'received_at', id: 'id' },
 ] as const;
 
@@ -36,6 +37,13 @@ describe('lists', () => {
         const email = `person${number}@example.com`;
         await client.post('/subscribers', { email, topicKeys: [topicKeys[0]], consent: { source: 'form' } });
         await client.post('/suppressions', { email: `gone${number}@example.com` });
+        const message = {
+          purpose: 'test',
+          subject: 'x',
+          text: 'x',
+          scheduledAt: new Date(Date.now() + 86_400_000),
+        };
+        await client.post('/messages', { to: email, ...message });
         await client.post('/campaigns', {
           name: `Campaign ${number}`,
           subject: 'x',

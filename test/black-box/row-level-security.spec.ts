@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createTestDatabase, isOnCitus, type TestDatabase } from '#testing/database';
 import {
   connectAsApplication,
   type Relation,
@@ -36,7 +36,7 @@ const DEFINERS: Readonly<Record<string, string>> = {
   'access.find_environment':
     'turns the number in a signed token into tenant and project; shows no row of theirs',
   'access.next_key': 'the scope’s own sequence',
-  'access.next_subscriber_keys': 'the scope’s own sequence',
+  'access.next_subscriber_numbers': 'the scope’s own sequence',
   'access.projects_of_tenant': 'a count of the scope’s tenant',
   'audience.depersonalise_ledger': 'a trigger, which cannot be called',
   'audience.live_subscribers_of_tenant': 'a count of the scope’s tenant',
@@ -53,7 +53,6 @@ const DEFINERS: Readonly<Record<string, string>> = {
   'platform.kept_from': 'a day: up to when old rows were let go',
 };
 
-const isOnCitus = process.env['MAILWRIGHT_TEST_CITUS'] !== undefined;
 /** There `distribute` replaces what counts a tenant's subscribers. */
 const REVIEWED = Object.keys(DEFINERS)
   .concat(isOnCitus ? 'access.live_environments_of_tenant' : [])

@@ -181,6 +181,10 @@ describe('segments over HTTP', () => {
       rules: rules({ field: 'custom.plan', op: 'neq', value: 'pro' }),
     });
     expect(notPro.at('count')).toBe(2);
+    const eitherPlan = await client.post('/segments/preview', {
+      rules: rules({ field: 'custom.plan', op: 'in', value: ['free', 'pro'] }),
+    });
+    expect(eitherPlan.at('count')).toBe(2);
   });
 
   it('have members that are added and removed, by id or address, with either way of removing', async () => {
@@ -323,6 +327,17 @@ describe('segments over HTTP', () => {
     });
     const preview = await client.post('/segments/preview', { rules: buyers });
     expect(preview.at('sample', 0, 'email')).toBe('bob@example.com');
+  });
+
+  it('ask which link of a mail somebody has not followed', async () => {
+    const indifferent = rules({
+      event: { type: 'CLICKED', url: 'https://acme.example/news' },
+      count: { op: 'lte', value: 0 },
+      within: 'P1D',
+    });
+    const preview = await client.post('/segments/preview', { rules: indifferent });
+    const everybody = (await client.get('/subscribers')).at('pagination', 'totalElements');
+    expect([preview.status, preview.at('count')]).toEqual([200, everybody]);
   });
 
   it('are out of reach for other projects, the other environment and keys without the scope', async () => {

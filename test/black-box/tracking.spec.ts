@@ -164,6 +164,117 @@ describe('tracking', () => {
       expect(await statisticsOf(campaignKey)).toMatchObject({ totalOpened: 2, totalClicked: 1 });
     });
 
+    it('is told by link, byte for byte, in sums that are the campaign’s', async () => {
+      const { totalClicked } = await statisticsOf(campaignKey);
+      const links = await client.get(`/campaigns/${campaignKey}/report/links`);
+      expect(links.body).toEqual(
+        TARGETS.map((url, index) => ({
+          url,
+          linkNumber: index + 1,
+          locale: null,
+          clicks: index === 0 ? totalClicked : 0,
+          uniqueClicks: index === 0 ? 1 : 0,
+        })),
+      );
+      const draft = await client.post('/campaigns', { name: 'Draft', subject: 'Draft' });
+      expect((await client.get(`/campaigns/${draft.at('campaignKey')}/report/links`)).body).toEqual([]);
+      expect((await client.get('/campaigns/NONE-999/report/links')).status).toBe(404);
+    });
+
+    it('is told over campaigns and time, the same by whatever they are told', async () => {
+      const { totalSent, totalOpened, uniqueOpens, totalClicked, uniqueClicks } =
+        await statisticsOf(campaignKey);
+      const numbersOf = {
+        sent: totalSent,
+        opened: totalOpened,
+        uniqueOpens,
+        clicked: totalClicked,
+        uniqueClicks,
+      };
+      for (const [by, key] of [
+        ['campaign', campaignKey],
+        ['topic', expect.stringMatching(/^[A-Z]+-\d+$/)],
+        ['provider', 'other'],
+        ['relay', null],
+      ] as const) {
+        const told = await client.get(`/statistics?by=${by}&interval=month`);
+        expect(told.status).toBe(200);
+        const rows = told.at<Record<string, unknown>[]>('rows');
+        expect(rows.filter(({ sent }) => sent === totalSent)).toMatchObject([{ key, ...numbersOf }]);
+        expect(told.at('totals')).toMatchObject(numbersOf);
+      }
+      expect((await client.get('/statistics?by=automation')).body).toMatchObject({
+        rows: [],
+        totals: { sent: 0 },
+      });
+      const day = new Date().toISOString().slice(0, 10);
+      const today = await client.get(`/statistics?from=${day}&to=${day}&interval=hour`);
+      expect([today.at('from'), today.at('totals', 'sent')]).toEqual([`${day}T00:00:00.000Z`, totalSent]);
+      const live = await (await project.client('LIVE')).get('/statistics');
+      expect([live.status, live.at('rows')]).toEqual([200, []]);
+      for (const [query, status, fields] of [
+        ['by=person&interval=minute&from=now&to=2026-13-01', 400, ['from', 'to', 'interval', 'by']],
+        ['from=2026-03-02&to=2026-03-01', 422, ['to']],
+        ['from=2026-03-01&to=2026-03-31T00:00:00%2B01:00&interval=hour&until=now', 400, ['until']],
+        ['from=2026-01-01&to=2026-02-02&interval=hour', 422, ['to']],
+        ['from=2026-01-01&to=2027-01-02', 422, ['to']],
+      ] as const) {
+        const refused = await client.get(`/statistics?${query}`);
+        expect([query, refused.status, Object.keys(refused.at('errors'))]).toEqual([query, status, fields]);
+      }
+      const writer = await project.client('TEST', { scopes: ['campaigns:write'] });
+      expect((await writer.get('/statistics')).status).toBe(403);
+    });
+
+    it('is told of each mail, by filters, and without addresses to those who may not see them', async () => {
+      const path = `/campaigns/${campaignKey}/deliveries`;
+      const wanted = async (query: string, by = client) => {
+        const answer = await by.get(`${path}?${query}`);
+        expect(answer.status).toBe(200);
+        const rows = answer.at<Record<string, unknown>[]>('data');
+        expect(answer.at('pagination', 'totalElements')).toBe(rows.length);
+        return rows;
+      };
+      const followed = encodeURIComponent(TARGETS[0]!);
+      for (const query of [
+        'opened=true',
+        'clicked=true',
+        'link=1',
+        `link=${followed}`,
+        'email=ADA@example.com',
+      ])
+        expect([query, await wanted(query)]).toMatchObject([
+          query,
+          [
+            {
+              email: 'ada@example.com',
+              openedAt: expect.any(String),
+              clickedAt: expect.any(String),
+              clicks: 1,
+            },
+          ],
+        ]);
+      const untouched = { email: 'grace@example.com', openedAt: null, clickedAt: null, clicks: 0 };
+      for (const query of ['opened=false', 'clicked=false&bounced=false', 'email=grace@example.com'])
+        expect([query, await wanted(query)]).toMatchObject([query, [untouched]]);
+      for (const query of ['bounced=true', 'link=2', 'email=ad@example.com', 'opened=false&clicked=true'])
+        expect([query, await wanted(query)]).toEqual([query, []]);
+      for (const [query, status, field] of [
+        ['opened=yes', 400, 'opened'],
+        ['email=ada', 400, 'email'],
+        ['link=4', 422, 'link'],
+        ['clicks=1', 400, 'clicks'],
+      ] as const) {
+        const refused = await client.get(`${path}?${query}`);
+        expect([query, refused.status, Object.keys(refused.at('errors'))]).toEqual([query, status, [field]]);
+      }
+      const reader = await project.client('TEST', { scopes: ['reports:read'] });
+      expect((await wanted('link=1', reader)).map(({ email }) => email)).toEqual(['a…@example.com']);
+      const csv = await reader.get(`/campaigns/${campaignKey}/report/export?rows=deliveries`);
+      expect(csv.text).toContain(',a…@example.com,');
+      expect(csv.text).not.toMatch(/ada@|grace@/);
+    });
+
     it('answers HEAD, proxies and whoever follows all links at once, and counts none of them', async () => {
       const other = await mailTo('grace@example.com');
       const head = await look(other.links[0]!, { method: 'HEAD' });

@@ -65,25 +65,45 @@ describe('a program that listens to a project', () => {
 
   it('hears of a subscriber’s life, signed', async () => {
     const ofAda = ({ email }: ToldEvent['data']) => email === ADA;
-    const created = await client.post('/subscribers', { email: ADA, topicKeys: [topicKey], consent });
+    await client.patch(`/topics/${topicKey}`, { metadata: { list: '12' } });
+    const metadata = { crmId: '4711' };
+    const created = await client.post('/subscribers', {
+      email: ADA,
+      topicKeys: [topicKey],
+      consent,
+      metadata,
+    });
     expect(created.status).toBe(201);
     expect((await told('subscriber.created', ofAda)).data).toMatchObject({
       id: created.at('id'),
       status: 'ACTIVE',
+      metadata,
     });
-    expect((await told('consent.granted', ofAda)).data).toMatchObject({ topicKey, status: 'SUBSCRIBED' });
+    expect((await told('consent.granted', ofAda)).data).toMatchObject({
+      topicKey,
+      topicMetadata: { list: '12' },
+      status: 'SUBSCRIBED',
+    });
     const idOf = (type: string) =>
       receiver.ids[receiver.events.findIndex((event) => event.type === type)] ?? '';
     expect(idOf('subscriber.created') < idOf('consent.granted')).toBe(true);
     const changes = { firstName: 'Ada', locale: 'de-AT', timeZone: 'Europe/Vienna' };
     await client.patch(`/subscribers/${ADA}`, changes);
-    expect((await told('subscriber.updated', ofAda)).data).toMatchObject(changes);
+    expect((await told('subscriber.updated', ofAda)).data).toMatchObject({ ...changes, metadata });
     await client.delete(`/subscribers/${ADA}/consents/${topicKey}`);
     expect((await told('consent.revoked', ofAda)).data).toMatchObject({ topicKey, status: 'UNSUBSCRIBED' });
     await client.post('/suppressions', { email: ADA });
-    expect((await told('suppression.added', ofAda)).data).toMatchObject({ reason: 'GLOBAL_UNSUBSCRIBE' });
+    const reason = 'GLOBAL_UNSUBSCRIBE';
+    const added = await told('suppression.added', ofAda);
+    expect(added.data).toMatchObject({ email: ADA, reason, streams: 'MARKETING' });
+    for (let n = 0; n < 2; n += 1) await client.post('/suppressions', { email: ADA, reason: 'BLOCKED' });
+    const widened = await told('suppression.added', (data) => ofAda(data) && data['streams'] === 'ALL');
+    expect(widened.data).toEqual({ ...added.data, streams: 'ALL' });
     await client.delete(`/suppressions/${ADA}`, { headers: { 'x-confirm-unsuppress': 'true' } });
     await told('suppression.removed', ofAda);
+    expect(
+      receiver.events.filter(({ type, data }) => type === 'suppression.added' && ofAda(data)),
+    ).toHaveLength(2);
     await client.delete(`/subscribers/${ADA}`);
     await told('subscriber.deleted', ({ id }) => id === created.at('id'));
     for (const { body, headers } of receiver.posts)
@@ -112,6 +132,7 @@ describe('a program that listens to a project', () => {
       subject: 'Spring',
       contentText: 'It is spring. {{ links.unsubscribe }}',
       topicIds: [topic.at('id')],
+      metadata: { costCentre: 'M-12' },
     });
     const campaignKey = campaign.at('campaignKey');
     const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
@@ -123,12 +144,17 @@ describe('a program that listens to a project', () => {
     ]);
     for (const step of ['scheduled', 'queued', 'sent'])
       await told(`campaign.${step}`, (data) => data['campaignKey'] === campaignKey);
-    expect((await told('campaign.sent')).data).toMatchObject({ status: 'SENT', name: 'Spring' });
+    const sent = await told('campaign.sent', (data) => data['campaignKey'] === campaignKey);
+    expect(sent.data).toMatchObject({
+      status: 'SENT',
+      name: 'Spring',
+      metadata: { costCentre: 'M-12' },
+    });
   });
 
   it('hears what becomes of mail, and what people do with it', async () => {
     const topic = await client.post('/topics', { name: 'Simulated', doubleOptInEnabled: false });
-    for (const mailbox of ['opened', 'clicked', 'bounced', 'complained']) {
+    for (const mailbox of ['opened', 'clicked', 'bounced', 'complained', 'unsubscribed']) {
       const email = `${mailbox}+hooks@example.com`;
       await client.post('/subscribers', { email, topicKeys: [topic.at('topicKey')], consent });
     }
@@ -136,27 +162,71 @@ describe('a program that listens to a project', () => {
       name: 'Mailboxes',
       subject: 'Mailboxes',
       contentJson: JSON.stringify({
-        blocks: [{ type: 'button', label: 'Read', url: 'https://example.com/read' }],
+        blocks: [{ type: 'button', label: 'Read', url: 'https://example.com/read?utm_source=mail' }],
       }),
       topicIds: [topic.at('id')],
+      metadata: { costCentre: 'M-13' },
     });
     const campaignKey = campaign.at('campaignKey');
     expect((await client.post(`/campaigns/${campaignKey}/send`)).status).toBe(200);
     const ofMailbox = (mailbox: string) => (data: ToldEvent['data']) =>
       data['campaignKey'] === campaignKey && data['email'] === `${mailbox}+hooks@example.com`;
     for (const mailbox of ['opened', 'clicked', 'complained'])
-      expect((await told('email.delivered', ofMailbox(mailbox))).data).toMatchObject({
+      expect((await told('email.sent', ofMailbox(mailbox))).data).toMatchObject({
         kind: 'CAMPAIGN',
+        metadata: { costCentre: 'M-13' },
+        automationKey: null,
+        nodeId: null,
         sentAt: expect.stringMatching(TIMESTAMP),
       });
     expect((await told('email.opened', ofMailbox('opened'))).data['at']).toMatch(TIMESTAMP);
-    expect((await told('email.clicked', ofMailbox('clicked'))).data).toMatchObject({ link: 1 });
+    expect((await told('email.clicked', ofMailbox('clicked'))).data).toMatchObject({
+      url: 'https://example.com/read?utm_source=mail',
+      linkNumber: 1,
+      agent: 'simulator',
+    });
     expect((await told('email.bounced', ofMailbox('bounced'))).data).toMatchObject({ bounceClass: 'hard' });
     await told('email.complained', ofMailbox('complained'));
-    const delivered = receiver.events.filter(
-      ({ type, data }) => type === 'email.delivered' && ofMailbox('opened')(data),
+    await told('email.unsubscribed', ofMailbox('unsubscribed'));
+    const sent = receiver.events.filter(
+      ({ type, data }) => type === 'email.sent' && ofMailbox('opened')(data),
     );
-    expect(delivered).toHaveLength(1);
+    expect(sent).toHaveLength(1);
+    // No provider has said so.
+    expect(receiver.events.filter(({ type }) => type === 'email.delivered')).toEqual([]);
+  });
+
+  it('hears which step of an automation sent a mail', async () => {
+    const email = 'clicked+steps@example.com';
+    await client.post('/subscribers', { email, topicKeys: [topicKey], consent });
+    const automation = await client.post('/automations', { name: 'Steps', triggerType: 'manual' });
+    const contentJson = JSON.stringify({
+      blocks: [{ type: 'button', label: 'Read', url: 'https://example.com/step' }],
+    });
+    const content = {
+      nodes: JSON.stringify([
+        { id: 'start', type: 'trigger', config: {} },
+        { id: 'hello', type: 'email', config: { subject: 'Hello', contentJson, topicKey } },
+      ]),
+      edges: JSON.stringify([{ id: 'first', source: 'start', target: 'hello' }]),
+    };
+    const path = `/automations/${automation.at('id')}`;
+    expect((await client.patch(`${path}/content`, content)).status).toBe(200);
+    expect((await client.post(`${path}/activate`)).status).toBe(200);
+    expect((await client.post(`${path}/executions`, { email })).status).toBe(202);
+    const step = {
+      kind: 'AUTOMATION',
+      automationKey: automation.at('automationKey'),
+      nodeId: 'hello',
+      campaignKey: null,
+    };
+    const ofIt = (data: ToldEvent['data']) => data['email'] === email;
+    expect((await told('email.sent', ofIt)).data).toMatchObject(step);
+    expect((await told('email.clicked', ofIt)).data).toMatchObject({
+      ...step,
+      url: 'https://example.com/step',
+      linkNumber: 1,
+    });
   });
 
   it('hears that an import is done, in one event', async () => {
@@ -176,6 +246,51 @@ describe('a program that listens to a project', () => {
     await sharedDns.publish(instructions.at<RecordToPublish[]>('requiredRecords'));
     expect((await client.post('/sending-domain/verify-dns')).at('resultingStatus')).toBe('ACTIVE');
     expect((await told('domain.verified')).data).toMatchObject({ domainName: 'news.hooks.example' });
+  });
+
+  it('reads what it missed in the log, which has the same events in the order of their numbers', async () => {
+    receiver.answer = () => 503;
+    const before = receiver.posts.length;
+    const emails = Array.from({ length: 8 }, (_, n) => `missed-${n}@example.com`);
+    await Promise.all(
+      emails.map((email) => client.post('/subscribers', { email, topicKeys: [topicKey], consent })),
+    );
+    await eventually('they are posted in vain', async () => receiver.posts.length >= before + 16);
+    receiver.answer = () => 204;
+    const seen: { id: string; sequence: number; type: string; data: { email?: string } }[] = [];
+    const last = () => seen.at(-1)?.sequence ?? 0;
+    for (let hasNext = true; hasNext;) {
+      const page = await client.get(`/events?size=10&after=${last()}`);
+      expect(page.status).toBe(200);
+      seen.push(...page.at<typeof seen>('data'));
+      hasNext = page.at('pagination', 'hasNext');
+    }
+    expect(seen.map(({ sequence }) => sequence)).toEqual(seen.map((_, index) => index + 1));
+    const rows = await system.database.query<{ id: string }>(
+      'select id from webhooks.events where environment_id = $1',
+      [project.test.environmentId],
+    );
+    expect(new Set(seen.map(({ id }) => id))).toEqual(new Set(rows.map(({ id }) => id)));
+    for (const email of emails)
+      expect(seen.filter(({ data }) => data.email === email).map(({ type }) => type)).toEqual([
+        'subscriber.created',
+        'consent.granted',
+      ]);
+    for (const { body, headers } of receiver.posts) {
+      const { sequence } = JSON.parse(body) as ToldEvent;
+      expect([headers['webhook-id'], seen[sequence - 1]?.id]).toEqual([
+        headers['webhook-id'],
+        headers['webhook-id'],
+      ]);
+    }
+    const ofType = await client.get('/events?type=subscriber.created&size=100');
+    expect(ofType.at('pagination', 'totalElements')).toBe(ofType.at<unknown[]>('data').length);
+    for (const [query, field] of [
+      ['type=subscriber.seen', 'type'],
+      ['after=x', 'after'],
+      ['subscriberId=1', 'subscriberId'],
+    ] as const)
+      expect(Object.keys((await client.get(`/events?${query}`)).at('errors'))).toEqual([field]);
   });
 
   it('is not told of a change that was refused', async () => {

@@ -6,6 +6,8 @@ import { createProject } from '#testing/fixtures';
 import { ManualClock } from '#testing/clocks';
 import { Database } from '../../libs/platform/src/database/database.js';
 import { distribute, isolate } from '../../libs/platform/src/database/distribution.js';
+import { jobType } from '../../libs/platform/src/jobs/job.js';
+import { enqueue } from '../../libs/platform/src/jobs/jobs.repository.js';
 import { HousekeepingService } from '../../libs/platform/src/jobs/housekeeping.service.js';
 import { createLogger } from '../../libs/platform/src/logger.js';
 
@@ -40,6 +42,9 @@ describe('tables on a coordinator and two workers of Citus', () => {
       await client.end();
     }
   }
+
+  const connect = (applicationName: string) =>
+    Database.connect({ url: test.url, poolSize: 2, applicationName, entities: [] });
 
   const topicOf = (environment: number) =>
     `insert into audience.topics (id, environment_id, topic_key, name, status, double_opt_in_enabled, created_at, updated_at)
@@ -111,14 +116,21 @@ describe('tables on a coordinator and two workers of Citus', () => {
       expect(await inProject(`delete from ${table} returning id`)).toEqual([]);
   });
 
+  it('let the app enqueue no job of another environment', async () => {
+    const { live, test: other } = await createProject(test);
+    const database = await connect('jobs-of-others');
+    const job = jobType('segments.evaluate', 'segments')({});
+    const enqueued = database.transaction(live, () => enqueue(database, other, job));
+    await expect(enqueued).rejects.toThrow('row-level security');
+    await database.transaction(live, () => enqueue(database, live, job));
+    await database.close();
+    const jobs = await test.query('select environment_id::int as of from platform.jobs');
+    expect(jobs).toEqual([{ of: live.environmentId }]);
+  });
+
   it('get the months to come on the nodes of the months before', async () => {
     const december = `${new Date().getUTCFullYear() + 1}12`;
-    const database = await Database.connect({
-      url: test.url,
-      poolSize: 2,
-      applicationName: 'months-to-come',
-      entities: [],
-    });
+    const database = await connect('months-to-come');
     const clock = new ManualClock(new Date(`${december.slice(0, 4)}-12-15T00:00:00Z`));
     const logger = createLogger({ LOG_LEVEL: 'silent', LOG_FORMAT: 'json' }, 'spec');
     await new HousekeepingService(database, clock, logger).createPartitions();

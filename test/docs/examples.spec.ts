@@ -224,6 +224,7 @@ describe('the examples of the API reference', () => {
     await story.tell('getImport');
     await story.tell('listImportErrors');
     await story.tell('recordSubscriberEvent');
+    await story.tell('recordSubscriberEvents');
 
     await story.tell('createSegment');
     await story.tell('updateSegment');

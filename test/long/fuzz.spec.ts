@@ -37,6 +37,9 @@ const NAMED_IN: readonly (readonly [path: RegExp, member: string, kind: string])
   [/\/automations$/, 'automationKey', 'automationId'],
   [/\/custom-fields$/, 'key', 'key'],
   [/\/subscriber-imports$/, 'id', 'importId'],
+  [/\/exports$/, 'id', 'exportId'],
+  [/\/messages$/, 'id', 'messageId'],
+  [/\/relays$/, 'relayKey', 'relayKey'],
 ];
 
 describe('whatever is sent to it, the API', () => {
@@ -117,6 +120,11 @@ describe('whatever is sent to it, the API', () => {
     for (const [key, type] of Object.entries({ plan: 'TEXT', age: 'NUMBER', note: 'LONG_TEXT' }))
       await create('/custom-fields', { key, displayName: key, type });
     await create('/sending-domain', { domainName: 'sender.example' });
+    await create('/exports', { what: 'SUPPRESSIONS' });
+    await create('/relays', { name: 'Own', kind: 'POSTMARK', password: 'a token', streams: ['AUTOMATION'] });
+    const message = { subject: 'x', text: 'Hello', purpose: 'A receipt' };
+    for (const name of ['ada', 'grace'])
+      await create('/messages', { ...message, to: { email: `${name}${(rounds += 1)}@example.com` } });
     const mails = await client.get('/test-inbox/messages');
     for (const { id } of mails.at<{ id: string }[]>('data')) add('id', id);
   }

@@ -7,18 +7,20 @@ export class GrowingAudience {
 
   async importing(emails: readonly string[], news: Named, confirmed: Named): Promise<void> {
     await this.at.step('import of new people', () => this.at.import(emails, [news]));
+    const some = emails.slice(0, Math.min(20, Math.ceil(emails.length / 100)));
     await this.at.step('suppressing some', () =>
-      each(emails.slice(0, Math.min(20, Math.ceil(emails.length / 100))), (email) =>
-        this.at.post('/suppressions', { email }),
-      ),
+      each(some, (email) => this.at.post('/suppressions', { email })),
+    );
+    await this.at.step('blocking them as well', () =>
+      each(some, (email) => this.at.post('/suppressions', { email, reason: 'BLOCKED' })),
     );
     const again = [...emails, ...emails.slice(-Math.ceil(emails.length / 2))];
     await this.at.step('import of the same people', () => this.at.import(again, [news]));
     await this.at.step('import that passes over who is there', () =>
       this.at.import(emails, [news], '&onConflict=SKIP'),
     );
-    const some = emails.slice(-Math.ceil(emails.length / 4));
-    await this.at.step('import with double opt-in', () => this.at.import(some, [news, confirmed]));
+    const latest = emails.slice(-Math.ceil(emails.length / 4));
+    await this.at.step('import with double opt-in', () => this.at.import(latest, [news, confirmed]));
   }
 
   async segments(emails: readonly string[], news: Named, year: number): Promise<readonly Named[]> {

@@ -10,6 +10,16 @@ export class GrowingMail {
       { id: 'start', type: 'trigger', config: {} },
       { id: 'wait', type: 'delay', config: { duration: 'PT1S' } },
       {
+        id: 'paid',
+        type: 'wait_for',
+        config: { event: { type: 'CUSTOM', name: 'order.paid' }, timeout: 'PT1S' },
+      },
+      {
+        id: 'set',
+        type: 'update_field',
+        config: { key: 'phone', value: '{{ subscriber.phone | default: "1" }}' },
+      },
+      {
         id: 'if',
         type: 'condition',
         config: {
@@ -36,7 +46,10 @@ export class GrowingMail {
     });
     const edges = [
       edge('start', 'wait'),
-      edge('wait', 'if'),
+      edge('wait', 'paid'),
+      edge('paid', 'set', 'happened'),
+      edge('paid', 'set', 'timeout'),
+      edge('set', 'if'),
       edge('if', 'split', 'yes'),
       edge('if', 'in', 'no'),
       edge('split', 'mail', 'a'),

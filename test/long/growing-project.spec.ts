@@ -3,8 +3,14 @@ import { runCliForJson } from '#testing/operator-cli';
 import type { TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { startProgram } from '#testing/program';
-import { type RunningSystem, SECRETS, startSystemOn, type SystemProject } from '#testing/system';
-import { muchReadBy, WatchedPostgres, type WatchedStatement } from '#testing/watched-postgres';
+import { type RunningSystem, SECRETS, type SystemProject } from '#testing/system';
+import {
+  muchReadBy,
+  startWatchedSystem,
+  type WatchedPostgres,
+  type WatchedStatement,
+  type WatchedSystem,
+} from '#testing/watched-postgres';
 import { ProjectLife } from './growing-project.fixture.js';
 import type { Step } from './project-requests.fixture.js';
 
@@ -57,23 +63,18 @@ interface Kind {
 }
 
 describe('a project that grows quickly', () => {
+  let watched: WatchedSystem;
   let postgres: WatchedPostgres;
   let database: TestDatabase;
   let system: RunningSystem;
   const steps: { readonly name: string; readonly from: Date }[] = [];
 
   beforeAll(async () => {
-    postgres = await WatchedPostgres.open();
-    database = postgres.database();
-    system = await startSystemOn(database);
+    watched = await startWatchedSystem();
+    ({ postgres, database, system } = watched);
   });
 
-  afterAll(async () => {
-    await system?.worker.stop();
-    await system?.api.stop();
-    await database?.drop();
-    await postgres?.close();
-  });
+  afterAll(() => watched?.stop());
 
   const step: Step = async (name, work) => {
     steps.push({ name, from: new Date() });

@@ -9,12 +9,20 @@ export interface SettledProject {
   readonly segmentId: string;
   readonly importId: string;
   readonly automationId: string;
+  /** Addresses of two of the people, of whom the second was and did more than others; null: there are none. */
+  readonly email: string | null;
+  readonly busyEmail: string | null;
 }
 
 /** One in so many people is suppressed, has a test mail, … */
 const SOME = 1;
-/** One topic, segment, automation, invoice to so many people, and ten campaigns. */
+/** One topic, segment, automation, invoice to so many people, ten campaigns, and one thing of each kind that the busiest did. */
 const THINGS = 100;
+
+const [EMAIL, BUSY_EMAIL] = ['person.7@example.com', 'person.8@example.com'];
+
+/** The subscriber whom every seventh event in the log is about. */
+export const LOGGED_PERSON = '019aa3b5-0000-7000-8000-000000000000';
 
 /**
  * Fills a test environment, by the server: `people` people with consents, three campaigns to all of them, everybody in a segment and in an automation; and
@@ -32,6 +40,12 @@ export async function settle(
     scope,
     people,
     Math.ceil(people / THINGS),
+  );
+  await query(
+    `insert into messaging.link_sets (environment_id, campaign_id, queued_on, urls, signature, created_at)
+     select environment_id, id, (queued_at at time zone 'UTC')::date, array['https://acme.example/'], '', now()
+     from messaging.campaigns where environment_id = $1 and campaign_key = $2`,
+    [environmentId, campaignKey],
   );
   await query('delete from audience.custom_fields where environment_id = $1', [environmentId]);
   await query(
@@ -58,6 +72,17 @@ export async function settle(
      from generate_series(1, $2::int) n`,
     [environmentId, people / SOME],
   );
+  await query(
+    `insert into webhooks.events (id, environment_id, type, subscriber_id, data, occurred_at, sequence)
+     select platform.new_id(), $1, (array['email.sent', 'email.opened', 'email.bounced'])[1 + n % 3],
+       case when n % 7 = 0 then $3::uuid else platform.new_id() end, '{}', now() - make_interval(secs => $2 - n), n
+     from generate_series(1, $2::int) n`,
+    [environmentId, people, LOGGED_PERSON],
+  );
+  await query('insert into webhooks.sequences (environment_id, last) values ($1, $2)', [
+    environmentId,
+    people,
+  ]);
   const [importId, segmentId, automationId] = [newId(), newId(), newId()];
   await query(
     `insert into audience.imports (id, environment_id, status, on_conflict, topic_keys, proof, total, failed, created_at, completed_at)
@@ -118,12 +143,25 @@ export async function settle(
       JSON.stringify([{ id: 'start', type: 'trigger', config: { eventName: 'order.paid' } }]),
     ],
   );
+  await act(query as TestDatabase['query'], environmentId, topicKey, Math.ceil(people / THINGS));
   await query(
     `insert into messaging.test_inbox_messages (id, environment_id, delivery_id, kind, to_address, to_key, from_address, subject, links, raw, received_at)
      select platform.new_id(), $1, platform.new_id(), case n when $2::int / 2 then 'OPT_IN' else 'CAMPAIGN' end, 'person.' || n || '@example.com', 'person.' || n || '@example.com', 'news@example.com',
        'Offer', '{}', ''::bytea, now() - make_interval(secs => n)
      from generate_series(1, $2::int) n`,
     [environmentId, people / SOME],
+  );
+  await query(
+    `with made as (
+       insert into messaging.messages (id, environment_id, created_at, updated_at, queued_on, status, to_email, to_digest, subject, purpose, tags, keep, ambiguous, content, finished_at)
+       select platform.new_id(), $1, now() - make_interval(secs => n), now(), current_date, case n % 500 when 7 then 'BOUNCED' else 'SENT' end,
+         'person.' || n || '@example.com', sha256(('person.' || n)::bytea), 'Receipt', 'Order', array['receipt'], 'CONTENT', 'RESEND', '{}', now()
+       from generate_series(1, $2::int) n returning id, created_at, to_email
+     )
+     insert into messaging.message_tags (environment_id, tag, created_at, message_id)
+     select $1, 'receipt', created_at, id from made
+     union all select $1, 'rare', created_at, id from made where to_email like 'person.77%@example.com'`,
+    [environmentId, people],
   );
   await query('insert into billing.credit_accounts (tenant_id) values ($1) on conflict do nothing', [
     tenantId,
@@ -140,5 +178,71 @@ export async function settle(
      from generate_series(1, $2::int / ${THINGS}) n cross join billing.subscriptions s where s.tenant_id = $1`,
     [tenantId, people],
   );
-  return { topicKey, campaignKey, segmentId, importId, automationId };
+  return {
+    topicKey,
+    campaignKey,
+    segmentId,
+    importId,
+    automationId,
+    email: people === 0 ? null : EMAIL,
+    busyEmail: people === 0 ? null : BUSY_EMAIL,
+  };
+}
+
+/**
+ * Adds activity in the days before the last campaign: of everybody one thing of each kind but mails, which they have; of one of
+ * them many, mails of an automation included.
+ */
+async function act(
+  query: TestDatabase['query'],
+  environmentId: number,
+  topicKey: string,
+  much: number,
+): Promise<void> {
+  const everybody = `select s.id as subscriber_id, s.environment_id, now() - make_interval(days => 10, hours => n) as at, n
+    from audience.subscribers s cross join generate_series(1, case s.email_key when '${BUSY_EMAIL}' then $2::int else 1 end) n
+    where s.environment_id = $1`;
+  await query(
+    `insert into audience.subscriber_events (id, environment_id, subscriber_id, name, properties, occurred_at, created_at)
+     select platform.new_id(), environment_id, subscriber_id, 'order.' || n % 5, '{}', at, at from (${everybody}) e`,
+    [environmentId, much],
+  );
+  await query(
+    `insert into audience.field_changes (id, environment_id, subscriber_id, occurred_at, actor, changes)
+     select platform.new_id(), environment_id, subscriber_id, at, 'API_KEY', '{}' from (${everybody}) e`,
+    [environmentId, much],
+  );
+  await query(
+    `insert into audience.consent_ledger (id, environment_id, subscriber_id, topic_id, occurred_at, from_status, to_status, actor)
+     select platform.new_id(), e.environment_id, e.subscriber_id, t.id, e.at, null, 'SUBSCRIBED', 'API_KEY'
+     from (${everybody}) e join audience.topics t on t.environment_id = e.environment_id and t.topic_key = $3`,
+    [environmentId, much, topicKey],
+  );
+  await query(
+    `insert into messaging.automation_runs (environment_id, automation_number, version_id, entered_at, finished_at, id, subscriber_id, position, status)
+     select r.environment_id, a.number, r.version_id, now(), now(), platform.new_id(), r.subscriber_id, 0, 'COMPLETED'
+     from messaging.automation_runs r join audience.subscribers s on s.id = r.subscriber_id and s.environment_id = r.environment_id
+     join messaging.automations a on a.environment_id = r.environment_id and a.number <> r.automation_number
+     where r.environment_id = $1 and s.email_key = '${BUSY_EMAIL}'`,
+    [environmentId],
+  );
+  await query(
+    `with sent as (
+       insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address, address_key, message_id,
+         state, attempt, next_attempt_at, sent_at, created_at, finished_at)
+       select platform.new_id(), (at at time zone 'UTC')::date, environment_id, 'AUTOMATION', messaging.step_id(run_id, 1 + n % 200), subscriber_id,
+         '${BUSY_EMAIL}', '${BUSY_EMAIL}', '<' || n || '@settled.example>', 'SENT', 1, at, at, at, at
+       from (${everybody}) e cross join lateral (
+         select r.id as run_id, s.email_key from messaging.automation_runs r
+         join audience.subscribers s on s.id = r.subscriber_id and s.environment_id = r.environment_id
+         where r.subscriber_id = e.subscriber_id and r.environment_id = e.environment_id order by r.id limit 1
+       ) r
+       where email_key = '${BUSY_EMAIL}'
+       returning id, environment_id, subscriber_id, sent_at
+     )
+     insert into messaging.delivery_events (id, occurred_at, environment_id, delivery_id, subscriber_id, type, link_number)
+     select platform.new_id(), sent_at, environment_id, id, subscriber_id, type, case type when 'CLICKED' then 1 end
+     from sent cross join unnest(array['OPENED', 'CLICKED']) type`,
+    [environmentId, much],
+  );
 }

@@ -42,6 +42,7 @@ describe('the database of version 0.2.0, with a campaign that is half sent', () 
     if (process.env['FREEZE'] !== undefined) await makeFrozen();
     database = await createEmptyDatabase();
     coming = await thaw(database.adminUrl, await readFile(FROZEN, 'utf8'));
+    await suppressSome();
     sizesBefore = await sizes();
     sentBefore = await sentOf('APIT-002');
     await publishAgain();
@@ -61,6 +62,18 @@ describe('the database of version 0.2.0, with a campaign that is half sent', () 
     await writeFile(FROZEN, await freeze(installation.database));
     await installation.database.drop();
     sink.clear();
+  }
+
+  /** Addresses suppressed by that version for each of its reasons, erased or not. */
+  async function suppressSome(): Promise<void> {
+    await database.query(
+      `with reasons as (select unnest(array['GLOBAL_UNSUBSCRIBE', 'SPAM_COMPLAINT', 'HARD_BOUNCE']) as reason), known as (
+         insert into audience.suppressions (environment_id, email_key, email, reason, suppressed_at)
+         select 1, lower(reason) || '@gone.example', lower(reason) || '@gone.example', reason, now() from reasons
+       )
+       insert into audience.erased_suppressions (environment_id, address_digest, reason, suppressed_at, erased_at)
+       select 1, sha256(convert_to(reason, 'utf8')), reason, now(), now() from reasons`,
+    );
   }
 
   /** The owner of the domain has left its records where they are. */
@@ -101,6 +114,18 @@ describe('the database of version 0.2.0, with a campaign that is half sent', () 
     expect(JSON.parse(stdout)).toEqual({ applied: coming });
     const after = new Map((await sizes()).map(({ name, rows }) => [name, rows]));
     expect(sizesBefore.filter(({ name, rows }) => (after.get(MOVED[name] ?? name) ?? 0) < rows)).toEqual([]);
+  });
+
+  it('bars the streams of their reasons for who was suppressed before', async () => {
+    const streams = (table: string) =>
+      database.query(`select reason, streams from audience.${table} group by 1, 2 order by 1`);
+    const byReason = [
+      { reason: 'GLOBAL_UNSUBSCRIBE', streams: 'MARKETING' },
+      { reason: 'HARD_BOUNCE', streams: 'ALL' },
+      { reason: 'SPAM_COMPLAINT', streams: 'MARKETING' },
+    ];
+    expect(await streams('suppressions')).toEqual(byReason);
+    expect(await streams('erased_suppressions')).toEqual(byReason);
   });
 
   it('makes jobs of the events that an api of that version still writes', async () => {

@@ -27,6 +27,7 @@ const EXECUTABLES = {
   faketime: ['faketime'],
   chromium: ['chromium'],
   caddy: ['caddy'],
+  python: ['python3'],
 } as const;
 
 export type Part = keyof typeof EXECUTABLES;

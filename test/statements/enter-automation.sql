@@ -24,9 +24,15 @@
         select $13, $14, ($15::timestamptz at time zone 'UTC')::date, s.place, e.run_id, 'DONE', s.detail
         from entering e cross join unnest($16::smallint[],
           $17::text[]) s(place, detail) returning run_id
+      ), counted as (
+        insert into messaging.automation_hours as h (version_id, place, hour, writer, environment_id, "entered", "departed")
+    select version_id, place, hour, $18::smallint, environment_id, sum("entered"), sum("departed")
+    from (select c.*, '-infinity'::timestamptz as hour from (select $19::bigint as version_id, p.place, $20::bigint as environment_id, e.n as entered, e.n * (p.place <> $21)::int as departed
+          from (select count(*) as n from entering) e cross join unnest($22::smallint[]) p(place) where e.n > 0) c) v group by version_id, place, hour, environment_id order by version_id, place, hour
+    on conflict (version_id, place, hour, writer, environment_id) do update set "entered" = h."entered" + excluded."entered", "departed" = h."departed" + excluded."departed" returning 1
       ), kept as (
         insert into messaging.automation_run_data (run_id, environment_id, data)
-        select run_id, $18, data from entering where data is not null and data <> '{}' returning run_id
+        select run_id, $23, data from entering where data is not null and data <> '{}' returning run_id
       )
       select (select count(*) from noted) as taken,
         (select array_agg(run_id) from (select run_id from entering limit 1) e) as ids;

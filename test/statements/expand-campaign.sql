@@ -2,7 +2,7 @@
 /* expand_campaign */ with candidates as materialized (
         select c.subscriber_id from audience.consents c
           where c.environment_id = $1 and c.topic_id = $2 and c.status = 'SUBSCRIBED' and c.subscribed_at <= $3
-            and c.subscriber_id > $4::uuid order by 1 limit 5000
+            and c.subscriber_id > $4::uuid order by 1 limit 1000
       ), people as materialized (
         select b.id, b.email, b.email_key, b.locale, b.time_zone from audience.subscribers b
         where b.environment_id = $5 and b.id = any(array(select subscriber_id from candidates))

@@ -3,6 +3,7 @@
         delete from audience.import_rows r
         where r.environment_id = $1 and r.import_id = $2
           and r.row_number between $3 and $4 and r.email is not null
+          and r.external_id is null
           and (
             select b.id from audience.subscribers b
             where b.environment_id = $5 and b.email_key = r.email_key
@@ -34,10 +35,10 @@
         insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, subscriber_key,
           email, email_key, first_name, last_name, phone, locale, time_zone, custom_fields)
         select $15, 'IMPORT', $16, $17::timestamptz, $18::timestamptz,
-          platform.new_id(), k.key,
+          platform.new_id(), k.project_key || '-' || k.numbers[t.place],
           t.email, t.email_key, t.first_name, t.last_name, t.phone, t.locale, t.time_zone, t.custom_fields
-        from (select *, row_number() over (order by row_number) as place from taken) t
-        join access.next_subscriber_keys((select count(*)::int from taken)) with ordinality k(key, place) using (place)
+        from (select *, row_number() over () as place from taken) t
+        cross join access.next_subscriber_numbers((select count(*)::int from taken)) k
         returning id, status, created_at
       ),
     changed as materialized (
@@ -52,19 +53,21 @@
     recorded as (
       insert into audience.consent_ledger (environment_id, id, subscriber_id, topic_id, from_status, to_status, occurred_at,
         actor, actor_id, source, source_url, ip_address, user_agent, consent_text, form_version, message_id,
-        text_locale, text_version)
+        text_locale, text_version, address_change)
       select $27::bigint, platform.new_id(), subscriber_id, topic_id, from_status, status, $28::timestamptz,
     $29, $30, $31, $32, $33, $34,
     $35, $36, $37,
-    $38, $39::int from changed where from_status is distinct from status
+    $38, $39::int,
+    $40::jsonb from changed
+      where from_status is distinct from status or $41::boolean
       returning id
     ),
     asked as (
       insert into audience.confirmations (id, environment_id, subscriber_id, topic_ids, is_repeat, created_at, expires_at)
-      select platform.new_id(), $40::bigint, subscriber_id, array_agg(topic_id), $41::boolean,
-        $42::timestamptz,
+      select platform.new_id(), $42::bigint, subscriber_id, array_agg(topic_id), $43::boolean,
+        $44::timestamptz,
         max(token_expires_at)
-      from changed where status = 'PENDING_CONFIRMATION' and $43::boolean group by subscriber_id
+      from changed where status = 'PENDING_CONFIRMATION' and $45::boolean group by subscriber_id
       returning id
     )
       select count(*) as number, (select array_agg(id) from asked) as confirmation_ids from made b;

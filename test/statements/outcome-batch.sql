@@ -7,7 +7,7 @@
           and ((d.id, d.lease_token) not in (
             select k.id, k.lease_token from unnest($4::uuid[], $5::uuid[]) as k(id, lease_token)
           )) is false
-        returning d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id
+        returning d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id, d.relay_key, d.address_key
       ), told as materialized (select $6::jsonb as outcomes), rest as (
         update messaging.deliveries d set (state, reason, last_error, attempt, next_attempt_at, possible_duplicate,
           due_since, provider_message_id, sent_at, finished_at) = (
@@ -24,7 +24,7 @@
           and ((d.id, d.lease_token) not in (
             select k.id, k.lease_token from unnest($10::uuid[], $11::uuid[]) as k(id, lease_token)
           )) is false
-        returning d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id
+        returning d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id, d.relay_key, d.address_key
       ), written as (
         select * from sent union all select * from rest
       ), newly_sent as (
@@ -44,31 +44,41 @@
         where (select count(*) from counted_sent) >= 0
         on conflict (campaign_id, minute, writer, environment_id) do update set sent = m.sent + excluded.sent,
           delivered = m.delivered + excluded.delivered
+        returning 1
+      ), counted_hour as (
+        insert into messaging.mail_hours as h (environment_id, hour, campaign_id, relay_key, provider, writer, "sent", "delivered")
+    select v.environment_id, date_bin('1 hour', v.at, timestamptz '2000-01-01Z'), coalesce(v.campaign_id, '00000000-0000-0000-0000-000000000000'), v.relay_key, v.provider, $14::int, sum("v"."sent"), sum("v"."delivered")
+    from (
+            select environment_id, platform.now() as at, case when kind = 'CAMPAIGN' then source_id end as campaign_id,
+              coalesce(relay_key, '') as relay_key, coalesce($15::jsonb ->> split_part(address_key, '@', 2), 'other') as provider, 1 as sent, 1 as delivered
+            from written where kind in ('CAMPAIGN', 'AUTOMATION') and state = 'SENT') v where (select count(*) from "counted_minute") >= 0
+    group by 1, 2, 3, 4, 5 having sum("v"."sent") <> 0 or sum("v"."delivered") <> 0 order by 1, 2, 3, 4, 5
+    on conflict (environment_id, hour, campaign_id, relay_key, provider, writer) do update set "sent" = "h"."sent" + "excluded"."sent", "delivered" = "h"."delivered" + "excluded"."delivered"
       ), settled as (
-        select (billing.settle_emails($14, n.period, n.used, n.released)) is null from (
-          select $15::timestamptz as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
+        select (billing.settle_emails($16, n.period, n.used, n.released)) is null from (
+          select $17::timestamptz as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
             count(*) filter (where state in ('FAILED', 'SKIPPED')) as released
           from written
         ) n where n.period is not null and n.used + n.released > 0
       ), marked as (
         update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1,
-          lease_until = platform.now() + $16::float8 * interval '1 millisecond', relay_key = $17::jsonb ->> d.id::text
-        where d.id = any($18::uuid[]) and d.environment_id = $19 and d.queued_on = $20::date and d.queued_on >= '2026-03-01'::date and d.queued_on < '2026-04-01'::date
+          lease_until = platform.now() + $18::float8 * interval '1 millisecond', relay_key = $19::jsonb ->> d.id::text
+        where d.id = any($20::uuid[]) and d.environment_id = $21 and d.queued_on = $22::date and d.queued_on >= '2026-03-01'::date and d.queued_on < '2026-04-01'::date
           and ((d.id, d.lease_token) not in (
-            select k.id, k.lease_token from unnest($21::uuid[], $22::uuid[]) as k(id, lease_token)
+            select k.id, k.lease_token from unnest($23::uuid[], $24::uuid[]) as k(id, lease_token)
           )) is false and d.state = 'CLAIMED' and ((d.kind = 'CAMPAIGN' and exists (
             select 1 from messaging.campaigns c
-            where c.id = d.source_id and c.environment_id = $23 and (c.status = 'SENDING') is true
+            where c.id = d.source_id and c.environment_id = $25 and (c.status = 'SENDING') is true
               and exists (
       select 1 from audience.subscribers b
-      where b.id = d.subscriber_id and b.environment_id = $24 and (b.paused_until is null or b.paused_until <= $25)
+      where b.id = d.subscriber_id and b.environment_id = $26 and (b.paused_until is null or b.paused_until <= $27)
         and exists (
           select 1 from audience.consents k
-          where k.subscriber_id = b.id and k.environment_id = $26
+          where k.subscriber_id = b.id and k.environment_id = $28
             and k.topic_id = any(c.topic_ids) and k.status = 'SUBSCRIBED'
         )
         and not exists (
-          select 1 from audience.suppressions s where s.environment_id = $27 and s.email_key = b.email_key
+          select 1 from audience.suppressions s where s.environment_id = $29 and s.email_key = b.email_key
         )
     )
           ))) is true
@@ -76,7 +86,7 @@
       )
       select array_to_string(array(select id from marked), ',') as marked,
         (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'reason', reason)), '[]') from written
-          where state = 'FAILED' and reason in ('hard', 'mailbox', 'sender')) as returned,
+          where state = 'FAILED') as failed,
         array_to_string(array(select id from written where state = 'SENT'), ',') as sent,
-        coalesce((select e.epoch from messaging.server_epoch e where e.environment_id = $28), 0) as epoch,
+        coalesce((select e.epoch from messaging.server_epoch e where e.environment_id = $30), 0) as epoch,
         (select count(*) from settled) as settled;

@@ -22,6 +22,9 @@ export interface TestDatabase {
 /** The servers of a cluster, the coordinator first. */
 const citusNodes = () => process.env['MAILWRIGHT_TEST_CITUS']?.split(',');
 
+/** Databases are spread over the nodes of a Citus cluster. */
+export const isOnCitus = citusNodes() !== undefined;
+
 /** Makes a database from the template, or from one that was made a template, in some 50 ms. */
 export async function createTestDatabase(template = 'mailwright_template'): Promise<TestDatabase> {
   const nodes = citusNodes();

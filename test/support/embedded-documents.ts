@@ -180,6 +180,21 @@ const CONFIGS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
     topicKey: resource('topicKey'),
   }),
   segment_action: fc.record({ action: fc.constantFrom('add', 'remove'), segmentKey: resource('segmentId') }),
+  wait_for: fc.record(
+    {
+      event: fc.record({ type: fc.constantFrom('CUSTOM', 'CLICKED'), name: fc.constantFrom('order', 'X') }),
+      rules,
+      timeout: fc.constantFrom('P3D', 'PT1H', 'P731D', 'x'),
+    },
+    { requiredKeys: ['timeout'] },
+  ),
+  update_field: fc.record({
+    key: fc.constantFrom('first_name', 'subscriber.locale', 'custom.plan', 'plan', 'x'),
+    value: fc.oneof(
+      texts,
+      fc.constantFrom(null, 1, true, 'en', '{{ event.plan }}', '{{ event.plan | default: "x" }}'),
+    ),
+  }),
 };
 const TYPES = Object.keys(CONFIGS);
 const node = (index: number): fc.Arbitrary<unknown> =>
@@ -199,7 +214,7 @@ const edges = fc.array(
       id: fc.nat(9).map((index) => `e${index}`),
       source: fc.nat(6).map((index) => `n${index}`),
       target: fc.nat(6).map((index) => `n${index}`),
-      branch: fc.constantFrom('yes', 'no', 'a', 'b', 'x'),
+      branch: fc.constantFrom('yes', 'no', 'a', 'b', 'happened', 'timeout', 'x'),
     },
     { requiredKeys: ['id', 'source', 'target'] },
   ),

@@ -45,7 +45,7 @@ export async function fillEnvironment(
          (array['Ada', 'Émile', 'Grace', 'Linus', 'Müller', 'Zoë', 'Jürgen', 'Olga'])[1 + n % 8], 'Family' || n % 5003,
          'IMPORT', case when n % 20 = 0 then 'UNSUBSCRIBED' else 'ACTIVE' end,
          jsonb_build_object('plan', (array['free', 'starter', 'pro', 'team'])[1 + n % 4], 'age', 18 + n % 71),
-         now() - make_interval(mins => n), now()
+         now() - make_interval(mins => $2::int - n), now()
        from generate_series(1, $2::int) n
        returning id, email_key
      )

@@ -25,10 +25,16 @@ interface Body {
 
 /** Of 100 values in a request, how many are hostile; and of how many requests. */
 const HOSTILITIES = [
-  { hostility: 0, weight: 3 },
+  { hostility: 0, weight: 5 },
   { hostility: 5, weight: 2 },
   { hostility: 15, weight: 1 },
   { hostility: 40, weight: 1 },
+] as const;
+/** What a path's `{id}` is of. */
+const IDS = [
+  ['/api/v1/subscriber-imports', 'importId'],
+  ['/api/v1/exports', 'exportId'],
+  ['/api/v1/messages', 'messageId'],
 ] as const;
 const NO_BODY_METHODS = new Set(['get', 'head']);
 
@@ -87,7 +93,8 @@ function pathsOf(template: string, method: string, hostility: number): fc.Arbitr
   const strange = method === 'delete' ? 10 : hostility === 0 ? 0 : 2;
   const parts = template.split('/').map((part) => {
     if (!part.startsWith('{')) return fc.constant(part);
-    const kind = template.startsWith('/api/v1/subscriber-imports') ? 'importId' : part.slice(1, -1);
+    const [, kindOfId] = IDS.find(([path]) => template.startsWith(path)) ?? [];
+    const kind = (part === '{id}' ? kindOfId : undefined) ?? part.slice(1, -1);
     return fc.oneof(
       { weight: 5, arbitrary: fc.nat(1_000).map((index) => known(kind, index)) },
       { weight: strange, arbitrary: pathTexts },
@@ -96,11 +103,16 @@ function pathsOf(template: string, method: string, hostility: number): fc.Arbitr
   return fc.tuple(...parts).map((each) => each.join('/'));
 }
 
-function queriesOf({ parameters = [] }: OperationObject, making: Making): fc.Arbitrary<string> {
+function queriesOf(operation: OperationObject, making: Making): fc.Arbitrary<string> {
+  const { parameters = [] } = operation;
+  const valueOf = ({ name, schema = {} }: Parameter) =>
+    name === 'fields' && making.hostility === 0
+      ? fc.constantFrom(...fieldsOf(operation, making))
+      : valuesOf(schema, making, name);
   const documented = (parameters as readonly Parameter[]).filter((each) => each.in === 'query');
-  const pairs = documented.map(({ name, schema = {} }) =>
+  const pairs = documented.map((parameter) =>
     fc.option(
-      valuesOf(schema, making, name).map((value) => [name, value] as const),
+      valueOf(parameter).map((value) => [parameter.name, value] as const),
       { nil: undefined, freq: 3 },
     ),
   );
@@ -113,6 +125,14 @@ function queriesOf({ parameters = [] }: OperationObject, making: Making): fc.Arb
     const text = all.map(([name, value]) => `${escaped(name)}=${inUrl(asText(value))}`).join('&');
     return text === '' ? '' : `?${text}`;
   });
+}
+
+/** Names of the properties of an operation's answer, or of the items of its page or array. */
+function fieldsOf({ responses }: OperationObject, { resolve }: Making): string[] {
+  const open = (schema: Schema = {}): Schema => (schema.$ref === undefined ? schema : resolve(schema.$ref));
+  const answer = open(responses['200']?.content?.['application/json']?.schema);
+  const { data, ...others } = open(answer.items).properties ?? answer.properties ?? {};
+  return Object.keys(open(open(data).items).properties ?? others);
 }
 
 const asText = (value: unknown): string => (typeof value === 'string' ? value : toJson(value));

@@ -1,8 +1,7 @@
-import type { TestDatabase } from './database.js';
+import { isOnCitus, type TestDatabase } from './database.js';
 
 /** On a cluster of Citus a session may wait on any node. */
-const ACTIVITY =
-  process.env['MAILWRIGHT_TEST_CITUS'] === undefined ? 'pg_stat_activity' : 'citus_stat_activity';
+const ACTIVITY = isOnCitus ? 'citus_stat_activity' : 'pg_stat_activity';
 
 /** Whether a session of the database waits for a lock that another one has. */
 export async function isWaitingForLock(database: Pick<TestDatabase, 'query'>): Promise<boolean> {

@@ -6,7 +6,10 @@ export type SentTransaction = readonly (readonly string[])[];
 /** The way of programs to PostgreSQL, on which one can see what they send. */
 export interface PostgresWire {
   readonly url: string;
-  /** Transactions since the last call that ended with COMMIT or ROLLBACK, in the order of their ends. */
+  /**
+   * Transactions since the last call that ended with COMMIT or ROLLBACK, in the order of their ends. Without look-ups by a single
+   * statement, each of which is a transaction on Citus, too, and alone ends by a COMMIT that is not prepared.
+   */
   transactions(): readonly SentTransaction[];
   close(): Promise<void>;
 }
@@ -40,16 +43,17 @@ class SentMessages {
     if (type === 'P') this.#prepared.set(texts[0]!, texts[0]! || firstWords(texts[1]!));
     // The first text of a Bind is its portal, which has no name.
     else if (type === 'B') this.#statements.push(this.#prepared.get(texts[1]!) ?? texts[1]!);
-    else if (type === 'Q') this.#roundTrip([firstWords(texts[0]!)]);
-    else if (type === 'S') this.#roundTrip(this.#statements);
+    else if (type === 'Q') this.#roundTrip([firstWords(texts[0]!)], false);
+    else if (type === 'S') this.#roundTrip(this.#statements, true);
   }
 
-  #roundTrip(statements: string[]): void {
+  #roundTrip(statements: string[], isPrepared: boolean): void {
     this.#statements = [];
     if (statements.some((statement) => statement.startsWith('begin'))) this.#transaction = [];
     this.#transaction?.push(statements);
     if (this.#transaction === undefined || !/^(commit|rollback)/.test(statements.at(-1) ?? '')) return;
-    this.ended(this.#transaction);
+    const isLookUp = !isPrepared && statements[0] === 'commit';
+    if (!isLookUp) this.ended(this.#transaction);
     this.#transaction = undefined;
   }
 }

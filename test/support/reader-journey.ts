@@ -59,7 +59,7 @@ export function readerJourney({
     status: STATUSES[index % STATUSES.length] ?? null,
     isActive: true,
   }));
-  const standing = { email: EMAIL, timeZone, suppressed: false, pausedUntil: null, topics: shown };
+  const standing = { email: EMAIL, timeZone, suppressed: null, pausedUntil: null, topics: shown };
   const paused = { ...standing, pausedUntil: new Date(NOW.getTime() + 30 * DAY_MS) };
   const pages = {
     confirm: confirmPage(view, content),
@@ -70,7 +70,7 @@ export function readerJourney({
     unsubscribe: unsubscribePage(view, content),
     unsubscribed: unsubscribedFromTopicsPage(view, content, UNDO_ID),
     undone: undonePage(view, content.topicNames),
-    everything: unsubscribedFromEverythingPage(view, UNDO_ID),
+    everything: unsubscribedFromEverythingPage(view, 'MARKETING', UNDO_ID),
   };
   const html = Object.entries(pages).map(([name, page]) => [name, page.html.toString()] as const);
   return { mail: mail.html, ...Object.fromEntries(html) };

@@ -30,7 +30,6 @@ import {
   Caller,
   ClientAddress,
   emailField,
-  emailParam,
   int64,
   LimitClients,
   Operation,
@@ -142,7 +141,7 @@ export class ParcelsController {
     scope: 'topics:read',
     response: { status: 200, schema: z.object({ value: z.string(), key: z.string() }) },
   })
-  byEmail(@Param('email', { schema: emailParam }) email: EmailAddress) {
+  byEmail(@Param('email', { schema: emailField }) email: EmailAddress) {
     this.logger.info({ asked: email.value }, `looks for ${email.value}`);
     return { value: email.value, key: email.key };
   }
@@ -206,7 +205,7 @@ export class ParcelsController {
     response: { status: 204 },
   })
   note(
-    @Param('email', { schema: emailParam }) _email: EmailAddress,
+    @Param('email', { schema: emailField }) _email: EmailAddress,
     @Query({ schema: shelfQuery }) _query: z.output<typeof shelfQuery>,
     @Body({ schema: noteBody }) _body: z.output<typeof noteBody>,
   ): void {}

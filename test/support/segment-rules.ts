@@ -208,8 +208,8 @@ const emailParts = fc.constantFrom(
 
 const fieldConditions = fc.oneof(
   textConditions('email', emailParts),
-  ...['firstName', 'lastName', 'phone', 'subscriber.locale', 'subscriber.time_zone'].map((field) =>
-    textConditions(field, texts),
+  ...['externalId', 'firstName', 'lastName', 'phone', 'subscriber.locale', 'subscriber.time_zone'].map(
+    (field) => textConditions(field, texts),
   ),
   ...['custom.note', 'custom.essay'].map((field) => textConditions(field, texts)),
   choiceConditions('status', fc.constantFrom(...STATUSES)),
@@ -246,7 +246,16 @@ function eventConditions({ topicKeys, campaignKeys }: KnownKeys): fc.Arbitrary<u
       url: maybe(fc.constantFrom(...URLS)),
     })
     .map(({ url, ...event }) => (event.type === 'CLICKED' ? { ...event, url } : event));
-  const custom = fc.record({ type: fc.constant('CUSTOM'), name: maybe(fc.constantFrom(...EVENT_NAMES)) });
+  const total = fc.record({
+    property: fc.constant('total'),
+    op: fc.constantFrom('eq', 'neq', 'gte', 'lt'),
+    value: fc.integer({ min: 0, max: 3 }),
+  });
+  const custom = fc.record({
+    type: fc.constant('CUSTOM'),
+    name: maybe(fc.constantFrom(...EVENT_NAMES)),
+    where: maybe(fc.array(total, { minLength: 1, maxLength: 2 })),
+  });
   const count = fc.record({ op: fc.constantFrom('gte', 'lte', 'eq'), value: fc.integer({ min: 0, max: 3 }) });
   const window = fc.oneof(
     fc.constant({}),

@@ -9,6 +9,7 @@ import {
   startPostgres,
 } from '../../libs/platform/src/embedded-postgres/embedded-postgres.js';
 import { openTestDatabase, type TestDatabase } from './database.js';
+import { type RunningSystem, startSystemOn } from './system.js';
 
 /** A statement that was run, and how many rows PostgreSQL touched for it, those included that it threw away. */
 export interface WatchedStatement {
@@ -113,6 +114,27 @@ export class WatchedPostgres {
     this.#server = await startPostgres({ directory: join(this.directory, 'postgres'), ephemeral: true });
     return this.#server;
   }
+}
+
+/** The built api and worker on such a PostgreSQL. */
+export interface WatchedSystem {
+  readonly postgres: WatchedPostgres;
+  readonly database: TestDatabase;
+  readonly system: RunningSystem;
+  stop(): Promise<void>;
+}
+
+export async function startWatchedSystem(): Promise<WatchedSystem> {
+  const postgres = await WatchedPostgres.open();
+  const database = postgres.database();
+  const system = await startSystemOn(database);
+  const stop = async () => {
+    await system.worker.stop();
+    await system.api.stop();
+    await database.drop();
+    await postgres.close();
+  };
+  return { postgres, database, system, stop };
 }
 
 function statementOf(line: string): WatchedStatement | null {

@@ -19,6 +19,7 @@ interface Post {
 export interface ToldEvent {
   readonly type: string;
   readonly timestamp: string;
+  readonly sequence: number;
   readonly data: Readonly<Record<string, unknown>>;
 }
 

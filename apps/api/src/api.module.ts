@@ -37,6 +37,7 @@ import { ApiDocument } from './openapi/api-document.js';
 import { ReferenceController } from './openapi/reference.controller.js';
 import { HealthController, MetricsController } from './operations.controller.js';
 import { PublicPagesModule } from './public-pages/public-pages.module.js';
+import { WebhooksApiModule } from './webhooks/webhooks-api.module.js';
 
 /** Starts and stops with the api's process. */
 @Injectable()
@@ -108,6 +109,7 @@ const EDGES = [
   DeliverabilityApiModule,
   UsageSourcesModule,
   BillingApiModule,
+  WebhooksApiModule,
   PublicPagesModule,
 ];
 

@@ -37,6 +37,7 @@ const PUBLIC_ROUTES = new Set([
   'GET /l/:token',
   'GET /i/:token',
   'GET /r/:token',
+  'GET /e/:token',
   'POST /feedback/:kind/:token',
   'POST /stripe/webhooks',
 ]);

@@ -1,7 +1,16 @@
 import Negotiator from 'negotiator';
 import { z } from 'zod';
+import { parseSubscriberRef, type SubscriberRef } from '#audience';
 import { emailField } from '#platform/http';
-import { isTimeZone, LOCALE_FAULT, parseLocale, parseLocalTime, TIME_ZONE_FAULT } from '#kernel';
+import {
+  isTimeZone,
+  LOCALE_FAULT,
+  type MetadataPatch,
+  parseEmailAddress,
+  parseLocale,
+  parseLocalTime,
+  TIME_ZONE_FAULT,
+} from '#kernel';
 
 /** C0, DEL and C1 (ECMA-48): in a header or a subject they would inject another line. */
 const CONTROL = /\p{Cc}/u;
@@ -40,6 +49,20 @@ function lengthOf(value: string): number {
 
 /** An e-mail address, which the output has as text. */
 export const addressField = emailField.transform(({ value }) => value);
+
+/** The key of an address to look for; text that is none matches nothing. */
+export function addressKey(email: string): string {
+  const parsed = parseEmailAddress(email);
+  return 'address' in parsed ? parsed.address.key : email.trim().toLowerCase();
+}
+
+/** A document of our own as JSON in a string, of at most `max` characters. */
+export function jsonText(max: number) {
+  return z
+    .string()
+    .max(max)
+    .refine((value) => value.isWellFormed(), 'is not valid Unicode');
+}
 
 /** An optional field; null counts as absent. */
 export function leftOut<Schema extends z.ZodType>(schema: Schema) {
@@ -91,6 +114,21 @@ export const timeZoneField = z
   .string()
   .refine(isTimeZone, TIME_ZONE_FAULT)
   .meta({ description: 'A time zone by its IANA name.', example: 'Europe/Berlin' });
+
+/** A path parameter that names a person: `@Param('email', { schema: subscriberParam })`. */
+export const subscriberParam = z
+  .string()
+  .meta({
+    description:
+      'The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.',
+    example: 'ada@example.com',
+  })
+  .transform((input, context): SubscriberRef => {
+    const result = parseSubscriberRef(input);
+    if ('ref' in result) return result.ref;
+    context.issues.push({ code: 'custom', message: result.fault, input });
+    return z.NEVER;
+  });
 
 /** More than any browser sends. */
 const MOST_LANGUAGES = 20;
@@ -156,6 +194,42 @@ function faultIn(value: unknown, depth = 0): string | null {
     if (fault !== null) return fault;
   }
   return null;
+}
+
+const MAX_METADATA_KEY = 40;
+const MAX_METADATA_VALUE = 500;
+
+/** Metadata to set or to change: strings by key, null for none. */
+export const metadataField = leftOut(
+  z
+    .record(z.string(), z.unknown())
+    .superRefine((given, context) => {
+      for (const [key, value] of Object.entries(given)) {
+        const fault = metadataFault(key, value ?? '');
+        if (fault !== null) context.addIssue({ code: 'custom', path: [key], message: fault });
+      }
+    })
+    .transform((given) => given as MetadataPatch),
+).meta({
+  description:
+    'Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, ' +
+    'and does nothing else with them. PATCH changes the keys that it names; null removes one.',
+  propertyNames: { minLength: 1, maxLength: MAX_METADATA_KEY },
+  additionalProperties: { type: ['string', 'null'], maxLength: MAX_METADATA_VALUE },
+  example: { crmId: '4711' },
+});
+
+/** Metadata in an answer. */
+export const metadataView = z
+  .record(z.string(), z.string())
+  .meta({ description: 'Strings of yours by key.' });
+
+function metadataFault(key: string, value: unknown): string | null {
+  if (key === '' || lengthOf(key) > MAX_METADATA_KEY)
+    return `must have a key of 1 to ${MAX_METADATA_KEY} characters`;
+  if (typeof value !== 'string') return 'must be a string';
+  if (lengthOf(value) > MAX_METADATA_VALUE) return `must be at most ${MAX_METADATA_VALUE} characters`;
+  return textFault(key) ?? textFault(value);
 }
 
 function textFault(text: string): string | null {

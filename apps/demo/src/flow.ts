@@ -28,9 +28,11 @@ export interface Facts {
   singleOptIn: Topic;
   confirmUrl: string;
   messageId: string;
+  trackedUrl: string;
   unsubscribeUrl: string;
   firstCampaign: string;
   secondCampaign: string;
+  automation: string;
 }
 
 /** One run of the demo: its two subscribers, with new addresses each time, and the facts noted so far. */

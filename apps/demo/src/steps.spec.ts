@@ -54,6 +54,16 @@ describe('the demo is content with', () => {
     ['Now her consent is there', consents({ status: 'SUBSCRIBED', confirmedAt: TIME }), TIME],
     ['Ada opens it', mail(), 'calls her by name'],
     ['The report counts it', { json: { totalSent: 5, totalDelivered: 4 } }, '5 sent, 4 delivered'],
+    [
+      'Ada clicks its button',
+      { status: 302, headers: new Headers({ location: 'https://example.com/news' }) },
+      'led to https://example.com/news',
+    ],
+    [
+      'The report names the link that she followed',
+      { json: [{ url: 'https://example.com/news', clicks: 1, uniqueClicks: 1 }] },
+      '1 click',
+    ],
     ['Ada, who left, has received only the first', inbox('First issue for Ada'), 'one mail still'],
   ])('%s', (name, answer, words) => {
     expect(check(name, answer)).toContain(words);
@@ -127,6 +137,24 @@ describe('the demo does not put up with', () => {
       'The report counts it',
       { json: { totalSent: 1, totalDelivered: 1 } },
       'Expected totalSent: at least 2, totalDelivered: at least 2; came totalSent: 1, totalDelivered: 1.',
+    ],
+    [
+      'a link that leads elsewhere',
+      'Ada clicks its button',
+      { status: 302, headers: new Headers({ location: 'https://elsewhere.example/' }) },
+      'Expected location: "https://example.com/news"; came location: "https://elsewhere.example/".',
+    ],
+    [
+      'a click of an address that nobody wrote',
+      'The report names the link that she followed',
+      { json: [{ url: 'https://example.com/', clicks: 1, uniqueClicks: 1 }] },
+      'Expected 0.url: "https://example.com/news"; came 0.url: "https://example.com/".',
+    ],
+    [
+      'an event that is told without its value',
+      'Grace gets a mail for the greater one, with its number',
+      inbox('Your order'),
+      'Expected data.0.subject: "Your order 1042"; came data.0.subject: "Your order".',
     ],
     [
       'a CSV that a browser would show as a page',

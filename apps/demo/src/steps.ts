@@ -21,6 +21,9 @@ const WORKER_HINT = 'Mail is sent by the worker. Does it run?';
 const ISSUES = { firstCampaign: 'First issue', secondCampaign: 'Second issue' } as const;
 const TITLE = ISSUES.firstCampaign;
 const UNFINISHED = ['QUEUED_FOR_SENDING', 'SENDING'];
+const ARTICLE = 'https://example.com/news';
+/** Longer than the two seconds for scanners, by clocks of which one shows whole seconds only. */
+const READ_MS = 3_000;
 const SHOWN = [
   'campaignKey',
   'name',
@@ -149,6 +152,8 @@ export const flow: readonly Step[] = [
         header(valueAt(answer, 'headers'), 'List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'),
       ]);
       story.note('unsubscribeUrl', link);
+      const [, tracked = ''] = /href="([^"]*\/l\/[^"]*)"/.exec(textAt(answer, 'html')) ?? [];
+      story.note('trackedUrl', tracked);
       return 'it calls her by name and has both headers for one-click unsubscribing';
     },
   },
@@ -172,6 +177,36 @@ export const flow: readonly Step[] = [
         ['second line', row, textWith(`${story.fact('firstCampaign')},${TITLE},SENT,`)],
       ]);
       return 'a line of headings and one of numbers';
+    },
+  },
+  // A click, by the address of its link.
+  {
+    name: 'Ada takes a moment to read: who clicks within two seconds is taken for a scanner',
+    request: (story) => (mailwright) => mailwright.testInbox.get(story.fact('messageId')),
+    isDone: isRead,
+    shows: ['receivedAt'],
+    check: (answer) => {
+      expectAnswer(answer, 200);
+      if (!isRead(answer)) throw new Unmet('a mail of some seconds ago', textAt(answer, 'receivedAt'));
+      return 'a person could have read it by now';
+    },
+  },
+  {
+    name: 'Ada clicks its button',
+    request: (story) => ({ method: 'GET', url: story.fact('trackedUrl') }),
+    check: (answer) => {
+      if (answer.status !== 302) expectAnswer(answer, 302);
+      expectValues([['location', answer.headers.get('location'), ARTICLE]]);
+      return `she is led to ${ARTICLE}`;
+    },
+  },
+  {
+    name: 'The report names the link that she followed',
+    request: (story) => (mailwright) => mailwright.reports.links(story.fact('firstCampaign')),
+    isDone: (answer) => Number(valueAt(answer, '0.clicks')) > 0,
+    check: (answer) => {
+      expectAnswer(answer, 200, { '0.url': ARTICLE, '0.clicks': 1, '0.uniqueClicks': 1 });
+      return '1 click, by 1 person';
     },
   },
   // A one-click unsubscribe, and a campaign that skips the person.
@@ -220,6 +255,72 @@ export const flow: readonly Step[] = [
         'data.0.subject': `${ISSUES.firstCampaign} for Ada`,
       });
       return 'one mail still: the second campaign left her out';
+    },
+  },
+  // An event of the shop, and its values in a mail.
+  {
+    name: 'An automation is drafted, which thanks for orders',
+    request: (story) => (mailwright) =>
+      mailwright.automations.create({
+        name: 'Thanks for an order',
+        triggerType: 'custom_event',
+        triggerTopicId: story.fact('singleOptIn').id,
+      }),
+    shows: ['id', 'name', 'status', 'triggerType'],
+    check: (answer, story) => {
+      expectAnswer(answer, 201, { status: 'DRAFT' });
+      story.note('automation', textAt(answer, 'id'));
+      return 'it is a DRAFT';
+    },
+  },
+  {
+    name: 'Its mail has merge tags of the event',
+    request: (story) => (mailwright) =>
+      mailwright.automations.updateContent(story.fact('automation'), thanksForOrder()),
+    shows: ['nodeCount'],
+    check: (answer) => {
+      expectAnswer(answer, 200, { nodeCount: 2 });
+      return 'an order of 50 or more begins it';
+    },
+  },
+  {
+    name: 'It is activated',
+    request: (story) => (mailwright) => mailwright.automations.activate(story.fact('automation')),
+    shows: ['status', 'warnings'],
+    check: (answer) => {
+      expectAnswer(answer, 200, { status: 'ACTIVE' });
+      return 'it is ACTIVE, and says which merge tags no event has had yet';
+    },
+  },
+  {
+    name: 'The shop reports two orders of Grace',
+    request: (story) => (mailwright) =>
+      mailwright.subscribers.recordEvents({
+        events: [order(story.grace, 1041, 49), order(story.grace, 1042, 62.5)],
+      }),
+    check: (answer) => {
+      expectAnswer(answer, 202, { accepted: 2, repeated: 0 });
+      return 'both are recorded';
+    },
+  },
+  {
+    name: 'Grace gets a mail for the greater one, with its number',
+    request: (story) => inboxOf(story.grace, 'AUTOMATION'),
+    isDone: isFilled,
+    check: (answer) => {
+      expectAnswer(answer, 200);
+      if (!isFilled(answer)) throw new Unmet('a mail to Grace', 'an empty inbox', WORKER_HINT);
+      expectAnswer(answer, 200, { 'pagination.totalElements': 1, 'data.0.subject': 'Your order 1042' });
+      return textAt(answer, 'data.0.subject');
+    },
+  },
+  {
+    name: 'The automation is paused again',
+    request: (story) => (mailwright) => mailwright.automations.pause(story.fact('automation')),
+    shows: ['status', 'totalEntered'],
+    check: (answer) => {
+      expectAnswer(answer, 200, { status: 'PAUSED', totalEntered: 1 });
+      return 'later orders begin nothing';
     },
   },
 ];
@@ -302,7 +403,7 @@ function newCampaign(name: string, topics: readonly Topic[]): ApiCall {
         type: 'text',
         html: '<p>Hello {{ subscriber.first_name | default: "there" }}, here is what you asked for.</p>',
       },
-      { type: 'button', label: 'Read it', url: 'https://example.com/news' },
+      { type: 'button', label: 'Read it', url: ARTICLE },
     ],
   };
   return (mailwright) =>
@@ -319,13 +420,39 @@ function consentsOf(email: string): ApiCall {
   return (mailwright) => mailwright.consents.of(email);
 }
 
-function inboxOf(email: string, kind: 'OPT_IN' | 'CAMPAIGN'): ApiCall {
+/** Content of an automation: a mail for each order of 50 or more, by its number. */
+function thanksForOrder() {
+  const where = [{ property: 'total', op: 'gte', value: 50 }];
+  const html = '<p>Thank you! {{ event.total }} € in all.</p>';
+  const mail = {
+    subject: 'Your order {{ event.number }}',
+    contentJson: JSON.stringify({ blocks: [{ type: 'text', html }] }),
+  };
+  const nodes = [
+    { id: 'order', type: 'trigger', config: { eventName: 'order', where } },
+    { id: 'thanks', type: 'email', config: mail },
+  ];
+  const edges = [{ id: 'then', source: 'order', target: 'thanks' }];
+  return { nodes: JSON.stringify(nodes), edges: JSON.stringify(edges) };
+}
+
+function order(email: string, number: number, total: number) {
+  return { email, name: 'order', properties: { number, total } };
+}
+
+function inboxOf(email: string, kind: 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION'): ApiCall {
   return (mailwright) => mailwright.testInbox.all({ to: email, kind }).page();
 }
 
 /** True for a list with anything in it. */
 function isFilled(answer: Answer): boolean {
   return listAt(answer, 'data').length > 0;
+}
+
+/** True for a mail that came long enough ago, by the server's clock. */
+function isRead(answer: Answer): boolean {
+  const now = Date.parse(answer.headers.get('date') ?? '');
+  return now - Date.parse(String(valueAt(answer, 'receivedAt'))) >= READ_MS;
 }
 
 /** True for a campaign that goes no further, sent or not. */

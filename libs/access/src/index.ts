@@ -20,7 +20,10 @@ export {
   ProjectTextsService,
   type ProjectWording,
   ProjectWordings,
+  readingWordedProject,
   type TextChanges,
+  type WordedProject,
+  wordingOf,
 } from './project-texts.service.js';
 export { type CreatedProject, ProjectsService, checkTrackingHost } from './projects.service.js';
 export { type Tenant, TenantAlreadyExistsError } from './tenant.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Kysely } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { Clock, DomainValidationError, type ProjectScope, shippedLocale } from '#kernel';
-import { Database, PreparedQuery } from '#platform';
+import { Database, named } from '#platform';
 import {
   defaultTexts,
   messageFaults,
@@ -12,7 +12,8 @@ import {
   type WordingOverrides,
 } from '#wording';
 import type { AccessTables } from './access-tables.js';
-import { ProjectRepository, ProjectsQuery } from './project.repository.js';
+import { PROFILE_FIELDS, type ProjectProfile } from './project.js';
+import { ProjectRepository } from './project.repository.js';
 
 /** Texts of a project for its readers in one language. */
 export interface ProjectTexts {
@@ -117,34 +118,44 @@ export interface ProjectWording {
   readonly version: number | null;
 }
 
-/** Prepared, as each page and each opt-in mail reads it. */
-const LAST_TEXTS = new PreparedQuery(
-  'last_project_texts',
-  (tables: Kysely<AccessTables>, projectId: number, locale: string) =>
-    tables
-      .selectFrom('access.project_texts')
-      .select(['version', 'texts'])
-      .where('projectId', '=', projectId)
-      .where('locale', '=', locale)
-      .orderBy('version', 'desc')
-      .limit(1),
-);
+/** A project with the last version of its own texts, by language: all that the words for a reader need. */
+export interface WordedProject extends Omit<ProjectProfile, 'environment'> {
+  readonly texts: Readonly<Record<string, { readonly version: number; readonly texts: WordingOverrides }>>;
+}
+
+/** Statement that reads the project of a scope with its texts; no row when it is gone. */
+export function readingWordedProject({ projectId }: ProjectScope): RawBuilder<WordedProject> {
+  const fields = sql.join(PROFILE_FIELDS.map((field) => sql.ref(`p.${field}`)));
+  return sql<WordedProject>`${named('worded_project')}
+    select ${fields}, coalesce((
+      select json_object_agg(t.locale, json_build_object('version', t.version, 'texts', t.texts)) from (
+        select distinct on (o.locale) o.locale, o.version, o.texts from access.project_texts o
+        where o.project_id = ${projectId} order by o.locale, o.version desc
+      ) t
+    ), '{}') as texts
+    from access.projects p where p.id = ${projectId}`;
+}
+
+/** The project's words, over ours, in the first of `wanted` that we speak, best first, else in the project's language. */
+export function wordingOf(
+  project: Pick<WordedProject, 'defaultLocale' | 'texts'> | undefined,
+  wanted: readonly (string | null)[],
+): ProjectWording {
+  const locale = shippedLocale([...wanted, project?.defaultLocale ?? null]) ?? 'en';
+  const last = project?.texts[locale];
+  return { wording: new Wording(locale, last?.texts), version: last?.version ?? null };
+}
 
 /** Finds the words for a reader: a project's own over ours. */
 @Injectable()
 export class ProjectWordings {
-  constructor(
-    private readonly database: Database,
-    private readonly projects: ProjectsQuery,
-  ) {}
+  constructor(private readonly database: Database) {}
 
-  /** In the first of `wanted` that we speak, best first, else in the project's language. */
+  /** See `wordingOf`. */
   of(scope: ProjectScope, wanted: readonly (string | null)[]): Promise<ProjectWording> {
     return this.database.transaction(scope, async () => {
-      const project = await this.projects.ofScope(scope);
-      const locale = shippedLocale([...wanted, project?.defaultLocale ?? null]) ?? 'en';
-      const [last] = await LAST_TEXTS.run(this.database.tables(), scope.projectId, locale);
-      return { wording: new Wording(locale, last?.texts), version: last?.version ?? null };
+      const [[project]] = await this.database.together(readingWordedProject(scope));
+      return wordingOf(project, wanted);
     });
   }
 }

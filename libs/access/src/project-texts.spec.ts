@@ -9,7 +9,7 @@ import { createProject } from '#testing/fixtures';
 import { Wording } from '#wording';
 import { accessEntities, type AccessTables } from './access-tables.js';
 import { ProjectTextsService, ProjectWordings } from './project-texts.service.js';
-import { ProjectRepository, ProjectsQuery } from './project.repository.js';
+import { ProjectRepository } from './project.repository.js';
 
 const NOW = new Date('2026-03-01T00:00:00.000Z');
 const EXPIRY = 'Good for {hours, plural, one {# hour} other {# hours}}.';
@@ -149,7 +149,7 @@ describe('The texts of a project', () => {
     let other: ProjectScope;
 
     beforeAll(async () => {
-      wordings = new ProjectWordings(database, new ProjectsQuery(database));
+      wordings = new ProjectWordings(database);
       scope = (await createProject(test)).live;
       other = (await createProject(test)).live;
       await test.query(`update access.projects set default_locale = 'sv' where id = $1`, [scope.projectId]);

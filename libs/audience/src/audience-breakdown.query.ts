@@ -6,7 +6,7 @@ export interface AudienceBreakdown {
   /** Signed up for a topic, confirmed or not. */
   readonly matched: number;
   readonly unconfirmed: number;
-  /** Suppressed by request or complaint. */
+  /** Suppressed by request, by complaint or by hand. */
   readonly suppressed: number;
   readonly bounced: number;
   /** Paused all mail. */

@@ -10,7 +10,15 @@ import { SegmentsService } from './segments/segments.service.js';
 const RUNS = fc.runs(60);
 const MOST_PEOPLE = 25;
 const TOPICS = 3;
-const SUPPRESSIONS = [null, null, null, 'HARD_BOUNCE', 'GLOBAL_UNSUBSCRIBE', 'SPAM_COMPLAINT'] as const;
+const SUPPRESSIONS = [
+  null,
+  null,
+  null,
+  'HARD_BOUNCE',
+  'GLOBAL_UNSUBSCRIBE',
+  'SPAM_COMPLAINT',
+  'BLOCKED',
+] as const;
 const CONSENTS = [
   'NONE',
   'PENDING_CONFIRMATION',

@@ -114,18 +114,23 @@ describe('What is written of the audience is read as it was', () => {
     await audience.subscribe(scope, 'Ada@Example.com', await audience.topic(scope));
     const ofAda = address('ada@example.com');
     const subscribers = audience.get(SubscribersService);
-    await subscribers.update(scope, ofAda, { customFields: { plan: 'pro', shoe_size: '38' } });
+    await subscribers.update(scope, ofAda, { customFields: { plan: 'pro', shoe_size: '38' } }, PROOF);
     await audience.get(CustomFieldsService).archive(scope, 'shoe_size');
     audience.clock.advance(1_000);
-    const updated = await subscribers.update(scope, ofAda, {
-      firstName: 'Ada',
-      lastName: "O'Hara",
-      phone: '+44 1234',
-      customFields: { plan: 'free' },
-    });
+    const updated = await subscribers.update(
+      scope,
+      ofAda,
+      {
+        firstName: 'Ada',
+        lastName: "O'Hara",
+        phone: '+44 1234',
+        customFields: { plan: 'free' },
+      },
+      PROOF,
+    );
     expect(updated).toMatchObject({ lastName: "O'Hara", customFields: { plan: 'free' } });
-    expect(await audience.get(SubscribersQuery).byAddress(scope, ofAda)).toEqual(updated);
-    await audience.get(SubscriberRepository).edit(scope, ofAda.key, (subscriber) => {
+    expect(await audience.get(SubscribersQuery).get(scope, ofAda)).toEqual(updated);
+    await audience.get(SubscriberRepository).edit(scope, ofAda, PROOF, (subscriber) => {
       expect(subscriber.toView()).toEqual(updated);
       expect(subscriber.customFields).toEqual({ plan: 'free', shoe_size: '38' });
       return Promise.resolve();

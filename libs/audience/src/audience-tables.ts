@@ -1,13 +1,15 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
 import type { Generated } from 'kysely';
+import type { Metadata } from '#kernel';
 import type { Tables } from '#platform';
 import type { Consent, ConsentStatus, SubscriberStatus, SuppressionReason } from './consents/consent.js';
 import type { CustomFieldValues } from './custom-fields/custom-field.js';
 import { CustomFieldSchema } from './custom-fields/custom-field.schema.js';
 import { ImportSchema } from './imports/import.schema.js';
+import type { PropertyTest } from './rules/rule.js';
 import { SegmentSchema } from './segments/segment.schema.js';
 import { Subscriber, type SubscriberSource } from './subscribers/subscriber.js';
-import { Suppression } from './suppressions/suppression.js';
+import { type SuppressedStreams, Suppression } from './suppressions/suppression.js';
 import {
   Topic,
   type TopicPriority,
@@ -27,6 +29,7 @@ const SubscriberSchema = defineEntity({
     subscriberKey: p.text(),
     email: p.text(),
     emailKey: p.text(),
+    externalId: p.text().nullable(),
     firstName: p.text().nullable(),
     lastName: p.text().nullable(),
     phone: p.text().nullable(),
@@ -35,6 +38,7 @@ const SubscriberSchema = defineEntity({
     source: p.string().$type<SubscriberSource>(),
     status: p.string().$type<SubscriberStatus>(),
     customFields: p.json<CustomFieldValues>(),
+    metadata: p.json<Metadata>(),
     archivedKeys: p.array().persist(false),
     pausedUntil: p.datetime(3).nullable(),
     createdAt: p.datetime(3),
@@ -58,6 +62,7 @@ const TopicSchema = defineEntity({
     icon: p.text().nullable(),
     doubleOptInEnabled: p.boolean(),
     translations: p.json<TopicTranslations>(),
+    metadata: p.json<Metadata>(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
     deletedAt: p.datetime(3).nullable(),
@@ -74,6 +79,7 @@ const SuppressionSchema = defineEntity({
     emailKey: p.text().primary(),
     email: p.text(),
     reason: p.string().$type<SuppressionReason>(),
+    streams: p.string().$type<SuppressedStreams>(),
     suppressedAt: p.datetime(3),
   },
 });
@@ -114,6 +120,7 @@ interface ConsentLedgerTable {
   readonly toStatus: ConsentStatus;
   readonly textLocale: string | null;
   readonly textVersion: number | null;
+  readonly addressChange: unknown;
 }
 
 interface ErasedSuppressionsTable {
@@ -131,9 +138,13 @@ interface SegmentReferencesTable {
 export interface AwaitedTrigger {
   readonly kind: 'SUBSCRIBED' | 'SEGMENT_ENTERED' | 'SEGMENT_LEFT' | 'CUSTOM_EVENT';
   readonly subject: string;
+  /** Tests of an event's properties, all of which must hold. Default: none. */
+  readonly where?: readonly PropertyTest[];
 }
 
-interface TriggerWatchesTable extends AwaitedTrigger {
+interface TriggerWatchesTable extends Omit<AwaitedTrigger, 'where'> {
+  /** jsonpath. */
+  readonly conditions: string | null;
   readonly watcherId: string;
   readonly environmentId: number;
   readonly isOpen: boolean;

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { DomainError, type ProjectScope } from '#kernel';
-import { address, type AudienceFixture, HOUR, PROOF } from './audience.fixture.js';
+import { address, type AudienceFixture, ConfirmationPages, HOUR, PROOF } from './audience.fixture.js';
 import { type SuppressionReason } from './consents/consent.js';
 import { ConsentRepository } from './consents/consent.repository.js';
 import { CountersService } from './counters.service.js';
@@ -77,11 +77,12 @@ export class AudienceWorkload {
         .revoke(scope, address(emailOf(person)), topics[topic]!.topicKey, PROOF),
     suppress: ({ scope }, { person, reason }) =>
       this.audience.get(SuppressionsService).suppress(scope, address(emailOf(person)), reason, PROOF),
-    lift: ({ scope }, { person }) => this.audience.get(SuppressionsService).lift(scope, emailOf(person)),
+    lift: ({ scope }, { person }) =>
+      this.audience.get(SuppressionsService).lift(scope, address(emailOf(person))),
     rename: ({ scope }, { person, topic }) =>
       this.audience
         .get(SubscribersService)
-        .update(scope, address(emailOf(person)), { firstName: `Ada ${topic}` }),
+        .update(scope, address(emailOf(person)), { firstName: `Ada ${topic}` }, PROOF),
     erase: ({ scope }, { person }) =>
       this.audience.get(PersonalDataService).erase(scope, address(emailOf(person)), PROOF),
     confirm: (at, operation) => this.#confirm(at, operation),
@@ -102,14 +103,14 @@ export class AudienceWorkload {
 
   async #confirm({ scope }: Place, { person }: Operation): Promise<void> {
     const [newest] = await this.audience.test.query<{ id: string }>(
-      `select c.id from audience.confirmations c join audience.subscribers b on b.id = c.subscriber_id
+      `select c.id from audience.confirmations c join audience.subscribers b
+         on b.id = c.subscriber_id and b.environment_id = c.environment_id
        where b.environment_id = $1 and b.email_key = $2 order by c.created_at desc, c.id desc limit 1`,
       [scope.environmentId, emailOf(person)],
     );
     if (newest === undefined) return;
-    await this.audience
-      .get(ConfirmationsService)
-      .confirm(scope, newest.id, { ipAddress: '203.0.113.7', userAgent: null });
+    const by = { ipAddress: '203.0.113.7', userAgent: null };
+    await new ConfirmationPages(this.audience).confirm(scope, newest.id, by);
   }
 
   /** Thirty people in two statements, as an import writes them. */
@@ -123,7 +124,7 @@ export class AudienceWorkload {
           (id, environment_id, subscriber_key, email, email_key, source, status, created_at, updated_at)
         select platform.new_id(), ${scope.environmentId}, ${like} || n, ${like} || n || '@example.com',
           ${like} || n || '@example.com', 'IMPORT', 'ACTIVE', ${at}::timestamptz + n * interval '1 hour', ${at}
-        from generate_series(1, 30) n
+        from generate_series(1, 30) n returning id
       `.execute(this.audience.database.tables());
       await sql`
         insert into audience.consents (subscriber_id, topic_id, environment_id, status, granted_at, subscribed_at)

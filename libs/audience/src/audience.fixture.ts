@@ -9,6 +9,11 @@ import { createProject } from '#testing/fixtures';
 import { AudiencePortsModule } from './audience-ports.module.js';
 import { audienceEntities } from './audience-tables.js';
 import { AudienceModule } from './audience.module.js';
+import {
+  type ConfirmationDescription,
+  ConfirmationsService,
+  type ConfirmingPerson,
+} from './sign-up/confirmations.service.js';
 import { ConsentsService } from './sign-up/consents.service.js';
 import { consentProof } from './consents/consent.js';
 import { confirmationRecipients, OptInMails } from './consents/consent.repository.js';
@@ -40,7 +45,8 @@ export class QueuedOptInMails extends OptInMails {
         address_key, message_id, state, next_attempt_at, created_at)
       select platform.new_id(), current_date, ${scope.environmentId}, 'OPT_IN', r.confirmation_id, r.subscriber_id,
         r.confirmation_id, r.confirmation_id, '', 'PENDING', ${dueAt}::timestamptz, now()
-      from (${confirmationRecipients(scope, confirmationIds)}) r`;
+      from (${confirmationRecipients(scope, confirmationIds)}) r
+      returning id`;
   }
 }
 
@@ -115,7 +121,7 @@ export class AudienceFixture {
   }
 
   async statusOf(scope: ProjectScope, email: string): Promise<string> {
-    return (await this.get(SubscribersQuery).byAddress(scope, address(email))).status;
+    return (await this.get(SubscribersQuery).get(scope, address(email))).status;
   }
 
   /** The consents of a subscriber, by topic key. */
@@ -140,6 +146,31 @@ export class AudienceFixture {
       [scope.environmentId],
     );
     return rows.map(({ id }) => id);
+  }
+}
+
+/** Pages behind the links of confirmation mails. */
+export class ConfirmationPages {
+  readonly #confirmations: ConfirmationsService;
+
+  constructor(audience: AudienceFixture) {
+    this.#confirmations = audience.get(ConfirmationsService);
+  }
+
+  async describe(scope: ProjectScope, confirmationId: string): Promise<ConfirmationDescription> {
+    return (await this.#confirmations.describe(scope, confirmationId, sql`select 1`))[0];
+  }
+
+  confirm(scope: ProjectScope, confirmationId: string, by: ConfirmingPerson) {
+    return this.#confirmations.whileLocked(scope, confirmationId, [], (request) =>
+      this.#confirmations.confirm(scope, request, by),
+    );
+  }
+
+  requestAnother(scope: ProjectScope, confirmationId: string) {
+    return this.#confirmations.whileLocked(scope, confirmationId, [], (request) =>
+      this.#confirmations.requestAnother(scope, request),
+    );
   }
 }
 

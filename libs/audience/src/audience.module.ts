@@ -1,7 +1,10 @@
 import { Module } from '@nestjs/common';
+import { AddressChangesService } from './sign-up/address-changes.service.js';
 import { ConsentsService } from './sign-up/consents.service.js';
+import { ConsentRecordsQuery } from './sign-up/consent-records.query.js';
 import { ConsentRepository } from './consents/consent.repository.js';
 import { SignUpService } from './sign-up/sign-up.service.js';
+import { UpsertService } from './sign-up/upsert.service.js';
 import { ConfirmationsService } from './sign-up/confirmations.service.js';
 import { CountersService } from './counters.service.js';
 import { CustomFieldRepository, CustomFieldsQuery } from './custom-fields/custom-field.repository.js';
@@ -26,9 +29,13 @@ import { SubscriberRulesService } from './rules/subscriber-rules.service.js';
 import { SegmentRepository } from './segments/segment.repository.js';
 import { SegmentUsesQuery } from './segments/segment-uses.query.js';
 import { SegmentsQuery } from './segments/segments.query.js';
+import { ExportsQuery } from './exports.query.js';
 import { TriggersService } from './triggers.service.js';
 import { RecipientsQuery } from './recipients.query.js';
 import { SubscriberLimitService } from './subscriber-limit.service.js';
+import { FieldChangesService } from './subscribers/field-changes.service.js';
+import { FieldUpdatesService } from './subscribers/field-updates.service.js';
+import { SubscriberEventsService } from './subscribers/subscriber-events.service.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
 import { SubscribersService } from './subscribers/subscribers.service.js';
@@ -38,16 +45,22 @@ import { TopicsService } from './topics/topics.service.js';
 import { TopicRepository } from './topics/topic.repository.js';
 import { TopicsQuery } from './topics/topics.query.js';
 import { UsageCatalogueService } from './usage-catalogue.service.js';
+import { WaitsService } from './waits.service.js';
 
 const exported = [
   ActivityCatalogue,
+  AddressChangesService,
   AddressDigestsService,
+  ConsentRecordsQuery,
   ConsentsService,
   ConfirmationsService,
   CountersService,
   CustomFieldsQuery,
   CustomFieldsService,
   ErasedAddressesRepository,
+  ExportsQuery,
+  FieldChangesService,
+  FieldUpdatesService,
   PersonalDataService,
   PreferencesService,
   ImportRunsService,
@@ -59,7 +72,9 @@ const exported = [
   SegmentMembersService,
   SegmentsQuery,
   SignUpService,
+  UpsertService,
   TriggersService,
+  SubscriberEventsService,
   SubscriberLimitService,
   SubscriberRulesService,
   SubscribersQuery,
@@ -69,6 +84,7 @@ const exported = [
   TopicsQuery,
   UnsubscribeService,
   UsageCatalogueService,
+  WaitsService,
 ];
 
 /** Subscribers, topics, consents and suppressions of a project. Needs the PlatformModule. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Database, drainEnvironments, Periodic } from '#platform';
 import { STATUS_WITHOUT_CONSENT } from './consents/consent.js';
-import { statusByConsents, statusOfSuppressed } from './consents/consent.repository.js';
+import { statusByConsents, statusOfSuppressed } from './consents/subscriber-status.query.js';
 
 /** A counter that differs from its rows. */
 export interface CounterDifference {
@@ -189,9 +189,10 @@ function folded(
 ): RawBuilder<{ readonly folded: number }> {
   const marks = sql`audience.list_marks m where m.environment_id = ${environmentId}`;
   return sql<{ folded: number }>`
-    with picked as materialized (
-      select ctid from audience.counter_deltas where environment_id = ${environmentId} limit ${most} for update skip locked
-    ), taken as (
+    with taken as (
+      with picked as materialized (
+        select ctid from audience.counter_deltas where environment_id = ${environmentId} limit ${most} for update skip locked
+      )
       delete from audience.counter_deltas
       -- Joined: an array would be searched from its beginning for each row.
       where environment_id = ${environmentId} and ctid in (select ctid from picked)
@@ -229,6 +230,7 @@ function folded(
     ), made as (
       insert into audience.list_marks (environment_id, until, subscribers)
       select ${environmentId}::bigint, moved, subscribers from placed where until is null
+      returning until
     )
     select count(*) as folded from taken
   `;

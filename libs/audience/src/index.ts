@@ -15,7 +15,9 @@ export {
 } from './sign-up/confirmations.service.js';
 export {
   CONFIRMATION_VALID_MS,
+  CONSENT_ACTORS,
   CONSENT_STATUSES,
+  type AddressProof,
   type ConsentActor,
   type ConsentDetails,
   consentProof,
@@ -26,7 +28,7 @@ export {
   SUPPRESSION_REASONS,
   type SuppressionReason,
 } from './consents/consent.js';
-export { confirmationRecipients, OptInMails } from './consents/consent.repository.js';
+export { confirmationRecipients, OptInMails, type StoredConsent } from './consents/consent.repository.js';
 export { type CounterCheck, CountersService } from './counters.service.js';
 export {
   CUSTOM_FIELD_STATUSES,
@@ -42,7 +44,13 @@ export {
   ERASED_MAILS_KEPT_DAYS,
   ErasedAddressesRepository,
 } from './suppressions/erased-addresses.repository.js';
-export { type AudiencePersonalData, finishErasure, PersonalDataService } from './personal-data.service.js';
+export type { OwnedAddress } from './subscribers/subscriber.repository.js';
+export {
+  type AudiencePersonalData,
+  finishErasure,
+  PersonalDataService,
+  type RowPages,
+} from './personal-data.service.js';
 export {
   type PageReader,
   PAUSE_DAYS,
@@ -73,10 +81,13 @@ export {
   type SegmentPreview,
 } from './segments/segment-members.service.js';
 export { after as durationAfter, parseDuration } from './rules/rule-dates.js';
-export type { MailActivity, MailFilter, RuleDuration } from './rules/rule.js';
+export { propertyTestsOf } from './rules/event-properties.js';
+export type { MailActivity, MailFilter, PropertyTest, RuleDuration } from './rules/rule.js';
+export { type ExportSource, ExportsQuery, plainSource } from './exports.query.js';
 export { SegmentsQuery, type SegmentView } from './segments/segments.query.js';
 export { SubscriberRulesService } from './rules/subscriber-rules.service.js';
 export { TriggersService, TRIGGERS_CHANNEL } from './triggers.service.js';
+export { type Awaited, type Waiter, WaitsService } from './waits.service.js';
 export type { AudienceBreakdown, AudienceSurvey } from './audience-breakdown.query.js';
 export {
   type AudienceChunk,
@@ -85,18 +96,43 @@ export {
   RecipientsQuery,
 } from './recipients.query.js';
 export {
+  externalIdFault,
+  MAX_EXTERNAL_ID,
   normalizedName,
+  parseSubscriberRef,
   type SubscriberPatch,
+  type SubscriberRef,
   type SubscriberSource,
   type SubscriberView,
 } from './subscribers/subscriber.js';
 export { AudiencePortsModule } from './audience-ports.module.js';
+export { type ActivitySource, subscriberActivity } from './subscriber-activity.query.js';
 export { SubscriberLimitService } from './subscriber-limit.service.js';
 export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribers.query.js';
+export { ConsentRecordsQuery } from './sign-up/consent-records.query.js';
 export { type NewSubscriberInput, SignUpService } from './sign-up/sign-up.service.js';
-export { type ReportedEvent, SubscribersService } from './subscribers/subscribers.service.js';
-export { type SuppressionDetails, UnsuppressUnconfirmedError } from './suppressions/suppression.js';
+export { AddressChangesService } from './sign-up/address-changes.service.js';
+export { UpsertService } from './sign-up/upsert.service.js';
 export {
+  type BatchedEvent,
+  type RecordedBatch,
+  type ReportedEvent,
+  SubscriberEventsService,
+} from './subscribers/subscriber-events.service.js';
+export { SubscribersService } from './subscribers/subscribers.service.js';
+export { changeableField } from './subscribers/subscriber-fields.js';
+export { type ChangedBy, FieldChangesService } from './subscribers/field-changes.service.js';
+export { FieldUpdatesService } from './subscribers/field-updates.service.js';
+export {
+  type MailStream,
+  SUPPRESSED_STREAMS,
+  SuppressedError,
+  type SuppressedStreams,
+  type SuppressionDetails,
+  UnsuppressUnconfirmedError,
+} from './suppressions/suppression.js';
+export {
+  type FailureCause,
   type SuppressionFilter,
   SuppressionsService,
   type SuppressionView,

@@ -3,15 +3,19 @@ import { sql } from 'kysely';
 import { newId, NotFoundError, type ProjectScope } from '#kernel';
 import { tracesOf } from '#testing/traces';
 import { address, AudienceFixture, PROOF } from './audience.fixture.js';
+import { AddressChangesService } from './sign-up/address-changes.service.js';
 import { consentProof } from './consents/consent.js';
+import { SubscriberEventsService } from './subscribers/subscriber-events.service.js';
 import { SubscribersService } from './subscribers/subscribers.service.js';
 import { SignUpService } from './sign-up/sign-up.service.js';
 import { SuppressedError } from './suppressions/suppression.js';
-import { SuppressionsService } from './suppressions/suppressions.service.js';
+import { type FailureCause, SuppressionsService } from './suppressions/suppressions.service.js';
 import { AddressDigestsService } from './suppressions/address-digests.service.js';
 import { PersonalDataService } from './personal-data.service.js';
 
 const ADA = 'Ada.Lovelace@example.com';
+const BOUNCED: FailureCause = { reason: 'HARD_BOUNCE', streams: 'ALL' };
+const COMPLAINED: FailureCause = { reason: 'SPAM_COMPLAINT', streams: 'MARKETING' };
 const BY = consentProof('API_KEY', 'key-9', { source: 'erasure' });
 
 describe('erasure', () => {
@@ -49,8 +53,10 @@ describe('erasure', () => {
       lastName: 'Lovelace',
     } as const;
     const ada = await audience.get(SignUpService).create(scope, input, proof);
+    await audience.get(SubscribersService).update(scope, address(ADA), { lastName: 'King' }, PROOF);
+    await audience.get(SubscribersService).update(scope, address(ADA), { lastName: 'Lovelace' }, PROOF);
     const event = { name: 'order.completed', properties: { to: 'Lovelace, London' } };
-    await audience.get(SubscribersService).recordEvent(scope, address(ADA), event);
+    await audience.get(SubscriberEventsService).record(scope, address(ADA), event);
     const importId = newId();
     await audience.test.query(
       `insert into audience.imports (id, environment_id, status, on_conflict, topic_keys, proof, created_at)
@@ -78,6 +84,7 @@ describe('erasure', () => {
     const scope = await audience.scope();
     await wellKnown(scope);
     expect((await traces()).length).toBeGreaterThan(4);
+    expect(await traces()).toContain('audience.field_changes');
     await service.erase(scope, address('ADA.lovelace@EXAMPLE.com'), BY);
     expect(await traces()).toEqual([]);
     await expect(audience.statusOf(scope, ADA)).rejects.toThrow(NotFoundError);
@@ -133,9 +140,14 @@ describe('erasure', () => {
     expect(events).toEqual([{ payload: { subscriberId: ada.id, addressDigest, erasedAt } }]);
   });
 
-  it.each(['HARD_BOUNCE', 'SPAM_COMPLAINT', 'GLOBAL_UNSUBSCRIBE'] as const)(
-    'of an address with a %s leaves it suppressed, for the same reason since the same time',
-    async (reason) => {
+  it.each([
+    ['HARD_BOUNCE', 'ALL'],
+    ['SPAM_COMPLAINT', 'MARKETING'],
+    ['GLOBAL_UNSUBSCRIBE', 'MARKETING'],
+    ['BLOCKED', 'ALL'],
+  ] as const)(
+    'of an address with a %s leaves it suppressed, for the same reason and streams (%s) since the same time',
+    async (reason, streams) => {
       const scope = await audience.scope();
       const topic = await audience.topic(scope);
       await audience.subscribe(scope, ADA, topic);
@@ -145,14 +157,20 @@ describe('erasure', () => {
       expect(await traces()).toEqual([]);
       const { suppressedAt } = standing;
       const email = 'ADA.lovelace@example.com';
-      expect(await suppression(scope, email)).toEqual({ email, suppressed: true, reason, suppressedAt });
+      expect(await suppression(scope, email)).toEqual({
+        email,
+        suppressed: true,
+        reason,
+        streams,
+        suppressedAt,
+      });
       await expect(audience.subscribe(scope, email, topic)).rejects.toThrow(SuppressedError);
       const again = await suppressions.suppress(scope, address(email), 'GLOBAL_UNSUBSCRIBE', PROOF);
-      expect(again).toEqual({ email, reason, suppressedAt });
+      expect(again).toEqual({ email, reason, streams, suppressedAt });
       expect(await traces()).toEqual([]);
       expect(await suppressions.isSuppressed(scope, address(ADA).key)).toBe(true);
 
-      await suppressions.lift(scope, address(ADA).key);
+      await suppressions.lift(scope, address(ADA));
       expect(await suppression(scope, ADA)).toMatchObject({ suppressed: false, reason: null });
       expect((await audience.subscribe(scope, ADA, topic)).status).toBe('ACTIVE');
       await service.erase(scope, address(ADA), BY);
@@ -168,7 +186,7 @@ describe('erasure', () => {
     }
     await service.erase(test, address(ADA), BY);
     expect(await audience.statusOf(live, ADA)).toBe('BOUNCED');
-    await suppressions.lift(live, address(ADA).key);
+    await suppressions.lift(live, address(ADA));
     expect(await suppression(live, ADA)).toMatchObject({ suppressed: false });
     expect(await suppression(test, ADA)).toMatchObject({ suppressed: true });
     await service.erase(live, address(ADA), BY);
@@ -203,13 +221,47 @@ describe('erasure', () => {
     const emails = Array.from({ length: 8 }, (_, index) => `lovelace-${index}@example.com`);
     const ids = new Map<string, string>();
     for (const email of emails) ids.set(email, (await audience.subscribe(scope, email, topic)).id);
+    const mailed = (email: string) => ({ ...address(email), subscriberId: ids.get(email)! });
     await Promise.all(
       emails.flatMap((email) => [
-        suppressions.suppressAll(scope, [ids.get(email)!], 'HARD_BOUNCE'),
+        suppressions.suppressAll(scope, [mailed(email)], BOUNCED),
         service.erase(scope, address(email), BY),
-        suppressions.suppressAll(scope, [ids.get(email)!], 'SPAM_COMPLAINT'),
+        suppressions.suppressAll(scope, [mailed(email)], COMPLAINED),
       ]),
     );
+    expect(await traces()).toEqual([]);
+  });
+
+  it('reaches the addresses that the person had before, unless they are another’s now', async () => {
+    const scope = await audience.scope();
+    const topic = await audience.topic(scope);
+    const { id } = await audience.subscribe(scope, 'first-lovelace@example.com', topic);
+    const moves = audience.get(AddressChangesService);
+    for (const to of [
+      'second-lovelace@example.com',
+      'third-lovelace@example.com',
+      'last-lovelace@example.com',
+    ])
+      await moves.change(
+        scope,
+        { by: 'id', id },
+        { address: address(to), emailConfirmed: null, patch: {} },
+        PROOF,
+      );
+    await audience.subscribe(scope, 'second-lovelace@example.com', topic);
+    const former = [
+      'first-lovelace@example.com',
+      'second-lovelace@example.com',
+      'third-lovelace@example.com',
+    ];
+    const bounced = former.map((email) => ({ ...address(email), subscriberId: id }));
+    await suppressions.suppressAll(scope, bounced, BOUNCED);
+    await Promise.all([
+      service.erase(scope, { by: 'id', id }, BY),
+      suppressions.suppressAll(scope, bounced, BOUNCED),
+    ]);
+    for (const email of former) expect(await suppressions.isSuppressed(scope, email)).toBe(true);
+    await service.erase(scope, address('second-lovelace@example.com'), BY);
     expect(await traces()).toEqual([]);
   });
 

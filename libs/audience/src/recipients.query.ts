@@ -14,6 +14,7 @@ import { activeValues } from './subscribers/subscriber.repository.js';
 export interface Recipient {
   readonly subscriberId: string;
   readonly email: string;
+  readonly externalId: string | null;
   readonly firstName: string | null;
   readonly lastName: string | null;
   readonly phone: string | null;
@@ -259,7 +260,7 @@ export class RecipientsQuery {
   ): Promise<ReadonlyMap<string, Recipient>> {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<Recipient>`
-        select b.id as subscriber_id, b.email, b.first_name, b.last_name, b.phone, b.locale, b.time_zone,
+        select b.id as subscriber_id, b.email, b.external_id, b.first_name, b.last_name, b.phone, b.locale, b.time_zone,
           ${activeValues(scope)} as custom_fields, coalesce(c.names, '{}') as topic_names,
           case when s.email_key is not null then 'suppressed' when c.names is null then 'unsubscribed'
             when b.paused_until > ${now} then 'paused' end as obstacle

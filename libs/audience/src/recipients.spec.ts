@@ -135,6 +135,7 @@ describe('recipients', () => {
     expect((await query.lookUp(scope, [news.id, offers.id], ids, now)).get(people.both.id)).toEqual({
       subscriberId: people.both.id,
       email: 'Both@example.com',
+      externalId: null,
       firstName: null,
       lastName: null,
       phone: null,

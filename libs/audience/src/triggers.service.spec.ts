@@ -3,7 +3,7 @@ import { newId, type ProjectScope } from '#kernel';
 import { PostgresNotifications } from '#platform';
 import { eventually } from '#testing/eventually';
 import { address, AudienceFixture } from './audience.fixture.js';
-import { SubscribersService } from './subscribers/subscribers.service.js';
+import { SubscriberEventsService } from './subscribers/subscriber-events.service.js';
 import { SegmentMembersService } from './segments/segment-members.service.js';
 import { SegmentsService } from './segments/segments.service.js';
 import { TriggersService, TRIGGERS_CHANNEL } from './triggers.service.js';
@@ -47,7 +47,7 @@ describe('an automation that waits', () => {
     await watch('SEGMENT_ENTERED', segment.id);
     const causes = [
       () => audience.subscribe(scope, ADA, topic),
-      () => audience.get(SubscribersService).recordEvent(scope, address(ADA), { name: 'order.paid' }),
+      () => audience.get(SubscriberEventsService).record(scope, address(ADA), { name: 'order.paid' }),
       () => audience.get(SegmentMembersService).add(scope, segment.id, { emails: [address(ADA)] }),
     ];
     for (const [before, cause] of causes.entries()) {

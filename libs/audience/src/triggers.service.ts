@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, neverJoined } from '#platform';
 import type { AudienceTables, AwaitedTrigger } from './audience-tables.js';
+import { propertiesPath } from './rules/event-properties.js';
 
 /** Channel on which waiters hear that a trigger may have been recorded. */
 export const TRIGGERS_CHANNEL = 'mailwright_automation_triggers';
@@ -19,14 +20,17 @@ export class TriggersService {
   watch(
     { environmentId }: ProjectScope,
     watcherId: string,
-    { kind, subject }: AwaitedTrigger,
+    { kind, subject, where = [] }: AwaitedTrigger,
   ): Promise<unknown> {
+    const conditions = where.length === 0 ? null : propertiesPath(where);
     return this.database
       .tables<AudienceTables>()
       .insertInto('audience.trigger_watches')
-      .values({ watcherId, environmentId, kind, subject, isOpen: true })
+      .values({ watcherId, environmentId, kind, subject, conditions, isOpen: true })
       .onConflict((conflict) =>
-        conflict.columns(['watcherId', 'environmentId']).doUpdateSet({ kind, subject, isOpen: true }),
+        conflict
+          .columns(['watcherId', 'environmentId'])
+          .doUpdateSet({ kind, subject, conditions, isOpen: true }),
       )
       .execute();
   }
@@ -50,6 +54,27 @@ export class TriggersService {
       .where('environmentId', '=', environmentId)
       .where('watcherId', '=', watcherId)
       .execute();
+  }
+
+  /** Paths in properties, among these, that no event of the name has had since then, as their names joined by dots. */
+  async pathsNeverSeen(
+    scope: ProjectScope,
+    { name, since }: { readonly name: string; readonly since: Date },
+    paths: readonly (readonly string[])[],
+  ): Promise<readonly string[]> {
+    if (paths.length === 0) return [];
+    const tests = paths.map((path) => propertiesPath([{ path, op: 'exists', value: undefined }]));
+    return this.database.transaction(scope, async () => {
+      const { rows } = await sql<{ path: string }>`
+        select p.path from unnest(${paths.map((names) => names.join('.'))}::text[], ${tests}::text[]) p(path, test)
+        where not exists (
+          select 1 from audience.subscriber_events e
+          where e.environment_id = ${scope.environmentId} and e.name = ${name} and e.occurred_at >= ${since}
+            and e.properties @@ p.test::jsonpath
+        )
+      `.execute(this.database.tables());
+      return rows.map(({ path }) => path);
+    });
   }
 
   /** A condition of SQL: the subscriber with this id was not erased. */

@@ -20,15 +20,16 @@ const USES = {
   },
   'custom field': {
     campaign: 'merge tags, in any language, while scheduled or under way',
-    automation: "merge tags of its mails and of its webhooks' bodies, and its rules, while active",
+    automation:
+      'merge tags of its mails, webhooks and updates of fields, fields that it updates, and its rules, while active',
     segment: 'its rules, always',
   },
   'default of a custom field': {
     campaign: 'merge tags, in any language, while scheduled or under way',
-    automation: "merge tags of its mails and of its webhooks' bodies, while active",
+    automation: 'merge tags of its mails, webhooks and updates of fields, while active',
   },
   option: {
-    automation: 'its rules, while active',
+    automation: 'its rules, and values that it sets fields to, while active',
     segment: 'its rules, always',
   },
   'sending domain': {

@@ -1,4 +1,5 @@
 export {
+  BOUNCE_CLASSES,
   type BounceClass,
   bounceClassesOf,
   CONSEQUENCES,
@@ -58,6 +59,7 @@ export {
   RELAY_STREAMS,
   RELAY_TLS,
   type RelayKindRules,
+  type RelayStream,
 } from './relays/kinds/kind.js';
 export { kindRules, RELAY_KINDS } from './relays/kinds/kinds.js';
 export {

@@ -64,6 +64,22 @@ export class InvalidStateError extends DomainError {
   }
 }
 
+/** More was asked for than a limit of ours allows; the HTTP edge's own limits are not meant. */
+export abstract class RateLimitedError extends DomainError {
+  override readonly code = 'rate-limited';
+
+  constructor(
+    message: string,
+    readonly retryAfterSeconds: number,
+  ) {
+    super(message);
+  }
+
+  override get members(): Readonly<Record<string, unknown>> {
+    return { retryAfterSeconds: this.retryAfterSeconds };
+  }
+}
+
 /** A part that must answer did not do so in time. */
 export class UnavailableError extends DomainError {
   override readonly code = 'unavailable';

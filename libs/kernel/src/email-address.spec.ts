@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
-import { hostName, parseEmailAddress } from './email-address.js';
+import { hostName, maskAddress, maskAddresses, parseEmailAddress } from './email-address.js';
 
 const keyOf = (input: string) => {
   const result = parseEmailAddress(input);
@@ -98,5 +98,22 @@ describe('hostName', () => {
         },
       ),
     );
+  });
+});
+
+describe('a masked address', () => {
+  it.each([
+    ['ada@example.com', 'a…@example.com'],
+    ['a@example.com', 'a…@example.com'],
+    ['𝔸da@bücher.example', '𝔸…@bücher.example'],
+  ])('of %s is %s', (address, masked) => {
+    expect(maskAddress(address)).toBe(masked);
+  });
+
+  it('is all that is left of one in a text', () => {
+    expect(maskAddresses(`550 5.1.1 <ada@example.com>: o'hara@example.org has no mailbox`)).toBe(
+      '550 5.1.1 <a…@example.com>: o…@example.org has no mailbox',
+    );
+    expect(maskAddresses('421 4.7.0 Try again later')).toBe('421 4.7.0 Try again later');
   });
 });

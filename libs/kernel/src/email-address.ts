@@ -61,3 +61,17 @@ export function hostName(input: string): string | null {
   if (labels.length < 2 || ascii.length > 253 || /^\d+$/.test(last)) return null;
   return labels.every((label) => HOST_LABEL.test(label)) ? ascii : null;
 }
+
+/** Characters around an `@` but those that set an address apart in a text. */
+const ADDRESSES = /[^\s"<>()[\],;:]+@[^\s"<>()[\],;:]+/g;
+
+/** The address as its owner alone recognises it: `a…@example.com`. */
+export function maskAddress(address: string): string {
+  const [first = ''] = address;
+  return `${first === '@' ? '' : first}…${address.slice(address.lastIndexOf('@'))}`;
+}
+
+/** A text, such as the answer of a mail server, whose addresses are masked. */
+export function maskAddresses(text: string): string {
+  return text.replace(ADDRESSES, maskAddress);
+}

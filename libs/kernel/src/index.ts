@@ -10,6 +10,7 @@ export * from './ip-address.js';
 export * from './local-time.js';
 export * from './locale.js';
 export * from './mail-body.js';
+export * from './metadata.js';
 export * from './page.js';
 export * from './project-scope.js';
 export * from './time.js';

@@ -11,11 +11,7 @@ export {
   AutomationsModule,
   AutomationsWorkerModule,
 } from './automations/automations.module.js';
-export {
-  type AutomationDiscrepancy,
-  AutomationsQuery,
-  type AutomationView,
-} from './automations/automations.query.js';
+export { AutomationsQuery, type AutomationView } from './automations/automations.query.js';
 export { AutomationsService } from './automations/editing/automations.service.js';
 export {
   automationTemplateNames,
@@ -48,25 +44,36 @@ export type { CampaignTranslations } from './campaigns/campaign-content.js';
 export { CampaignsService } from './campaigns/campaigns.service.js';
 export { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 export { CampaignExpansionService } from './sending/engine/campaign-expansion.service.js';
-export { DeliveriesQuery, type DeliveryRow } from './sending/deliveries.query.js';
+export { DeliveriesQuery, type DeliveryFilters, type DeliveryRow } from './sending/deliveries.query.js';
 export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries/delivery.js';
 export { DeliveryEngineService } from './sending/engine/delivery-engine.service.js';
 export { DeliveryActivityQuery } from './engagement/delivery-activity.query.js';
 export { OptInMailQueue, OptInMailsModule } from './sending/mails/opt-in-mails.service.js';
 export {
   type ErasedPerson,
-  type MailPerson,
   type MailPersonalData,
   MailPersonalDataService,
 } from './mail-personal-data.service.js';
+export { ACTIVITY_TYPES, PersonActivityQuery } from './person-activity.query.js';
+export { type PersonExport, PersonExportService } from './person-export.service.js';
+export {
+  KEPT_CONTENT,
+  MESSAGE_STATUSES,
+  type MessageRecipient,
+  type MessageView,
+  type NewMessage,
+} from './messages/message.js';
+export { MessageSealsModule, MessageSealsService } from './messages/message-seals.service.js';
+export { MessagesService } from './messages/messages.service.js';
 export { TestMailsService } from './sending/mails/test-mails.service.js';
 export { type DescribedMail, MailPagesService, type Unsubscriber } from './engagement/mail-pages.service.js';
 export { type MailView, MailViewService } from './sending/mails/mail-view.service.js';
 export { LinkedMailsService } from './deliveries/linked-mails.service.js';
-export { BounceRecordingModule, MailPersonalDataModule, MessagingModule } from './messaging.module.js';
+export { BounceRecordingModule, PersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';
 export { type CampaignStatistics } from './reports/statistics/campaign-statistics.js';
 export type { CampaignReport } from './reports/writing/campaign-report.schema.js';
+export { CampaignLinksQuery } from './reports/statistics/campaign-links.query.js';
 export {
   type CampaignLanguages,
   type CampaignOverview,
@@ -77,6 +84,21 @@ export { loadReportLocale } from './reports/writing/report-writing.service.js';
 export { type KeptDays, ProjectRetentionRepository } from './project-retention.repository.js';
 export { RetentionRunner } from './retention.job.js';
 export { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
+export {
+  daysOfStatistics,
+  DEFAULT_DAYS,
+  type MailStatistics,
+  MailStatisticsQuery,
+  STATISTICS_DIMENSIONS,
+  STATISTICS_INTERVALS,
+} from './reports/statistics/mail-statistics.query.js';
+export { DataExportsService } from './reports/exports/data-exports.service.js';
+export {
+  EXPORT_FORMATS,
+  EXPORT_KINDS,
+  EXPORT_STATUSES,
+  type ExportKind,
+} from './reports/exports/data-export.js';
 export { ReportExportsService } from './reports/exports/report-exports.service.js';
 export { DeliveryPacingService } from './sending/delivery-pacing.service.js';
 export { SendingGuardService } from './sending/sending-guard.service.js';
@@ -86,6 +108,8 @@ export {
   type TestInboxMessage,
   TestInboxService,
 } from './sending/test-inbox.service.js';
+export { AutomationReportQuery } from './reports/statistics/automation-report.query.js';
+export { automationDiscrepancies } from './reports/statistics/automation-check.query.js';
 export {
   type CampaignDiscrepancy,
   statisticsDiscrepancies,

@@ -113,7 +113,7 @@ describe('What is written of messaging is read as it was', () => {
   it('a report’s file', async () => {
     const { environmentId } = scope;
     const file = new ReportExport(
-      { id: newId(), environmentId, campaignId: campaign.id, kind: 'DELIVERIES' },
+      { id: newId(), environmentId, campaignId: campaign.id, kind: 'DELIVERIES', isMasked: false },
       NOW,
     );
     file.advance({ cursor: 'ada@example.com', isLast: false }, NOW);

@@ -6,10 +6,16 @@ import type { RunStatus, StepStatus, TriggerType } from './automations/automatio
 import { CampaignSchema } from './campaigns/campaign.schema.js';
 import type { DeliveryKind, DeliveryState, MailLinks } from './deliveries/delivery.js';
 import type { MailboxBehaviour } from './sending/mailbox-behaviour.js';
+import type { DataExport, DataExportPart } from './reports/exports/data-export.js';
 import { ReportExportSchema } from './reports/exports/report-export.schema.js';
 import { CampaignReportSchema } from './reports/writing/campaign-report.schema.js';
 
 export const messagingEntities = [AutomationSchema, CampaignReportSchema, CampaignSchema, ReportExportSchema];
+
+type DataExportsTable = Omit<DataExport, DataExportDefault> & {
+  readonly [Column in DataExportDefault]: Generated<DataExport[Column]>;
+};
+type DataExportDefault = 'status' | 'run' | 'parts' | 'rows' | 'failureReason' | 'expiresAt';
 
 interface AutomationRunsTable {
   readonly environmentId: number;
@@ -24,6 +30,7 @@ interface AutomationRunsTable {
   readonly attempts: Generated<number>;
   readonly isWaiting: Generated<boolean>;
   readonly isCalling: Generated<boolean>;
+  readonly hasHappened: Generated<boolean>;
   readonly status: Generated<RunStatus>;
 }
 
@@ -53,6 +60,7 @@ interface AutomationVersionsTable {
   readonly nodes: string;
   readonly edges: string;
   readonly mailTopicIds: readonly (string | null)[];
+  readonly waitIds: readonly (string | null)[];
   readonly topicIds: readonly string[];
   readonly segmentIds: readonly string[];
   readonly createdAt: Date;
@@ -108,11 +116,13 @@ interface DeliveryEngagementTable {
   readonly deliveryId: string;
   readonly queuedOn: string;
   readonly environmentId: number;
-  readonly campaignId: string;
+  /** Null: a mail of an automation. */
+  readonly campaignId: string | null;
   readonly opens: Generated<number>;
   readonly clicks: Generated<number>;
   readonly firstOpenedAt: Date | null;
   readonly firstClickedAt: Date | null;
+  readonly clickedLinks: readonly number[] | null;
 }
 
 interface DeliveryEventsTable {
@@ -126,6 +136,7 @@ interface DeliveryEventsTable {
   readonly bounceType: string | null;
   readonly url: string | null;
   readonly linkNumber: number | null;
+  readonly linkSet: number | null;
   readonly classification: Generated<string>;
   readonly agent: string | null;
 }
@@ -199,6 +210,8 @@ export type MessagingTables = Tables<'messaging', (typeof messagingEntities)[num
   'messaging.deliveries': DeliveriesTable;
   'messaging.delivery_engagement': DeliveryEngagementTable;
   'messaging.delivery_events': DeliveryEventsTable;
+  'messaging.data_exports': DataExportsTable;
+  'messaging.data_export_parts': DataExportPart;
   'messaging.export_parts': ExportPartsTable;
   'messaging.link_sets': LinkSetsTable;
   'messaging.mailbox_simulations': MailboxSimulationsTable;

@@ -15,7 +15,7 @@ import { OwnRelaySendersService } from './sending/engine/own-relay-senders.servi
 import { ProjectRetentionRepository } from './project-retention.repository.js';
 import { ApplyRetention, RetentionRunner } from './retention.job.js';
 import { ReportsWorkerModule } from './reports/reports.module.js';
-import { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
+import { PersonalDataModule, MessagingModule } from './messaging.module.js';
 import { DeliveryEngineService } from './sending/engine/delivery-engine.service.js';
 import { DeliverySenderFactory } from './sending/engine/delivery-sender.service.js';
 import { DeliveryStoreRepository } from './sending/engine/delivery-store.repository.js';
@@ -23,6 +23,7 @@ import { DeliveryPacingService, SlowedDestinations } from './sending/delivery-pa
 import { MailPreparationService } from './sending/mails/mail-preparation.service.js';
 import { MailBatchesService } from './sending/mails/mail-batches.service.js';
 import { MailSigningService } from './sending/mails/mail-signing.service.js';
+import { MessageMailsService } from './sending/mails/message-mails.service.js';
 import { OptInMailsService } from './sending/mails/opt-in-mails.service.js';
 import { MailboxSimulatorService } from './sending/mailbox-simulator.service.js';
 import { SendingGuardService } from './sending/sending-guard.service.js';
@@ -44,6 +45,7 @@ const SERVICES = [
   MailPreparationService,
   MailSigningService,
   MailboxSimulatorService,
+  MessageMailsService,
   OptInMailsService,
   OwnRelaySendersService,
   ProjectRetentionRepository,
@@ -62,7 +64,7 @@ const SERVICES = [
     AutomationsModule,
     BillingModule,
     DeliverabilityModule,
-    MailPersonalDataModule,
+    PersonalDataModule,
     ReportsWorkerModule,
     ReturnPathsModule,
   ],
@@ -74,6 +76,6 @@ const SERVICES = [
     },
     ...SERVICES,
   ],
-  exports: [...SERVICES, MailPersonalDataModule, ReportsWorkerModule],
+  exports: [...SERVICES, PersonalDataModule, ReportsWorkerModule],
 })
 export class MessagingWorkerModule {}

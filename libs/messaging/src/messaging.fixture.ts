@@ -3,7 +3,14 @@ import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { ManualClock } from '#testing/clocks';
-import { type Publisher, loadConfig, Notifications, PlatformModule, SilentPublisher } from '#platform';
+import {
+  Database,
+  type Publisher,
+  loadConfig,
+  Notifications,
+  PlatformModule,
+  SilentPublisher,
+} from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { insertSubscribers } from '#testing/subscribers';
@@ -19,6 +26,8 @@ import { SharedPoolsModule } from './content/processes/shared-pools.fixture.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 import { CampaignExpansionService } from './sending/engine/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
+import type { MailOfLink } from './deliveries/linked-mails.service.js';
+import { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
 import { DeliveryEngineService } from './sending/engine/delivery-engine.service.js';
 import { OptInMailQueue, OptInMailsModule } from './sending/mails/opt-in-mails.service.js';
 import { MessagingWorkerModule } from './messaging-worker.module.js';
@@ -193,6 +202,21 @@ export class MessagingFixture {
     await this.get(SignUpService).create(scope, input, consentProof('API_KEY', 'key'));
   }
 
+  /** The reader of a mail unsubscribes through it; the consents stay. */
+  async unsubscribes(scope: ProjectScope, deliveryId: string): Promise<void> {
+    const [mail] = await this.test.query<MailOfLink>(
+      `select d.id, d.queued_on::text as "queuedOn", case when d.kind = 'CAMPAIGN' then d.source_id end as "campaignId",
+         d.subscriber_id as "subscriberId", r.version_id as "versionId", messaging.place_of_step(d.source_id) as place
+       from messaging.deliveries d left join messaging.automation_runs r
+         on r.id = messaging.run_of_step(d.source_id) and r.environment_id = $2
+       where d.id = $1 and d.environment_id = $2`,
+      [deliveryId, scope.environmentId],
+    );
+    const noting = this.get(DeliveryFeedbackService).notingUnsubscription(scope, mail!);
+    const database = this.get(Database);
+    await database.transaction(scope, () => database.together(noting));
+  }
+
   /** Ends the open deliveries of a campaign that has failed, as its job does. */
   async closed(scope: ProjectScope, campaignId: string): Promise<void> {
     await eventually('its deliveries are ended', async () => {
@@ -236,6 +260,15 @@ export class MessagingFixture {
     );
     if (row === undefined) throw new Error('There is no such campaign.');
     return row;
+  }
+
+  /** The set of the links of a campaign's own content. */
+  async linkSetOf(campaignId: string): Promise<number> {
+    const [set] = await this.test.query<{ id: string }>(
+      `select max(id) as id from messaging.link_sets where campaign_id = $1 and translation is null`,
+      [campaignId],
+    );
+    return Number(set!.id);
   }
 
   /** The e-mails of the scope's tenant over all periods, settlements that wait included. */

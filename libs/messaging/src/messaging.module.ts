@@ -3,6 +3,7 @@ import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { BounceRecorder, DeliverabilityModule, ReturnPathsModule } from '#deliverability';
+import { WebhooksModule } from '#webhooks';
 import { AutomationsModule } from './automations/automations.module.js';
 import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 import { CampaignAudienceQuery } from './campaigns/campaign-audience.query.js';
@@ -17,8 +18,12 @@ import { FailedDeliveriesService } from './campaigns/failed-deliveries.service.j
 import { MailRenderingService } from './sending/mails/mail-rendering.service.js';
 import { ContentModule } from './content/content.module.js';
 import { MailPersonalDataService } from './mail-personal-data.service.js';
+import { PersonActivityQuery } from './person-activity.query.js';
+import { PersonExportService } from './person-export.service.js';
 import { LinkedMailsService } from './deliveries/linked-mails.service.js';
 import { MailPagesService } from './engagement/mail-pages.service.js';
+import { MessageSealsModule } from './messages/message-seals.service.js';
+import { MessagesService } from './messages/messages.service.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SendingStopsService } from './campaigns/sending-stops.service.js';
 import { AddressConsequencesService } from './engagement/address-consequences.service.js';
@@ -50,6 +55,7 @@ const SERVICES = [
   MailPublisherService,
   MailRenderingService,
   MailViewService,
+  MessagesService,
   PreSendAnalysisService,
   SendingStopsService,
   TestInboxService,
@@ -70,9 +76,10 @@ const SERVICES = [
     ReportsModule,
     ReturnPathsModule,
     FromAddressesModule,
+    MessageSealsModule,
   ],
   providers: SERVICES,
-  exports: [ContentModule, ReportsModule, FromAddressesModule, ...SERVICES],
+  exports: [ContentModule, ReportsModule, FromAddressesModule, MessageSealsModule, ...SERVICES],
 })
 export class MessagingModule {}
 
@@ -85,10 +92,10 @@ export class MessagingModule {}
 })
 export class BounceRecordingModule {}
 
-/** The data that mail holds about a person, for the operator and for erasures. */
+/** The data that is held about a person, to be listed, exported and erased. */
 @Module({
-  imports: [AudienceModule],
-  providers: [MailPersonalDataService],
-  exports: [MailPersonalDataService],
+  imports: [AudienceModule, WebhooksModule],
+  providers: [MailPersonalDataService, PersonActivityQuery, PersonExportService],
+  exports: [MailPersonalDataService, PersonActivityQuery, PersonExportService],
 })
-export class MailPersonalDataModule {}
+export class PersonalDataModule {}

@@ -122,6 +122,7 @@ function oldEvents(environmentId: number, day: string): RawBuilder<unknown>[] {
     ),
     eventRemoval(environmentId, 'messaging.delivery_events', sql`${isOld} and e.classification <> 'human'`),
     eventRemoval(environmentId, 'audience.subscriber_events', isOld),
+    eventRemoval(environmentId, 'audience.field_changes', isOld),
   ];
 }
 

@@ -19,7 +19,6 @@ import { PARTITION } from './deliveries/campaign-front.query.js';
 import { ProjectRetentionRepository } from './project-retention.repository.js';
 import { domainFigures } from './reports/statistics/campaign-figures.query.js';
 import { languageFigures, type TranslatedMails } from './reports/statistics/campaign-figures.query.js';
-import { linkClicks } from './reports/statistics/campaign-figures.query.js';
 import { providerFigures } from './reports/statistics/campaign-figures.query.js';
 import { FEWEST_MAILS_OF_DOMAIN } from './reports/statistics/report-facts.js';
 import type { SettledFigures } from './reports/statistics/campaign-figures.query.js';
@@ -55,6 +54,10 @@ const UNFINISHED: Readonly<Record<'mails' | 'runs', (cutoff: RetentionCutoff) =>
   mails: ({ day, environmentId }) => sql`
     select min(d.queued_on) as day from messaging.deliveries d
     where d.single_ended_at is null and d.kind in ('OPT_IN', 'TEST') and d.queued_on < ${day}::date
+      and ${within(environmentId, 'd.environment_id')}
+    union all
+    select min(d.queued_on) from messaging.deliveries d
+    where d.single_ended_at is null and d.kind = 'MESSAGE' and d.queued_on < ${day}::date
       and ${within(environmentId, 'd.environment_id')}
     union all
     select min(d.queued_on) from messaging.deliveries d
@@ -199,7 +202,6 @@ export class RetentionRunner {
 }
 
 interface SettledCampaign extends TranslatedMails {
-  readonly queuedAt: Date;
   readonly scope: ProjectScope;
 }
 
@@ -207,7 +209,7 @@ type Figures = Partial<Readonly<Record<SettledFigures, unknown>>>;
 
 const BATCH = 500;
 
-/** Settles figures of campaigns that are counted from deliveries and events, before those are removed. */
+/** Settles figures of campaigns that are counted from deliveries, and the answers to mails, before rows are removed. */
 class Settlement {
   constructor(private readonly database: Database) {}
 
@@ -215,11 +217,11 @@ class Settlement {
   async settle(cutoff: RetentionCutoff, from: string): Promise<void> {
     const { kind } = cutoff;
     if (kind === 'STEPS') return;
-    if (kind === 'EVENTS') await this.#keepAnswers(cutoff, from);
+    if (kind === 'EVENTS') return this.#keepAnswers(cutoff, from);
     let after: string | null = null;
     do {
       const campaigns: SettledCampaign[] = await this.#campaigns(cutoff, from, after);
-      for (const campaign of campaigns) await this.#settle(kind, campaign);
+      for (const campaign of campaigns) await this.#settle(campaign);
       after = campaigns.length < BATCH ? null : (campaigns.at(-1)?.id ?? null);
     } while (after !== null);
   }
@@ -231,27 +233,21 @@ class Settlement {
   ): Promise<SettledCampaign[]> {
     return this.database.system(async () => {
       const { rows } = await sql<Omit<SettledCampaign, 'scope'> & ProjectScope>`
-        select c.id, c.queued_at, ${PARTITION}::text as queued_on,
+        select c.id, ${PARTITION}::text as queued_on,
           array(select jsonb_object_keys(c.translations)) as translations, ${scopeColumns}
         from messaging.campaigns c join ${environmentScopes} e on e.environment_id = c.environment_id
         where ${PARTITION} >= ${from}::date and ${PARTITION} < ${day}::date
           and ${within(environmentId, 'c.environment_id')} and (${after}::uuid is null or c.id > ${after}::uuid)
         order by c.id limit ${BATCH}
       `.execute(this.database.tables());
-      return rows.map(({ id, queuedAt, queuedOn, translations, ...scope }) => {
-        return { id, queuedAt, queuedOn, translations, scope };
+      return rows.map(({ id, queuedOn, translations, ...scope }) => {
+        return { id, queuedOn, translations, scope };
       });
     });
   }
 
-  #settle(kind: 'DELIVERIES' | 'EVENTS', campaign: SettledCampaign): Promise<void> {
-    return this.database.system(async () => {
-      const figures =
-        kind === 'EVENTS'
-          ? { links: await linkClicks(this.database, campaign.scope, campaign) }
-          : await this.#figuresOfMails(campaign);
-      await this.#write(campaign, figures);
-    });
+  #settle(campaign: SettledCampaign): Promise<void> {
+    return this.database.system(async () => this.#write(campaign, await this.#figuresOfMails(campaign)));
   }
 
   async #figuresOfMails(campaign: SettledCampaign): Promise<Figures> {
@@ -279,7 +275,7 @@ class Settlement {
   async #keepAnswers({ day, environmentId }: RetentionCutoff, from: string): Promise<void> {
     const { database } = this;
     const answers = sql`messaging.delivery_events e where e.type in ('UNSUBSCRIBED', 'COMPLAINED') and e.classification = 'human'
-      and e.campaign_id is not null and e.occurred_at >= ${from}::date and e.occurred_at < ${day}::date`;
+      and e.occurred_at >= ${from}::date and e.occurred_at < ${day}::date`;
     const environments = await database.system(() => environmentsOf(database, answers, 'e', environmentId));
     for (const id of environments) await database.system(() => this.#keepAnswersOf(id, answers));
   }

@@ -97,6 +97,7 @@ async function looks(reader: number, type: 'OPENED' | 'CLICKED', at: Date): Prom
       campaignId: campaign.id,
       queuedOn: row!.day,
       deliveryId: deliveries[reader]!.id,
+      linkSet: await fixture.linkSetOf(campaign.id),
       type,
       linkNumber,
       at,
@@ -114,7 +115,7 @@ async function eventsHappen(): Promise<void> {
   const feedback = fixture.get(DeliveryFeedbackService);
   await feedback.bounced(scope, deliveries[10]!.id, 'mailbox');
   await feedback.complained(scope, deliveries[11]!.id);
-  await feedback.unsubscribed(scope, deliveries[12]!.id);
+  await fixture.unsubscribes(scope, deliveries[12]!.id);
 }
 
 /** A project of its own, whose mail is kept as the installation's is. */
@@ -183,7 +184,7 @@ async function archived() {
 }
 
 const deliveriesShown = () =>
-  fixture.get(DeliveriesQuery).list(scope, campaign.campaignKey, { page: 0, size: 20 }, undefined);
+  fixture.get(DeliveriesQuery).list(scope, campaign.campaignKey, { page: 0, size: 20 });
 
 /** The file with a row for each recipient. */
 async function exported(): Promise<string> {
@@ -443,7 +444,7 @@ describe('mails and events that are older than they are kept', () => {
     const link = fixture.get(LinkTokens).verify(mail!.url.split('/u/')[1]!, 'unsubscribe')!;
     const before = await figures();
     const pages = fixture.get(MailPagesService);
-    const described = await pages.describeMail(scope, link);
+    const [described] = await pages.describeMail(scope, link);
     expect(described).toMatchObject({ reader: { email: address }, topics: [{ name: 'News' }] });
     const { subscriberId } = described!.reader as { readonly subscriberId: string };
     const reader = { how: 'ONE_CLICK', ipAddress: null, userAgent: null } as const;
@@ -455,7 +456,7 @@ describe('mails and events that are older than they are kept', () => {
     expect(consents).toEqual([{ status: 'UNSUBSCRIBED' }]);
     expect(await figures()).toEqual(before);
     await fixture.test.query('delete from audience.subscribers where id = $1', [subscriberId]);
-    expect(await pages.describeMail(scope, link)).toMatchObject({ reader: 'unknown' });
+    expect((await pages.describeMail(scope, link))[0]).toMatchObject({ reader: 'unknown' });
   });
 
   it('leave people who can be erased, and new mail that is sent', async () => {
@@ -501,7 +502,7 @@ describe('events that are kept for a shorter time than their mails', () => {
     fixture.clock.advance(FOUR_MONTHS);
     await letGo();
     const { statistics: before } = await figures();
-    await fixture.get(DeliveryFeedbackService).unsubscribed(scope, deliveries[12]!.id);
+    await fixture.unsubscribes(scope, deliveries[12]!.id);
     await fixture.get(DeliveryFeedbackService).complained(scope, deliveries[11]!.id);
     await fixture.get(DeliveryFeedbackService).bounced(scope, deliveries[10]!.id, 'mailbox');
     await looks(1, 'CLICKED', minuteLater());

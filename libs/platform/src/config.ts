@@ -169,6 +169,10 @@ export const environmentVariables = z.object({
   FEEDBACK_LIMIT_PER_MINUTE: count(1, 10_000_000).default(30_000).meta({
     description: 'Posts of events per minute that a provider may send to the feedback URL of one relay.',
   }),
+  MESSAGES_PER_ADDRESS_A_DAY: count(1, 1_000_000).default(20).meta({
+    description:
+      'The most messages that one address may get from a project within 24 hours; more are refused with 429.',
+  }),
   RETENTION_DELIVERIES_DAYS: count(60, 36_500).optional().meta({
     description:
       'Days after which mails that were sent are let go, with the steps of automations that have ended, in whole months. Without it, they are kept.',

@@ -1,6 +1,7 @@
 export { type PublishedEvent, Publisher, SilentPublisher } from './publishing/publisher.js';
 export { DatabaseClock, present, presentAnd } from './database/clock.js';
 export { type Config, ConfigurationError, environmentVariables, loadConfig } from './config.js';
+export type { RowsOf, Statements } from './database/transaction.js';
 export { ArrayColumn } from './database/array-column.js';
 export { named, PreparedQuery } from './database/statement.js';
 export { HousekeepingService } from './jobs/housekeeping.service.js';
@@ -13,7 +14,15 @@ export {
   unlessTaken,
 } from './database/database-failure.js';
 export { drainEnvironments } from './database/environments-due.js';
-export { countOf, limitOf, ListOrder, NEWEST_FIRST, totalOf } from './database/list-order.js';
+export {
+  countOf,
+  limitOf,
+  ListOrder,
+  NEWEST_FIRST,
+  pagesOf,
+  rowsOf,
+  totalOf,
+} from './database/list-order.js';
 export { neverJoined, plannedForValues } from './database/planner.js';
 export { excessiveRights, PendingMigrationsError, refuseUnfitDatabase } from './database/fit-database.js';
 export { distribute, type Distribution, isolate, type Isolation } from './database/distribution.js';

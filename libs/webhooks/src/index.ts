@@ -1,3 +1,4 @@
+export { EventLogQuery } from './event-log.query.js';
 export { WebhookEndpointsService } from './webhook-endpoints.service.js';
 export { type Replay, type WebhookLogRow, WebhookLogService } from './webhook-log.service.js';
 export { WebhookPublisherService } from './webhook-publisher.service.js';

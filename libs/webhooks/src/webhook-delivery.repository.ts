@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, present, presentAnd } from '#platform';
+import { numberEvents } from './event-sequence.repository.js';
 
 /** A webhook to be posted now. */
 export interface DueWebhook {
@@ -9,6 +10,7 @@ export interface DueWebhook {
   readonly environmentId: number;
   readonly projectId: number;
   readonly eventId: string;
+  readonly sequence: number;
   readonly type: string;
   /** Null when the person it is about was erased. */
   readonly data: Readonly<Record<string, unknown>> | null;
@@ -81,20 +83,22 @@ export class WebhookDeliveryRepository {
     });
   }
 
-  /** Leases the candidates of one environment that no other process has locked. */
+  /** Leases the candidates of one environment that no other process has locked, and whose events have their number. */
   #claimIn(environmentId: number, candidates: readonly Candidate[]): Promise<DueWebhook[]> {
     return this.database.system(async () => {
+      await numberEvents(this.database, environmentId);
       const { rows } = await sql<DueWebhook>`
         /* claim_webhooks */ with due as (
           select d.id from webhooks.deliveries d
+          join webhooks.events e on e.id = d.event_id and e.environment_id = ${environmentId}
           where d.environment_id = ${environmentId} and d.id = any(${candidates.map(({ id }) => id)}::uuid[])
-            and d.finished_at is null and d.next_attempt_at <= ${present}
-          for update skip locked
+            and d.finished_at is null and d.next_attempt_at <= ${present} and e.sequence is not null
+          for update of d skip locked
         ), claimed as (
           update webhooks.deliveries d set attempts = d.attempts + 1, next_attempt_at = ${presentAnd(LEASE_MS)}
           from due where d.environment_id = ${environmentId} and d.id = due.id returning d.*
         )
-        select c.id, c.endpoint_id, c.environment_id, p.project_id, e.id as event_id, e.type, e.data,
+        select c.id, c.endpoint_id, c.environment_id, p.project_id, e.id as event_id, e.sequence, e.type, e.data,
           e.occurred_at, p.url, p.secret, c.attempts as attempt,
           case when p.previous_secret_until > ${present} then p.previous_secret end as previous_secret
         from claimed c

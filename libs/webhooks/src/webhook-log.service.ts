@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { before, Database, Periodic, removeOldRows } from '#platform';
+import { before, Database, ListOrder, pagesOf, Periodic, removeOldRows } from '#platform';
 import { WEBHOOKS_CHANNEL } from './webhook-publisher.service.js';
 import type { WebhookTables } from './webhook-tables.js';
 
@@ -34,6 +34,15 @@ export interface WebhookEvent {
 }
 
 const KEPT_MS = 30 * 86_400_000;
+
+const PAGE = 500;
+const OLDEST_FIRST = new ListOrder(
+  [
+    ['occurred_at', 'timestamptz'],
+    ['id', 'uuid'],
+  ],
+  'asc',
+);
 
 /** Published events and their deliveries: lists, replays and erases them. */
 @Injectable()
@@ -112,19 +121,13 @@ export class WebhookLogService {
     return which.state === 'ALL' ? ofOne : ofOne.where('d.state', '=', 'FAILED');
   }
 
-  /** The events about a subscriber, oldest first. */
-  async eventsAbout(scope: ProjectScope, subscriberId: string): Promise<WebhookEvent[]> {
-    return this.database.transaction(scope, () =>
-      this.database
-        .tables<WebhookTables>()
-        .selectFrom('webhooks.events')
-        .select(['id', 'type', 'occurredAt', 'data'])
-        .where('environmentId', '=', scope.environmentId)
-        .where('subscriberId', '=', subscriberId)
-        .orderBy('occurredAt')
-        .orderBy('id')
-        .execute(),
-    );
+  /** The events about a subscriber, oldest first, in pages that are read when they are asked for; none about nobody. */
+  eventsAbout(scope: ProjectScope, subscriberId: string | null): AsyncGenerator<readonly WebhookEvent[]> {
+    const rows = sql<WebhookEvent>`
+      select id, type, occurred_at, data from webhooks.events
+      where environment_id = ${scope.environmentId} and subscriber_id = ${subscriberId}
+    `;
+    return pagesOf(this.database, scope, { rows, order: OLDEST_FIRST, size: PAGE });
   }
 
   /** Removes a person's data from events, delivered or pending; only the subscriber's id stays. */

@@ -73,7 +73,7 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
       subscriber_id: subscriberId,
     }));
     const rows = sql`
-      select e.type, e.subscriber_id, e.data
+      select platform.new_id() as id, e.type, e.subscriber_id, e.data
       from jsonb_to_recordset(${JSON.stringify(recordset)}::jsonb) as e(type text, subscriber_id uuid, data jsonb)
     `;
     await this.database.transaction(scope, () => this.#write(scope, rows));
@@ -85,7 +85,22 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
     rows: RawBuilder<unknown>,
   ): Promise<void> {
     if (!this.hasListeners(scope, type)) return;
-    await this.#write(scope, sql`select ${type}::text as type, r.subscriber_id, r.data from (${rows}) r`);
+    await this.#write(
+      scope,
+      sql`select platform.new_id() as id, ${type}::text as type, r.subscriber_id, r.data from (${rows}) r`,
+    );
+  }
+
+  override async publishOnce(
+    scope: Pick<ProjectScope, 'environmentId'>,
+    type: PublishedEventType,
+    rows: RawBuilder<unknown>,
+  ): Promise<void> {
+    if (!this.hasListeners(scope, type)) return;
+    await this.#write(
+      scope,
+      sql`select r.id, ${type}::text as type, r.subscriber_id, r.data from (${rows}) r`,
+    );
   }
 
   /** Keeps no event without a listener. `rows` is the caller's SQL. */
@@ -95,15 +110,16 @@ export class WebhookPublisherService extends Publisher implements OnModuleInit, 
       and (p.event_types = '{}' or e.type = any (p.event_types))`;
     const { rows: written } = await sql<{ deliveries: number }>`
       /* publish_events */ with told as materialized (
-        select platform.new_id() as id, e.* from (${rows}) e
+        select e.* from (${rows}) e
         where exists (select 1 from webhooks.endpoints p where ${listens})
       ), event as (
         insert into webhooks.events (id, environment_id, type, subscriber_id, data, occurred_at)
-        select id, ${scope.environmentId}, type, subscriber_id, data, ${now} from told returning id
+        select id, ${scope.environmentId}, type, subscriber_id, data, ${now} from told
+        on conflict (id, environment_id) do nothing returning id, type
       ), delivery as (
         insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
         select platform.new_id(), ${scope.environmentId}, p.id, e.id, ${now}, ${now}
-        from told e join webhooks.endpoints p on ${listens}
+        from event e join webhooks.endpoints p on ${listens}
         returning id
       )
       select count(*) as deliveries from delivery

@@ -131,6 +131,7 @@ export class WebhookSender {
     const body = JSON.stringify({
       type: webhook.type,
       timestamp: webhook.occurredAt.toISOString(),
+      sequence: webhook.sequence,
       data: webhook.data ?? {},
     });
     const headers = {

@@ -8,7 +8,14 @@ import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
 import { type PublishedEventType, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { ManualClock } from '#testing/clocks';
-import { type PublishedEvent, Database, PostgresNotifications, OutgoingHttp, SecretBox } from '#platform';
+import {
+  type PublishedEvent,
+  Database,
+  PostgresNotifications,
+  OutgoingHttp,
+  rowsOf,
+  SecretBox,
+} from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { isWaitingForLock } from '#testing/lock-waits';
@@ -16,6 +23,7 @@ import { createProject } from '#testing/fixtures';
 import { statementText, textsCompiledBy } from '#testing/statement-text';
 import { WebhookReceiver } from '#testing/webhook-receiver';
 import { Endpoint } from './endpoint.js';
+import { EventLogQuery, type LoggedEvent } from './event-log.query.js';
 import { WebhookDeliveryRepository } from './webhook-delivery.repository.js';
 import { WebhookEndpointsService } from './webhook-endpoints.service.js';
 import { WebhookLogService } from './webhook-log.service.js';
@@ -116,6 +124,7 @@ describe('webhooks', () => {
     expect(payload).toEqual({
       type: 'campaign.sent',
       timestamp: expect.any(String),
+      sequence: 1,
       data: { campaignKey: 'APIT-001' },
     });
     expect(receiver.posts).toHaveLength(1);
@@ -428,12 +437,64 @@ describe('webhooks', () => {
     expect(await log.replay(other, { endpointId: id, since, state: 'ALL' })).toBe(0);
   });
 
+  it('are numbered as they are committed: who reads on from the last number misses none, of however many writers', async () => {
+    await listen(['email.opened']);
+    const events = new EventLogQuery(database);
+    const seen: LoggedEvent[] = [];
+    const readOn = async () => {
+      const after = seen.at(-1)?.sequence ?? 0;
+      const { items, hasNext } = await events.list(scope, { size: 7, after });
+      seen.push(...items);
+      return hasNext;
+    };
+    // Begun before another, and committed after that was read.
+    const read = Promise.withResolvers<void>();
+    const isWritten = Promise.withResolvers<void>();
+    const slow = database.transaction(scope, async () => {
+      await publisher.publish(scope, ...opened(2));
+      isWritten.resolve();
+      await read.promise;
+    });
+    await isWritten.promise;
+    await publisher.publish(scope, ...opened(3));
+    await readOn();
+    expect(seen.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+    read.resolve();
+    await slow;
+    const writers = { areDone: false };
+    const writer = async () => {
+      for (let n = 1; n <= 30; n += 1)
+        await database
+          .transaction(scope, async () => {
+            await publisher.publish(scope, ...opened(1 + (n % 4)));
+            if (n % 5 === 0) throw new Error('undone');
+          })
+          .catch(() => undefined);
+    };
+    const writing = Promise.all([writer(), writer(), sender.pass()]).finally(() => {
+      writers.areDone = true;
+    });
+    while ((await readOn()) || !writers.areDone);
+    await writing;
+    while (await readOn());
+    const ids = await test.query<{ id: string }>('select id from webhooks.events order by sequence');
+    expect(seen.map(({ id }) => id)).toEqual(ids.map(({ id }) => id));
+    expect(seen.map(({ sequence }) => sequence)).toEqual(seen.map((_, index) => index + 1));
+    expect(await events.list(scope, { size: 5 })).toMatchObject({
+      totalElements: seen.length,
+      items: seen.slice(-5).toReversed(),
+    });
+    expect((await events.list(scope, { size: 5, type: 'campaign.sent' })).totalElements).toBe(0);
+    expect((await events.list(other, { size: 5, after: 0 })).items).toEqual([]);
+  });
+
   it('forget a person who is erased, and everything after 30 days', async () => {
     await listen();
     const subscriberId = '01890000-0000-7000-8000-000000000001';
     const data = { email: 'ada@example.com' };
     await publisher.publish(scope, { type: 'subscriber.created', subscriberId, data });
-    expect(await log.eventsAbout(scope, subscriberId)).toMatchObject([{ type: 'subscriber.created', data }]);
+    const about = await rowsOf(log.eventsAbout(scope, subscriberId));
+    expect(about).toMatchObject([{ type: 'subscriber.created', data }]);
     await log.erase(scope, subscriberId);
     await sender.pass();
     expect(receiver.posts[0]?.body).not.toContain('ada@');

@@ -34,6 +34,7 @@ function termsOf(locale: ShippedLocale): Readonly<Record<string, string>> {
 
 /** Texts by which people consent or unsubscribe. */
 const OF_CONSENT: readonly WordingKey[] = [
+  'page.accountMail',
   'optIn.asked',
   'confirm.asked',
   'confirm.withdraw',

@@ -164,7 +164,13 @@ export interface paths {
      *     The key needs the scope `subscribers:read`.
      */
     get: operations['getSubscriber'];
-    put?: never;
+    /**
+     * Create a subscriber, or change the one with this address
+     * @description Whoever is new is created as by POST. Whoever exists is changed as by PATCH, and subscribed to those of the topics that are neither subscribed nor pending. Who unsubscribed from one of them stays so, and the request is refused, unless it says `resubscribe`; also for 365 days after the subscriber was deleted.
+     *
+     *     The key needs the scope `subscribers:write`.
+     */
+    put: operations['upsertSubscriber'];
     post?: never;
     /**
      * Erase a subscriber
@@ -177,7 +183,7 @@ export interface paths {
     head?: never;
     /**
      * Change a subscriber
-     * @description JSON merge-patch (RFC 7396): absent fields stay, null clears a field.
+     * @description JSON merge-patch (RFC 7396): absent fields stay, null clears a field. A new `email` is another address of the same person: topics with double opt-in ask its owner again unless `emailConfirmed` says that you have proof, a suppression and what was unsubscribed stay with the old address too, and mail under way goes once, to the one or the other.
      *
      *     The key needs the scope `subscribers:write`.
      */
@@ -261,11 +267,33 @@ export interface paths {
     put?: never;
     /**
      * Record what a subscriber did
-     * @description Segment rules can use the event, and automations can start from it.
+     * @description Segment rules can use the event, and automations can start from it. With a `uniqueId` that was reported in the last 30 days nothing is recorded, and the answer has the id of the first one.
      *
      *     The key needs the scope `subscribers:write`.
      */
     post: operations['recordSubscriberEvent'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/subscriber-events/batch': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Record up to 1 000 events of any subscribers
+     * @description Each event counts for itself: one that is not valid, or about nobody, is named in `errors` by its place, and the others are recorded. 600 requests a minute and key, counted apart from those of all other operations.
+     *
+     *     The key needs the scope `subscribers:write`.
+     */
+    post: operations['recordSubscriberEvents'];
     delete?: never;
     options?: never;
     head?: never;
@@ -338,6 +366,28 @@ export interface paths {
      *     The key needs the scope `consents:manage`.
      */
     post: operations['resendConfirmation'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/subscribers/{email}/consent-records': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List every change of a subscriber’s consents with its proof, newest first
+     * @description What shows that a person consented (GDPR Art. 7 (1)). Records are added and never changed.
+     *
+     *     The key needs the scope `consents:manage`.
+     */
+    get: operations['listConsentRecords'];
+    put?: never;
+    post?: never;
     delete?: never;
     options?: never;
     head?: never;
@@ -601,7 +651,7 @@ export interface paths {
     put?: never;
     /**
      * Suppress an address
-     * @description If the address is already suppressed, the first reason and time stay and are returned.
+     * @description If the address is already suppressed, the first reason and time stay and are returned. A reason that bars all mail widens `streams` to ALL; none narrows them.
      *
      *     The key needs the scope `suppressions:manage`.
      */
@@ -630,7 +680,7 @@ export interface paths {
     post?: never;
     /**
      * Remove an address from the suppression list
-     * @description Consents do not change: revoked ones have to be granted again.
+     * @description Any mail may go there again. Consents do not change: revoked ones have to be granted again.
      *
      *     The key needs the scope `suppressions:manage`.
      */
@@ -762,6 +812,28 @@ export interface paths {
      *     The key needs the scope `automations:write`.
      */
     post: operations['pauseAutomation'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/automations/{automationId}/report': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get the numbers of an automation and of its nodes
+     * @description Counted in the transactions in which people go from node to node and mails are sent, opened and answered, and kept when those rows are not. Opens and clicks are people’s; `totals` are the sums of the nodes.
+     *
+     *     The key needs the scope `reports:read`.
+     */
+    get: operations['getAutomationReport'];
+    put?: never;
+    post?: never;
     delete?: never;
     options?: never;
     head?: never;
@@ -1128,6 +1200,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/campaigns/{campaignKey}/report/links': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get a campaign’s clicks by link
+     * @description Every tracked link, the most followed first; of a campaign with translations each by its language. All `clicks` together are the `totalClicked` of the statistics. Empty before sending, and without tracking.
+     *
+     *     The key needs the scope `reports:read`.
+     */
+    get: operations['getCampaignLinks'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/campaigns/{campaignKey}/report/timeline': {
     parameters: {
       query?: never;
@@ -1159,7 +1253,7 @@ export interface paths {
     };
     /**
      * Download a campaign’s numbers as CSV
-     * @description One header and one row (RFC 4180), or with `rows=deliveries` one row for each recipient. The worker makes the file; 503 when it is not ready in time.
+     * @description One header and one row (RFC 4180), or with `rows=deliveries` one row for each recipient, whose address is masked without the scope `subscribers:read`. The worker makes the file; 503 when it is not ready in time.
      *
      *     The key needs the scope `reports:read`.
      */
@@ -1181,11 +1275,199 @@ export interface paths {
     };
     /**
      * List the deliveries of a campaign
-     * @description One for each recipient, the newest subscriber first, without test mails.
+     * @description One for each recipient, the newest subscriber first, without test mails, and what became of it. Filters hold together.
      *
      *     The key needs the scope `reports:read`.
      */
     get: operations['listDeliveries'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/exports': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Export data as a file
+     * @description A worker writes the file, of one moment, however long it takes. Ask for the export until it is COMPLETED, then take the file from its `url`. The same order again before the worker has begun is the same export. The scope that the key needs is that of the rows: see `what`. At most 20 exports an hour.
+     *
+     *     Any valid key may do this.
+     */
+    post: operations['createExport'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/exports/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get an export
+     * @description Needs the scope with which it was asked for. Kept for 30 days, the file for an hour.
+     *
+     *     Any valid key may do this.
+     */
+    get: operations['getExport'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/messages': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List messages, newest first
+     * @description List messages, newest first.
+     *
+     *     The key needs the scope `messages:read`.
+     */
+    get: operations['listMessages'];
+    put?: never;
+    /**
+     * Send a message to one person
+     * @description A receipt, a password, an alert: mail that a person expects without having subscribed. It is accepted or refused as a whole, and on its way at once, never behind a campaign. Mail of a test key goes to the test inbox. 600 a minute and key, counted apart from all other operations.
+     *
+     *     The key needs the scope `messages:send`.
+     */
+    post: operations['sendMessage'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/messages/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get a message
+     * @description Get a message.
+     *
+     *     The key needs the scope `messages:read`.
+     */
+    get: operations['getMessage'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    /**
+     * Send a message at another time
+     * @description Until a sender has taken it; then 409.
+     *
+     *     The key needs the scope `messages:send`.
+     */
+    patch: operations['rescheduleMessage'];
+    trace?: never;
+  };
+  '/api/v1/messages/{id}/cancel': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Cancel a message
+     * @description Until a sender has taken it; then 409. What is cancelled is never sent.
+     *
+     *     The key needs the scope `messages:send`.
+     */
+    post: operations['cancelMessage'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/subscribers/{email}/activity': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List what happened to a subscriber, newest first
+     * @description Changes of consents and fields, mails, opens and clicks of people (not of proxies and scanners), events, runs of automations. Types that webhooks have, too, mean the same here.
+     *
+     *     The key needs the scope `subscribers:read`.
+     */
+    get: operations['listSubscriberActivity'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/subscribers/{email}/export': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Export everything that is held about a person
+     * @description One JSON document for a request under GDPR Art. 15 or 20: all rows of all tables with the person’s id or address, lists oldest first. It is streamed, however long it is; an answer that breaks off is no valid JSON.
+     *
+     *     The key needs the scope `subscribers:read`.
+     */
+    get: operations['exportSubscriber'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/statistics': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get numbers over campaigns and time
+     * @description Mails of campaigns and automations in a time, by campaign, automation, topic, mailbox provider or relay. Exact at once, and kept when mails and events are let go. Whole buckets are told: `from` and `to` of the answer say which.
+     *
+     *     The key needs the scope `reports:read`.
+     */
+    get: operations['getStatistics'];
     put?: never;
     post?: never;
     delete?: never;
@@ -1588,6 +1870,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/events': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the events that webhooks tell of
+     * @description Those to which an endpoint of the project listened, for 30 days. The newest first; with `after` those behind that number in their order, so that a receiver that was down goes on from the last `sequence` that it has and misses none. With `after` and another filter, `totalElements` counts at most 1 000 of them.
+     *
+     *     The key needs the scope `webhooks:read`.
+     */
+    get: operations['listEvents'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1798,6 +2102,7 @@ export interface components {
         'page.language'?: string | null;
         'page.signUpAgain'?: string | null;
         'page.stillOnItsWay'?: string | null;
+        'page.accountMail'?: string | null;
         'confirm.heading'?: string | null;
         'confirm.asked'?: string | null;
         'confirm.withdraw'?: string | null;
@@ -1982,6 +2287,10 @@ export interface components {
           description: string | null;
         };
       };
+      /** @description Strings of yours by key. */
+      metadata: {
+        [key: string]: string;
+      };
       /**
        * Format: int64
        * @description Subscribers whose consent is subscribed or pending.
@@ -2027,6 +2336,20 @@ export interface components {
           description?: string | null;
         };
       } | null;
+      /**
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @example {
+       *       "crmId": "4711"
+       *     }
+       */
+      metadata?:
+        | {
+            [key: string]: string | null;
+          }
+        | {
+            [key: string]: unknown;
+          }
+        | null;
     };
     UpdateTopic: {
       name?: string;
@@ -2046,6 +2369,20 @@ export interface components {
           description?: string | null;
         };
       } | null;
+      /**
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @example {
+       *       "crmId": "4711"
+       *     }
+       */
+      metadata?:
+        | {
+            [key: string]: string | null;
+          }
+        | {
+            [key: string]: unknown;
+          }
+        | null;
     };
     SubscriberPage: {
       data: components['schemas']['Subscriber'][];
@@ -2064,6 +2401,8 @@ export interface components {
        * @example ada@example.com
        */
       email: string;
+      /** @description Your own id of the person. */
+      externalId: string | null;
       firstName: string | null;
       lastName: string | null;
       phone: string | null;
@@ -2076,6 +2415,10 @@ export interface components {
       source: ('API' | 'IMPORT' | 'FORM' | 'MANUAL') | null;
       customFields: {
         [key: string]: unknown;
+      };
+      /** @description Strings of yours by key. */
+      metadata: {
+        [key: string]: string;
       };
       /**
        * Format: date-time
@@ -2117,6 +2460,7 @@ export interface components {
         consentText?: string | null;
         formVersion?: string | null;
       };
+      externalId?: string | null;
       firstName?: string | null;
       lastName?: string | null;
       phone?: string | null;
@@ -2125,8 +2469,97 @@ export interface components {
       customFields?: {
         [key: string]: unknown;
       } | null;
+      /**
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @example {
+       *       "crmId": "4711"
+       *     }
+       */
+      metadata?:
+        | {
+            [key: string]: string | null;
+          }
+        | {
+            [key: string]: unknown;
+          }
+        | null;
+    };
+    UpsertSubscriber: {
+      /** @description Topics to subscribe to; required for a new subscriber. */
+      topicKeys?: string[] | null;
+      /** @description How consent to topics was given; required where there is one to subscribe to. */
+      consent?: {
+        /**
+         * @description Where the consent was given.
+         * @example signup-form
+         */
+        source: string;
+        /**
+         * @description The page with the form, http or https; cut to 2000 characters.
+         * @example https://example.com/newsletter
+         */
+        sourceUrl?: string | null;
+        /**
+         * @description The IPv4 or IPv6 address from which the consent was given. A port is removed, only the first address of a list is kept, and a value that is not an address is dropped.
+         * @example 203.0.113.7
+         */
+        ipAddress?: string | null;
+        /** @description The browser in which the consent was given; cut to 500 characters. */
+        userAgent?: string | null;
+        /** @description The words that the person agreed to. */
+        consentText?: string | null;
+        formVersion?: string | null;
+      } | null;
+      /**
+       * @description Whether the person, who unsubscribed from one of the topics, asked to be subscribed to it again.
+       * @default false
+       */
+      resubscribe?: boolean | null;
+      externalId?: string | null;
+      firstName?: string | null;
+      lastName?: string | null;
+      phone?: string | null;
+      locale?: string | null;
+      timeZone?: string | null;
+      customFields?: {
+        [key: string]: unknown;
+      } | null;
+      /**
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @example {
+       *       "crmId": "4711"
+       *     }
+       */
+      metadata?:
+        | {
+            [key: string]: string | null;
+          }
+        | {
+            [key: string]: unknown;
+          }
+        | null;
     };
     UpdateSubscriber: {
+      /**
+       * Format: idn-email
+       * @description A new address of the same person.
+       * @example ada@example.com
+       */
+      email?: string;
+      /** @description Your proof that the new address is the person’s, kept in the consent record: topics with double opt-in do not ask again. */
+      emailConfirmed?: {
+        /**
+         * @description How the person confirmed the address to you.
+         * @example account-page
+         */
+        source: string;
+        /**
+         * Format: date-time
+         * @description When; not in the future.
+         */
+        confirmedAt: string;
+      } | null;
+      externalId?: string | null;
       firstName?: string | null;
       lastName?: string | null;
       phone?: string | null;
@@ -2135,6 +2568,20 @@ export interface components {
       customFields?: {
         [key: string]: unknown;
       } | null;
+      /**
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @example {
+       *       "crmId": "4711"
+       *     }
+       */
+      metadata?:
+        | {
+            [key: string]: string | null;
+          }
+        | {
+            [key: string]: unknown;
+          }
+        | null;
     };
     CreateImport: {
       rows: ({
@@ -2246,6 +2693,7 @@ export interface components {
         [key: string]: unknown;
       } | null;
       occurredAt?: string | null;
+      uniqueId?: string | null;
     };
     RecordedSubscriberEvent: {
       /**
@@ -2253,6 +2701,37 @@ export interface components {
        * @example 019aa3b5-0000-7000-8000-000000000000
        */
       id: string;
+    };
+    RecordSubscriberEvents: {
+      events: components['schemas']['BatchedSubscriberEvent'][];
+    };
+    BatchedSubscriberEvent: {
+      /** @description The person, or `externalId`: one of the two. */
+      email?: string | null;
+      /** @description Your own id of the person, instead of `email`. */
+      externalId?: string | null;
+      /** @example order.completed */
+      name: string;
+      properties?: {
+        [key: string]: unknown;
+      } | null;
+      occurredAt?: string | null;
+      uniqueId?: string | null;
+    };
+    RecordedSubscriberEvents: {
+      /** @description Events that were recorded. */
+      accepted: number;
+      /** @description Events that were not recorded again, since their `uniqueId` was known. */
+      repeated: number;
+      /** @description Events that were not recorded, by their place. */
+      errors: {
+        /** @description The place of the event in `events`, which begins with 0. */
+        index: number;
+        /** @description Messages by field path, such as `events[3].properties`. */
+        errors: {
+          [key: string]: string;
+        };
+      }[];
     };
     ConsentPreferences: {
       subscriberEmail: string;
@@ -2304,6 +2783,77 @@ export interface components {
       grantedAt: string | null;
       confirmedAt: string | null;
       tokenExpiresAt: string | null;
+    };
+    ConsentRecordPage: {
+      data: components['schemas']['ConsentRecord'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    ConsentRecord: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      topicKey: string;
+      /** @description Null where consent was never given before. */
+      fromStatus: ('PENDING_CONFIRMATION' | 'SUBSCRIBED' | 'UNSUBSCRIBED' | 'EXPIRED') | null;
+      /** @enum {string} */
+      toStatus: 'PENDING_CONFIRMATION' | 'SUBSCRIBED' | 'UNSUBSCRIBED' | 'EXPIRED';
+      /** @enum {string} */
+      actor:
+        | 'API_KEY'
+        | 'SUBSCRIBER_PAGE'
+        | 'IMPORT'
+        | 'ONE_CLICK'
+        | 'COMPLAINT'
+        | 'BOUNCE'
+        | 'OPERATOR'
+        | 'EXPIRY'
+        | 'AUTOMATION';
+      /** @description The API key, confirmation, mail, import or automation through which the actor acted. */
+      actorId: string | null;
+      source: string | null;
+      sourceUrl: string | null;
+      ipAddress: string | null;
+      userAgent: string | null;
+      consentText: string | null;
+      formVersion: string | null;
+      /** @description The Message-ID of the mail whose link the person used. */
+      messageId: string | null;
+      /** @description The language of the opt-in mail or page on which the person agreed. */
+      textLocale: string | null;
+      /** @description The version of the project’s texts in it; null when they were ours. */
+      textVersion: number | null;
+      /** @description The change of the person’s address by which the consent passed to another one, also where its status stayed; null for all other changes. */
+      addressChange: {
+        from: string;
+        to: string;
+        /** @description The proof that came with the new address; null: none. */
+        emailConfirmed: {
+          source: string;
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          confirmedAt: string;
+        } | null;
+      } | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      occurredAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @description That of `createdAt`: a record never changes.
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
     };
     CustomField: {
       /**
@@ -2509,7 +3059,9 @@ export interface components {
        */
       email: string;
       suppressed: boolean;
-      reason: ('GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE') | null;
+      reason: ('GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE' | 'BLOCKED') | null;
+      /** @description The mail that is barred. MARKETING: campaigns, automations and confirmations; messages to one person still go. ALL: any mail. null where the address is not suppressed. */
+      streams: ('ALL' | 'MARKETING') | null;
       suppressedAt: string | null;
     };
     Suppress: {
@@ -2519,10 +3071,10 @@ export interface components {
        */
       email: string;
       /**
-       * @description GLOBAL_UNSUBSCRIBE also revokes all consents.
+       * @description GLOBAL_UNSUBSCRIBE and SPAM_COMPLAINT bar marketing; HARD_BOUNCE and BLOCKED bar all mail. GLOBAL_UNSUBSCRIBE also revokes all consents.
        * @default GLOBAL_UNSUBSCRIBE
        */
-      reason?: ('GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE') | null;
+      reason?: ('GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE' | 'BLOCKED') | null;
       /**
        * @description The IPv4 or IPv6 address from which the consent was given. A port is removed, only the first address of a list is kept, and a value that is not an address is dropped.
        * @example 203.0.113.7
@@ -2550,6 +3102,10 @@ export interface components {
         | null;
       triggerTopicId: string | null;
       triggerTopicName: string | null;
+      /** @description Strings of yours by key. */
+      metadata: {
+        [key: string]: string;
+      };
       nodeCount: number | null;
       totalEntered: number | null;
       /** @description People who reached the end or a goal. */
@@ -2558,7 +3114,7 @@ export interface components {
       nodes: string | null;
       edges: string | null;
       /**
-       * @description Pieces of mails that no mail can carry and that are left out, by path, when steps are replaced and on activation; empty in other answers.
+       * @description When steps are replaced and on activation, by path: pieces of mails that no mail can carry and that are left out, and merge tags of events that no event of the last 90 days would fill; empty in other answers.
        * @example []
        */
       warnings: {
@@ -2584,6 +3140,20 @@ export interface components {
         | null;
       /** @description The topic of `subscriber_joins_list`, and the topic of mails that name none. */
       triggerTopicId?: string | null;
+      /**
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @example {
+       *       "crmId": "4711"
+       *     }
+       */
+      metadata?:
+        | {
+            [key: string]: string | null;
+          }
+        | {
+            [key: string]: unknown;
+          }
+        | null;
     };
     UpdateAutomation: {
       name?: string;
@@ -2594,10 +3164,149 @@ export interface components {
         | null;
       /** @description The topic of `subscriber_joins_list`, and the topic of mails that name none. */
       triggerTopicId?: string | null;
+      /**
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @example {
+       *       "crmId": "4711"
+       *     }
+       */
+      metadata?:
+        | {
+            [key: string]: string | null;
+          }
+        | {
+            [key: string]: unknown;
+          }
+        | null;
     };
     AutomationContent: {
       nodes?: string | null;
       edges?: string | null;
+    };
+    AutomationReport: {
+      /** Format: uuid */
+      automationId: string;
+      /** @example APIT-1 */
+      automationKey: string;
+      totals: {
+        /**
+         * Format: int64
+         * @description Runs that began; those below by their status are as many.
+         */
+        entered: number;
+        /** Format: int64 */
+        active: number;
+        /**
+         * Format: int64
+         * @description To the end, without those that reached a goal.
+         */
+        completed: number;
+        /**
+         * Format: int64
+         * @description Reached a goal.
+         */
+        converted: number;
+        /** Format: int64 */
+        failed: number;
+        /**
+         * Format: int64
+         * @description Left by `exitWhen`, ended with the automation, or by an erasure.
+         */
+        cancelled: number;
+        /**
+         * Format: int64
+         * @description Mails that the next hop accepted.
+         */
+        sent: number;
+        /**
+         * Format: int64
+         * @description Sent minus bounced.
+         */
+        delivered: number;
+        /**
+         * Format: int64
+         * @description Mails that somebody opened; a click counts as an open.
+         */
+        uniqueOpens: number;
+        /**
+         * Format: int64
+         * @description Mails in which somebody followed a link.
+         */
+        uniqueClicks: number;
+        /**
+         * Format: int64
+         * @description Mails through which their readers unsubscribed.
+         */
+        unsubscribed: number;
+      };
+      /** @description The nodes of the version that people enter, in the order of `nodes`, then those of earlier versions that people came to. A node is the same in all versions that have its id. Empty before the first activation. */
+      nodes: components['schemas']['AutomationNodeReport'][];
+    };
+    AutomationNodeReport: {
+      /** @example mail */
+      nodeId: string;
+      /** @example email */
+      type: string;
+      /** @description Whether the version that people enter has the node; false where an earlier one had it. */
+      isCurrent: boolean;
+      /**
+       * Format: int64
+       * @description Runs that came to the node.
+       */
+      entered: number;
+      /**
+       * Format: int64
+       * @description Runs that went on from it or ended at it; the rest of `entered` are at it.
+       */
+      left: number;
+      /**
+       * Format: int64
+       * @description Mails that the next hop accepted.
+       */
+      sent: number;
+      /**
+       * Format: int64
+       * @description Sent minus bounced.
+       */
+      delivered: number;
+      /**
+       * Format: int64
+       * @description Mails that somebody opened; a click counts as an open.
+       */
+      uniqueOpens: number;
+      /**
+       * Format: int64
+       * @description Mails in which somebody followed a link.
+       */
+      uniqueClicks: number;
+      /**
+       * Format: int64
+       * @description Mails through which their readers unsubscribed.
+       */
+      unsubscribed: number;
+      /** @description Every tracked link of the node’s mails, the most followed first. */
+      links: components['schemas']['AutomationLink'][];
+    };
+    AutomationLink: {
+      /**
+       * @description As the author wrote it, byte for byte.
+       * @example https://shop.example/?utm_source=news
+       */
+      url: string;
+      /** @description Its place among the links of the mail, by which `link` finds deliveries and `email.clicked` names it. Where the content changed between two sends, the place in the last. */
+      linkNumber: number;
+      /** @description Null: mails of automations have no translations. */
+      locale: string | null;
+      /**
+       * Format: int64
+       * @description Clicks by people.
+       */
+      clicks: number;
+      /**
+       * Format: int64
+       * @description Mails through which somebody followed it.
+       */
+      uniqueClicks: number;
     };
     AutomationExecutionPage: {
       data: components['schemas']['AutomationExecution'][];
@@ -2639,7 +3348,7 @@ export interface components {
        * @example ada@example.com
        */
       email: string;
-      /** @description Data for webhooks, at most 8 KB of JSON. */
+      /** @description Data for webhooks and for `{{ event.… }}` in mails, at most 8 KB of JSON. */
       data?: {
         [key: string]: unknown;
       } | null;
@@ -2672,6 +3381,10 @@ export interface components {
           contentJson: string | null;
           contentText: string | null;
         };
+      };
+      /** @description Strings of yours by key. */
+      metadata: {
+        [key: string]: string;
       };
       /** @enum {string} */
       status:
@@ -2734,7 +3447,7 @@ export interface components {
         unconfirmed: number;
         /**
          * Format: int64
-         * @description Unsubscribed from everything or complained.
+         * @description Unsubscribed from everything, complained or blocked.
          */
         suppressed: number;
         /**
@@ -2869,6 +3582,31 @@ export interface components {
       /** @description Null before sending, and until a large campaign is counted for the first time. */
       countedAt: string | null;
     };
+    CampaignLinks: components['schemas']['CampaignLink'][];
+    CampaignLink: {
+      /**
+       * @description As the author wrote it, byte for byte.
+       * @example https://shop.example/?utm_source=news
+       */
+      url: string;
+      /** @description Its place among the links of the mail, by which `link` finds deliveries and `email.clicked` names it. Where the content changed between two sends, the place in the last. */
+      linkNumber: number;
+      /**
+       * @description The translation that has the link; null: the campaign’s own content.
+       * @example de
+       */
+      locale: string | null;
+      /**
+       * Format: int64
+       * @description Clicks by people.
+       */
+      clicks: number;
+      /**
+       * Format: int64
+       * @description Mails through which somebody followed it.
+       */
+      uniqueClicks: number;
+    };
     Timeline: components['schemas']['TimeSeriesPoint'][];
     TimeSeriesPoint: {
       /**
@@ -2900,7 +3638,10 @@ export interface components {
       id: string;
       /** @description Null when the subscriber was erased. */
       subscriberId: string | null;
-      /** @description Null when the subscriber was erased. */
+      /**
+       * @description Null when the subscriber was erased. Without the scope `subscribers:read` masked: `a…@example.com`.
+       * @example ada@example.com
+       */
       email: string | null;
       /** @enum {string} */
       status:
@@ -2924,7 +3665,7 @@ export interface components {
        */
       locale: string | null;
       attempts: number;
-      /** @description The last answer of the next hop. */
+      /** @description The last answer of the next hop. Addresses in it are masked as `email` is. */
       lastError: string | null;
       messageId: string;
       /** @description Whether it was sent again although the first one may have arrived. */
@@ -2940,6 +3681,1185 @@ export interface components {
       /** @description When the next hop accepted it. */
       sentAt: string | null;
       finishedAt: string | null;
+      /** @description When a person first opened it; a click counts as an open. */
+      openedAt: string | null;
+      /** @description When a person first followed a link in it. */
+      clickedAt: string | null;
+      /** @description How often people followed links in it. */
+      clicks: number;
+      /** @description When it came back after it was sent. */
+      bouncedAt: string | null;
+      /**
+       * @description Why it came back.
+       * @example mailbox
+       */
+      bounceClass: ('hard' | 'mailbox' | 'policy' | 'sender' | 'content' | 'network' | 'unknown') | null;
+      /** @description When its reader unsubscribed through it. */
+      unsubscribedAt: string | null;
+      /** @description When its reader reported it as spam. */
+      complainedAt: string | null;
+    };
+    CreateExport: {
+      /**
+       * @description The rows of the file. SUBSCRIBERS needs the scope `subscribers:read`, CONSENTS `consents:manage`, SUPPRESSIONS `suppressions:manage`, EVENTS `subscribers:read`, DELIVERIES `reports:read`.
+       * @enum {string}
+       */
+      what: 'SUBSCRIBERS' | 'CONSENTS' | 'SUPPRESSIONS' | 'EVENTS' | 'DELIVERIES';
+      /**
+       * @description Only rows of people in this segment, by its key or id; not with SUPPRESSIONS.
+       * @example APIT-1
+       */
+      segmentKey?: string | null;
+      /** @enum {string} */
+      format: 'CSV' | 'NDJSON';
+    };
+    Export: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      /** @enum {string} */
+      what: 'SUBSCRIBERS' | 'CONSENTS' | 'SUPPRESSIONS' | 'EVENTS' | 'DELIVERIES';
+      segmentKey: string | null;
+      /** @enum {string} */
+      format: 'CSV' | 'NDJSON';
+      /** @enum {string} */
+      status: 'QUEUED' | 'IN_PROGRESS' | 'COMPLETED' | 'FAILED';
+      /** @description Rows in the file, without the header; null until it is COMPLETED. */
+      rows: number | null;
+      /** @description The address of the file. It needs no key, and is null before and after its hour. */
+      url: string | null;
+      /** @description When the file is removed. */
+      expiresAt: string | null;
+      failureReason: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+    };
+    SendMessage: {
+      /**
+       * @description The address, or `{"email","name"}`. Nobody has to be a subscriber.
+       * @example ada@example.com
+       */
+      to:
+        | string
+        | {
+            /**
+             * Format: idn-email
+             * @example ada@example.com
+             */
+            email: string;
+            name?: string | null;
+          };
+      /** @description With `bcc` at most 10. Each recipient gets a mail of their own. */
+      cc?:
+        | (
+            | string
+            | {
+                /**
+                 * Format: idn-email
+                 * @example ada@example.com
+                 */
+                email: string;
+                name?: string | null;
+              }
+          )[]
+        | null;
+      /** @description Recipients that no header names. */
+      bcc?:
+        | (
+            | string
+            | {
+                /**
+                 * Format: idn-email
+                 * @example ada@example.com
+                 */
+                email: string;
+                name?: string | null;
+              }
+          )[]
+        | null;
+      /**
+       * @description Why it may be sent without consent: a contract, a request of the person. Shown to you, not in the mail.
+       * @example The person asked to reset their password.
+       */
+      purpose: string;
+      /**
+       * @description With merge tags.
+       * @example Your code: {{ data.code }}
+       */
+      subject: string;
+      /** @description The content as a JSON string, as in campaigns. This or `text`, or both. */
+      contentJson?: string | null;
+      /**
+       * @description The text part, with merge tags.
+       * @example Code: {{ data.code }}
+       */
+      text?: string | null;
+      /**
+       * @description Values for `{{ data.… }}`, at most 256 KB of JSON. What the content shows without `| default` must be there.
+       * @example {
+       *       "code": "123456"
+       *     }
+       */
+      data?: {
+        [key: string]: unknown;
+      } | null;
+      /** @description The sender, at a verified sending domain. Default: the project’s. */
+      from?:
+        | (
+            | string
+            | {
+                /**
+                 * Format: idn-email
+                 * @example ada@example.com
+                 */
+                email: string;
+                name?: string | null;
+              }
+          )
+        | null;
+      /** @description Where answers go: an address, or up to five. Default: the project’s. */
+      replyTo?: (string | string[]) | null;
+      /**
+       * @description `X-…`, `References` and `In-Reply-To`, at most 20; they may show `{{ data.… }}`.
+       * @example {
+       *       "X-Order": "{{ data.order }}"
+       *     }
+       */
+      headers?: {
+        [key: string]: string;
+      } | null;
+      tags?: string[] | null;
+      /**
+       * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+       * @example {
+       *       "crmId": "4711"
+       *     }
+       */
+      metadata?:
+        | {
+            [key: string]: string | null;
+          }
+        | {
+            [key: string]: unknown;
+          }
+        | null;
+      locale?: string | null;
+      /** @description When it is to be sent: at most 30 days ahead. Default: now. */
+      scheduledAt?: string | null;
+      /** @description Not sent after this: it is EXPIRED then. */
+      expiresAt?: string | null;
+      /**
+       * @description What stays once it has ended: `CONTENT`, or `NOTHING` of subject, content and data, which are encrypted until then.
+       * @default CONTENT
+       */
+      keep?: ('CONTENT' | 'NOTHING') | null;
+      /**
+       * @description When a mail server took the mail and the answer was lost: `RESEND` sends it once more, `HOLD` lets it be FAILED.
+       * @default RESEND
+       */
+      ambiguous?: ('RESEND' | 'HOLD') | null;
+    };
+    Message: {
+      /** Format: uuid */
+      id: string;
+      to: string;
+      /** @description As it was given. Null where nothing is kept. */
+      subject: string | null;
+      /**
+       * @description Of the mail to `to`. SENT: a mail server took it. DELIVERED only where a provider tells so. EXPIRED and SUPPRESSED: it was not sent.
+       * @enum {string}
+       */
+      status:
+        | 'SCHEDULED'
+        | 'QUEUED'
+        | 'SENT'
+        | 'DELIVERED'
+        | 'BOUNCED'
+        | 'COMPLAINED'
+        | 'FAILED'
+        | 'EXPIRED'
+        | 'SUPPRESSED'
+        | 'CANCELLED';
+      purpose: string;
+      tags: string[];
+      /** @description Strings of yours by key. */
+      metadata: {
+        [key: string]: string;
+      };
+      locale: string | null;
+      /** @enum {string} */
+      keep: 'CONTENT' | 'NOTHING';
+      relayKey: string | null;
+      failureReason: string | null;
+      scheduledAt: string | null;
+      expiresAt: string | null;
+      sentAt: string | null;
+      deliveredAt: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+    };
+    MessagePage: {
+      data: components['schemas']['Message'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    RescheduleMessage: {
+      /**
+       * Format: date-time
+       * @description At most 30 days ahead; in the past: now.
+       */
+      scheduledAt: string;
+    };
+    ActivityPage: {
+      data: components['schemas']['Activity'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    Activity:
+      | {
+          /**
+           * Format: uuid
+           * @example 019aa3b5-0000-7000-8000-000000000000
+           */
+          id: string;
+          /** @enum {string} */
+          type: 'subscriber.created';
+          /**
+           * Format: date-time
+           * @description When it happened.
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          timestamp: string;
+          data: {
+            source: string;
+          };
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          createdAt: string;
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          updatedAt: string;
+        }
+      | {
+          /**
+           * Format: uuid
+           * @example 019aa3b5-0000-7000-8000-000000000000
+           */
+          id: string;
+          /** @enum {string} */
+          type: 'subscriber.updated';
+          /**
+           * Format: date-time
+           * @description When it happened.
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          timestamp: string;
+          data: {
+            /** @description Values before and after, by the path of the field: `email`, `customFields.plan`. */
+            changes: {
+              [key: string]: {
+                from: unknown;
+                to: unknown;
+              };
+            };
+            /** @enum {string} */
+            actor:
+              | 'API_KEY'
+              | 'SUBSCRIBER_PAGE'
+              | 'IMPORT'
+              | 'ONE_CLICK'
+              | 'COMPLAINT'
+              | 'BOUNCE'
+              | 'OPERATOR'
+              | 'EXPIRY'
+              | 'AUTOMATION';
+            actorId: string | null;
+          };
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          createdAt: string;
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          updatedAt: string;
+        }
+      | {
+          /**
+           * Format: uuid
+           * @example 019aa3b5-0000-7000-8000-000000000000
+           */
+          id: string;
+          /** @enum {string} */
+          type:
+            | 'consent.pending'
+            | 'consent.granted'
+            | 'consent.confirmed'
+            | 'consent.revoked'
+            | 'consent.expired';
+          /**
+           * Format: date-time
+           * @description When it happened.
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          timestamp: string;
+          data: {
+            topicKey: string;
+            topicName: string;
+            from: ('PENDING_CONFIRMATION' | 'SUBSCRIBED' | 'UNSUBSCRIBED' | 'EXPIRED') | null;
+            /** @enum {string} */
+            to: 'PENDING_CONFIRMATION' | 'SUBSCRIBED' | 'UNSUBSCRIBED' | 'EXPIRED';
+            /** @enum {string} */
+            actor:
+              | 'API_KEY'
+              | 'SUBSCRIBER_PAGE'
+              | 'IMPORT'
+              | 'ONE_CLICK'
+              | 'COMPLAINT'
+              | 'BOUNCE'
+              | 'OPERATOR'
+              | 'EXPIRY'
+              | 'AUTOMATION';
+            actorId: string | null;
+            source: string | null;
+          };
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          createdAt: string;
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          updatedAt: string;
+        }
+      | {
+          /**
+           * Format: uuid
+           * @example 019aa3b5-0000-7000-8000-000000000000
+           */
+          id: string;
+          /** @enum {string} */
+          type: 'event.recorded';
+          /**
+           * Format: date-time
+           * @description When it happened.
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          timestamp: string;
+          data: {
+            name: string;
+            /** @description As it was given. */
+            properties: unknown;
+            uniqueId: string | null;
+          };
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          createdAt: string;
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          updatedAt: string;
+        }
+      | {
+          /**
+           * Format: uuid
+           * @example 019aa3b5-0000-7000-8000-000000000000
+           */
+          id: string;
+          /** @enum {string} */
+          type: 'email.sent';
+          /**
+           * Format: date-time
+           * @description When it happened.
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          timestamp: string;
+          data: {
+            /**
+             * Format: uuid
+             * @example 019aa3b5-0000-7000-8000-000000000000
+             */
+            deliveryId: string;
+            kind: string | null;
+            /** @description The address that the mail went to. */
+            email: string | null;
+            campaignId: string | null;
+            campaignKey: string | null;
+            automationKey: string | null;
+            /** @description The step of the automation that sent the mail. */
+            nodeId: string | null;
+            messageId: string | null;
+            relayKey: string | null;
+          };
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          createdAt: string;
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          updatedAt: string;
+        }
+      | {
+          /**
+           * Format: uuid
+           * @example 019aa3b5-0000-7000-8000-000000000000
+           */
+          id: string;
+          /** @enum {string} */
+          type: 'email.failed' | 'email.bounced';
+          /**
+           * Format: date-time
+           * @description When it happened.
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          timestamp: string;
+          data: {
+            /**
+             * Format: uuid
+             * @example 019aa3b5-0000-7000-8000-000000000000
+             */
+            deliveryId: string;
+            kind: string | null;
+            /** @description The address that the mail went to. */
+            email: string | null;
+            campaignId: string | null;
+            campaignKey: string | null;
+            automationKey: string | null;
+            /** @description The step of the automation that sent the mail. */
+            nodeId: string | null;
+            messageId: string | null;
+            reason: string | null;
+            bounceClass: string | null;
+            detail: string | null;
+          };
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          createdAt: string;
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          updatedAt: string;
+        }
+      | {
+          /**
+           * Format: uuid
+           * @example 019aa3b5-0000-7000-8000-000000000000
+           */
+          id: string;
+          /** @enum {string} */
+          type: 'email.opened';
+          /**
+           * Format: date-time
+           * @description When it happened.
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          timestamp: string;
+          data: {
+            /**
+             * Format: uuid
+             * @example 019aa3b5-0000-7000-8000-000000000000
+             */
+            deliveryId: string;
+            kind: string | null;
+            /** @description The address that the mail went to. */
+            email: string | null;
+            campaignId: string | null;
+            campaignKey: string | null;
+            automationKey: string | null;
+            /** @description The step of the automation that sent the mail. */
+            nodeId: string | null;
+            messageId: string | null;
+            /** @description The kind of program. */
+            agent: string | null;
+          };
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          createdAt: string;
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          updatedAt: string;
+        }
+      | {
+          /**
+           * Format: uuid
+           * @example 019aa3b5-0000-7000-8000-000000000000
+           */
+          id: string;
+          /** @enum {string} */
+          type: 'email.clicked';
+          /**
+           * Format: date-time
+           * @description When it happened.
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          timestamp: string;
+          data: {
+            /**
+             * Format: uuid
+             * @example 019aa3b5-0000-7000-8000-000000000000
+             */
+            deliveryId: string;
+            kind: string | null;
+            /** @description The address that the mail went to. */
+            email: string | null;
+            campaignId: string | null;
+            campaignKey: string | null;
+            automationKey: string | null;
+            /** @description The step of the automation that sent the mail. */
+            nodeId: string | null;
+            messageId: string | null;
+            url: string | null;
+            linkNumber: number | null;
+            /** @description The kind of program. */
+            agent: string | null;
+          };
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          createdAt: string;
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          updatedAt: string;
+        }
+      | {
+          /**
+           * Format: uuid
+           * @example 019aa3b5-0000-7000-8000-000000000000
+           */
+          id: string;
+          /** @enum {string} */
+          type: 'email.unsubscribed' | 'email.complained';
+          /**
+           * Format: date-time
+           * @description When it happened.
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          timestamp: string;
+          data: {
+            /**
+             * Format: uuid
+             * @example 019aa3b5-0000-7000-8000-000000000000
+             */
+            deliveryId: string;
+            kind: string | null;
+            /** @description The address that the mail went to. */
+            email: string | null;
+            campaignId: string | null;
+            campaignKey: string | null;
+            automationKey: string | null;
+            /** @description The step of the automation that sent the mail. */
+            nodeId: string | null;
+            messageId: string | null;
+          };
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          createdAt: string;
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          updatedAt: string;
+        }
+      | {
+          /**
+           * Format: uuid
+           * @example 019aa3b5-0000-7000-8000-000000000000
+           */
+          id: string;
+          /** @enum {string} */
+          type: 'automation.entered' | 'automation.completed' | 'automation.ended';
+          /**
+           * Format: date-time
+           * @description When it happened.
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          timestamp: string;
+          data: {
+            /**
+             * Format: uuid
+             * @example 019aa3b5-0000-7000-8000-000000000000
+             */
+            runId: string;
+            /**
+             * Format: uuid
+             * @example 019aa3b5-0000-7000-8000-000000000000
+             */
+            automationId: string;
+            automationKey: string;
+            /** @description completed, converted, failed or cancelled; null of an entry. */
+            outcome: string | null;
+          };
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          createdAt: string;
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          updatedAt: string;
+        };
+    PersonExport: {
+      subscriber: components['schemas']['HeldSubscriber'];
+      suppression: {
+        email: string;
+        suppressed: boolean;
+        reason: string | null;
+        streams: string | null;
+        suppressedAt: string | null;
+      };
+      consents: {
+        topicKey: string;
+        topicName: string;
+        /** @enum {string} */
+        status: 'PENDING_CONFIRMATION' | 'SUBSCRIBED' | 'UNSUBSCRIBED' | 'EXPIRED';
+        grantedAt: string | null;
+        confirmedAt: string | null;
+        revokedAt: string | null;
+        subscribedAt: string | null;
+        tokenExpiresAt: string | null;
+      }[];
+      /** @description Every change of a consent, with its proof. */
+      consentRecord: components['schemas']['HeldConsentRecord'][];
+      /** @description Requests to confirm a subscription. */
+      confirmations: {
+        /**
+         * Format: uuid
+         * @example 019aa3b5-0000-7000-8000-000000000000
+         */
+        id: string;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        requestedAt: string;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        expiresAt: string;
+        isRepeat: boolean;
+        topicKeys: string[];
+      }[];
+      /** @description Events that you recorded, by their names. */
+      events: {
+        /**
+         * Format: uuid
+         * @example 019aa3b5-0000-7000-8000-000000000000
+         */
+        id: string;
+        name: string;
+        /** @description As it was given. */
+        properties: unknown;
+        uniqueId: string | null;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        occurredAt: string;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        createdAt: string;
+      }[];
+      segments: {
+        segmentKey: string;
+        name: string;
+        type: string;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        addedAt: string;
+      }[];
+      /** @description Changes of fields of the last year. */
+      fieldChanges: {
+        /**
+         * Format: uuid
+         * @example 019aa3b5-0000-7000-8000-000000000000
+         */
+        id: string;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        occurredAt: string;
+        /** @enum {string} */
+        actor:
+          | 'API_KEY'
+          | 'SUBSCRIBER_PAGE'
+          | 'IMPORT'
+          | 'ONE_CLICK'
+          | 'COMPLAINT'
+          | 'BOUNCE'
+          | 'OPERATOR'
+          | 'EXPIRY'
+          | 'AUTOMATION';
+        actorId: string | null;
+        /** @description Values before and after, by the path of the field: `email`, `customFields.plan`. */
+        changes: {
+          [key: string]: {
+            from: unknown;
+            to: unknown;
+          };
+        };
+      }[];
+      /** @description Rows of imports with the address that were refused. */
+      importErrors: {
+        /**
+         * Format: uuid
+         * @example 019aa3b5-0000-7000-8000-000000000000
+         */
+        importId: string;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        importedAt: string;
+        /** Format: int64 */
+        row: number;
+        line: number | null;
+        email: string | null;
+        /** @description As it was given. */
+        errors: unknown;
+      }[];
+      /** @description Mails, and what became of them. */
+      deliveries: components['schemas']['HeldMail'][];
+      /** @description Opens, clicks, bounces … of those mails. */
+      deliveryEvents: {
+        /**
+         * Format: uuid
+         * @example 019aa3b5-0000-7000-8000-000000000000
+         */
+        id: string;
+        type: string;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        occurredAt: string;
+        /**
+         * Format: uuid
+         * @example 019aa3b5-0000-7000-8000-000000000000
+         */
+        deliveryId: string;
+        bounceType: string | null;
+        url: string | null;
+        linkNumber: number | null;
+        /** @description human; or proxy or scanner, which are not counted. */
+        classification: string;
+        agent: string | null;
+      }[];
+      /** @description Runs of automations, with what they began with. */
+      automationRuns: {
+        /**
+         * Format: uuid
+         * @example 019aa3b5-0000-7000-8000-000000000000
+         */
+        id: string;
+        automationKey: string;
+        status: string;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        enteredAt: string;
+        finishedAt: string | null;
+        /** @description As it was given. */
+        data: unknown;
+        steps: {
+          at: string;
+          status: string;
+          detail: string | null;
+        }[];
+      }[];
+      /** @description Messages to the address. */
+      messages: {
+        /**
+         * Format: uuid
+         * @example 019aa3b5-0000-7000-8000-000000000000
+         */
+        id: string;
+        status: string;
+        to: string;
+        subject: string | null;
+        purpose: string;
+        tags: string[];
+        /** @description As it was given. */
+        metadata: unknown;
+        locale: string | null;
+        keep: string;
+        ambiguous: string;
+        /** @description What the mail is made of, for as long as it is kept; null while it is encrypted. */
+        content: unknown;
+        relayKey: string | null;
+        failureReason: string | null;
+        scheduledAt: string | null;
+        expiresAt: string | null;
+        sentAt: string | null;
+        deliveredAt: string | null;
+        finishedAt: string | null;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        createdAt: string;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        updatedAt: string;
+      }[];
+      /** @description Mails of the test environment. */
+      testInbox: {
+        /**
+         * Format: uuid
+         * @example 019aa3b5-0000-7000-8000-000000000000
+         */
+        id: string;
+        kind: string;
+        to: string;
+        from: string;
+        subject: string;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        receivedAt: string;
+        /** @description The whole mail (RFC 5322). */
+        raw: string;
+      }[];
+      /** @description Events about the person that webhooks told. */
+      webhookEvents: {
+        /**
+         * Format: uuid
+         * @example 019aa3b5-0000-7000-8000-000000000000
+         */
+        id: string;
+        type: string;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        occurredAt: string;
+        /** @description As it was given. */
+        data: unknown;
+      }[];
+    };
+    HeldSubscriber: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      subscriberKey: string;
+      email: string;
+      externalId: string | null;
+      firstName: string | null;
+      lastName: string | null;
+      phone: string | null;
+      locale: string | null;
+      timeZone: string | null;
+      /** @enum {string} */
+      status: 'SUPPRESSED' | 'COMPLAINED' | 'BOUNCED' | 'ACTIVE' | 'PENDING_CONFIRMATION' | 'UNSUBSCRIBED';
+      source: string;
+      /** @description With the values of archived fields. */
+      customFields: {
+        [key: string]: unknown;
+      };
+      /** @description Strings of yours by key. */
+      metadata: {
+        [key: string]: string;
+      };
+      pausedUntil: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+    };
+    HeldConsentRecord: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      occurredAt: string;
+      topicKey: string;
+      topicName: string;
+      from: ('PENDING_CONFIRMATION' | 'SUBSCRIBED' | 'UNSUBSCRIBED' | 'EXPIRED') | null;
+      /** @enum {string} */
+      to: 'PENDING_CONFIRMATION' | 'SUBSCRIBED' | 'UNSUBSCRIBED' | 'EXPIRED';
+      /** @enum {string} */
+      actor:
+        | 'API_KEY'
+        | 'SUBSCRIBER_PAGE'
+        | 'IMPORT'
+        | 'ONE_CLICK'
+        | 'COMPLAINT'
+        | 'BOUNCE'
+        | 'OPERATOR'
+        | 'EXPIRY'
+        | 'AUTOMATION';
+      actorId: string | null;
+      source: string | null;
+      sourceUrl: string | null;
+      ipAddress: string | null;
+      userAgent: string | null;
+      consentText: string | null;
+      formVersion: string | null;
+      messageId: string | null;
+      textLocale: string | null;
+      textVersion: number | null;
+      /** @description The change of the person’s address by which the consent passed to another one, also where its status stayed; null for all other changes. */
+      addressChange: {
+        from: string;
+        to: string;
+        /** @description The proof that came with the new address; null: none. */
+        emailConfirmed: {
+          source: string;
+          /**
+           * Format: date-time
+           * @example 2026-11-21T06:00:00.000Z
+           */
+          confirmedAt: string;
+        } | null;
+      } | null;
+      /**
+       * Format: int64
+       * @description The order in which the changes happened.
+       */
+      position: number;
+    };
+    HeldMail: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      kind: string;
+      campaignKey: string | null;
+      automationKey: string | null;
+      address: string;
+      locale: string | null;
+      messageId: string;
+      relayKey: string | null;
+      providerMessageId: string | null;
+      state: string;
+      reason: string | null;
+      attempts: number;
+      possibleDuplicate: boolean;
+      lastError: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      sentAt: string | null;
+      finishedAt: string | null;
+      bouncedAt: string | null;
+      bounceType: string | null;
+      bounceClass: string | null;
+      opens: number;
+      clicks: number;
+      firstOpenedAt: string | null;
+      firstClickedAt: string | null;
+      unsubscribedAt: string | null;
+      complainedAt: string | null;
+    };
+    Statistics: {
+      /**
+       * Format: date-time
+       * @description The beginning of the first bucket.
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      from: string;
+      /**
+       * Format: date-time
+       * @description The end of the last bucket.
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      to: string;
+      /** @enum {string} */
+      interval: 'hour' | 'day' | 'week' | 'month';
+      /** @enum {string} */
+      by: 'campaign' | 'automation' | 'topic' | 'provider' | 'relay';
+      /** @description The earliest bucket first, in it those with most mail. Nothing happened in buckets that are left out. */
+      rows: components['schemas']['StatisticsRow'][];
+      /** @description Each mail once, though a mail of several topics is in the rows of each. */
+      totals: {
+        /**
+         * Format: int64
+         * @description Accepted by the relay.
+         */
+        sent: number;
+        /**
+         * Format: int64
+         * @description Sent in this bucket and not bounced since.
+         */
+        delivered: number;
+        /**
+         * Format: int64
+         * @description hardBounced + softBounced, in the bucket of their report.
+         */
+        bounced: number;
+        /** Format: int64 */
+        hardBounced: number;
+        /** Format: int64 */
+        softBounced: number;
+        /**
+         * Format: int64
+         * @description Opens by people; a click counts as an open.
+         */
+        opened: number;
+        /**
+         * Format: int64
+         * @description Mails that were opened for the first time.
+         */
+        uniqueOpens: number;
+        /**
+         * Format: int64
+         * @description Clicks by people.
+         */
+        clicked: number;
+        /**
+         * Format: int64
+         * @description Mails in which a link was followed for the first time.
+         */
+        uniqueClicks: number;
+        /**
+         * Format: int64
+         * @description Mails through which their readers unsubscribed.
+         */
+        unsubscribed: number;
+        /**
+         * Format: int64
+         * @description Mails that their readers reported as spam.
+         */
+        complained: number;
+      };
+      /**
+       * Format: int64
+       * @description How many campaigns, automations or topics are together in rows without a key.
+       */
+      othersCount: number;
+    };
+    StatisticsRow: {
+      /**
+       * Format: date-time
+       * @description The start of the bucket, aligned to UTC; weeks begin on Monday.
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      timestamp: string;
+      /**
+       * @description campaignKey, id of the automation, topicKey, name of the provider (`other`: none of the large ones) or relayKey. Null: the installation’s relay, or with `othersCount` all together beyond the hundred with most mail.
+       * @example APIT-001
+       */
+      key: string | null;
+      /** @description Null where it is not known any more. */
+      name: string | null;
+      /**
+       * Format: int64
+       * @description Accepted by the relay.
+       */
+      sent: number;
+      /**
+       * Format: int64
+       * @description Sent in this bucket and not bounced since.
+       */
+      delivered: number;
+      /**
+       * Format: int64
+       * @description hardBounced + softBounced, in the bucket of their report.
+       */
+      bounced: number;
+      /** Format: int64 */
+      hardBounced: number;
+      /** Format: int64 */
+      softBounced: number;
+      /**
+       * Format: int64
+       * @description Opens by people; a click counts as an open.
+       */
+      opened: number;
+      /**
+       * Format: int64
+       * @description Mails that were opened for the first time.
+       */
+      uniqueOpens: number;
+      /**
+       * Format: int64
+       * @description Clicks by people.
+       */
+      clicked: number;
+      /**
+       * Format: int64
+       * @description Mails in which a link was followed for the first time.
+       */
+      uniqueClicks: number;
+      /**
+       * Format: int64
+       * @description Mails through which their readers unsubscribed.
+       */
+      unsubscribed: number;
+      /**
+       * Format: int64
+       * @description Mails that their readers reported as spam.
+       */
+      complained: number;
     };
     TestInboxMessagePage: {
       data: components['schemas']['TestInboxMessage'][];
@@ -2952,7 +4872,7 @@ export interface components {
       from: string;
       subject: string;
       /** @enum {string} */
-      kind: 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST';
+      kind: 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST' | 'MESSAGE';
       /**
        * Format: date-time
        * @example 2026-11-21T06:00:00.000Z
@@ -2972,7 +4892,7 @@ export interface components {
       from: string;
       subject: string;
       /** @enum {string} */
-      kind: 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST';
+      kind: 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST' | 'MESSAGE';
       /**
        * Format: date-time
        * @example 2026-11-21T06:00:00.000Z
@@ -3395,6 +5315,72 @@ export interface components {
        */
       createdAt: string;
     };
+    EventPage: {
+      data: components['schemas']['Event'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    Event: {
+      /**
+       * Format: uuid
+       * @description The `webhook-id` of its posts.
+       */
+      id: string;
+      /**
+       * Format: int64
+       * @description Its number among the events of the project’s environment. They grow by one: none is left out, and none comes later with a smaller number.
+       */
+      sequence: number;
+      /** @enum {string} */
+      type:
+        | 'subscriber.created'
+        | 'subscriber.updated'
+        | 'subscriber.deleted'
+        | 'consent.granted'
+        | 'consent.pending'
+        | 'consent.confirmed'
+        | 'consent.revoked'
+        | 'suppression.added'
+        | 'suppression.removed'
+        | 'campaign.scheduled'
+        | 'campaign.queued'
+        | 'campaign.sent'
+        | 'campaign.failed'
+        | 'email.sent'
+        | 'email.delivered'
+        | 'email.failed'
+        | 'email.bounced'
+        | 'email.complained'
+        | 'email.opened'
+        | 'email.clicked'
+        | 'email.unsubscribed'
+        | 'domain.verified'
+        | 'domain.failed'
+        | 'import.completed'
+        | 'credits.depleted'
+        | 'automation.completed';
+      /**
+       * Format: date-time
+       * @description When it happened.
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      timestamp: string;
+      /** @description Whom it is about, if anybody. */
+      subscriberId: string | null;
+      /** @description As it was posted; of a person who was erased the id of the subscriber alone. */
+      data: {
+        [key: string]: unknown;
+      };
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+    };
     /** @description A problem (RFC 9457). Its members depend on `type`. */
     Problem: {
       /**
@@ -3433,6 +5419,8 @@ export interface components {
         /** @description The result and, when the check failed, what to do. */
         message: string;
       }[];
+      /** @description With `already-exists` of a subscriber: the field that another one has, unless it is the address: `externalId`. */
+      field?: string;
       /** @description With `in-use`: what uses the resource, at most 10. */
       usedBy?: {
         /** @enum {string} */
@@ -3455,6 +5443,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3479,6 +5469,23 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.fields': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3495,6 +5502,16 @@ export interface components {
         'X-RateLimit-Remaining'?: number;
         /** @description When the window ends, in Unix seconds. */
         'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
@@ -3509,6 +5526,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3525,6 +5544,16 @@ export interface components {
         'X-RateLimit-Remaining'?: number;
         /** @description When the window ends, in Unix seconds. */
         'X-RateLimit-Reset'?: number;
+        /**
+         * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+         * @example "default";q=60;w=60
+         */
+        'RateLimit-Policy'?: string;
+        /**
+         * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+         * @example "default";r=59;t=60
+         */
+        RateLimit?: string;
         'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
@@ -3539,6 +5568,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3552,6 +5583,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3565,6 +5598,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3578,6 +5613,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3591,6 +5628,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3604,6 +5643,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3617,6 +5658,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3630,6 +5673,23 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `in-use`: It is in use. */
+    'in-use': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3643,6 +5703,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3656,6 +5718,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3669,6 +5733,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3682,6 +5748,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3695,6 +5763,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3708,6 +5778,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3721,6 +5793,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3734,6 +5808,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3747,6 +5823,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3760,6 +5838,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3773,6 +5853,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3786,6 +5868,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3799,6 +5883,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3812,6 +5898,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3825,6 +5913,23 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `invalid-state`: The state does not allow this. */
+    'invalid-state.automations': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3838,45 +5943,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        [name: string]: unknown;
-      };
-      content: {
-        'application/problem+json': components['schemas']['Problem'];
-      };
-    };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
-    'insufficient-scope.campaigns.read': {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        [name: string]: unknown;
-      };
-      content: {
-        'application/problem+json': components['schemas']['Problem'];
-      };
-    };
-    /** @description `insufficient-scope`: The API key lacks a scope. */
-    'insufficient-scope.campaigns.write': {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        [name: string]: unknown;
-      };
-      content: {
-        'application/problem+json': components['schemas']['Problem'];
-      };
-    };
-    /** @description `domain-validation`: The project does not allow this. */
-    'domain-validation.campaigns': {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3890,6 +5958,143 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.campaigns.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.campaigns.write': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `invalid-state`: The state does not allow this. */
+    'invalid-state.campaigns': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.campaigns': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.messages.send': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.messages.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `invalid-state`: The state does not allow this. */
+    'invalid-state.messages': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.messages': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3903,6 +6108,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3916,6 +6123,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3929,6 +6138,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3942,6 +6153,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3955,6 +6168,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3968,6 +6183,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3981,6 +6198,8 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -3994,6 +6213,23 @@ export interface components {
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
         'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
         'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.webhooks.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
         [name: string]: unknown;
       };
       content: {
@@ -4010,6 +6246,16 @@ export interface components {
     'X-RateLimit-Remaining': number;
     /** @description When the window ends, in Unix seconds. */
     'X-RateLimit-Reset': number;
+    /**
+     * @description The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.
+     * @example "default";q=60;w=60
+     */
+    'RateLimit-Policy': string;
+    /**
+     * @description The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.
+     * @example "default";r=59;t=60
+     */
+    RateLimit: string;
     /** @description The id of the request in the log. */
     'X-Request-Id': string;
     /** @description Seconds to wait. */
@@ -4029,7 +6275,10 @@ export type $defs = Record<string, never>;
 export interface operations {
   getProject: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path?: never;
       cookie?: never;
@@ -4043,6 +6292,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -4091,6 +6342,8 @@ export interface operations {
       401: components['responses']['unauthorized'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -4134,6 +6387,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -4183,6 +6438,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -4211,7 +6468,10 @@ export interface operations {
   };
   getProjectTexts: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
         /**
@@ -4260,6 +6520,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -4293,6 +6555,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -4363,6 +6627,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -4395,6 +6661,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -4434,6 +6702,8 @@ export interface operations {
         after?: string;
         /** @description Only topics of this status. */
         status?: 'ACTIVE' | 'INACTIVE' | 'ARCHIVED';
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path?: never;
@@ -4448,6 +6718,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -4471,6 +6743,7 @@ export interface operations {
            *           "priority": "HIGH",
            *           "icon": "megaphone",
            *           "doubleOptInEnabled": true,
+           *           "metadata": {},
            *           "subscriberCount": 1290,
            *           "activeSubscriberCount": 1252,
            *           "createdAt": "2026-01-12T08:05:00.000Z"
@@ -4497,6 +6770,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.topics.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -4540,6 +6815,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
@@ -4562,6 +6839,7 @@ export interface operations {
            *       "priority": null,
            *       "icon": null,
            *       "doubleOptInEnabled": true,
+           *       "metadata": {},
            *       "subscriberCount": 0,
            *       "activeSubscriberCount": 0,
            *       "createdAt": "2026-01-12T08:05:00.000Z"
@@ -4577,6 +6855,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -4602,6 +6882,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -4618,7 +6900,10 @@ export interface operations {
   };
   getTopic: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
         /** @example APIT-1 */
@@ -4635,6 +6920,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -4655,6 +6942,7 @@ export interface operations {
            *       "priority": "HIGH",
            *       "icon": "megaphone",
            *       "doubleOptInEnabled": true,
+           *       "metadata": {},
            *       "subscriberCount": 1290,
            *       "activeSubscriberCount": 1252,
            *       "createdAt": "2026-01-12T08:05:00.000Z"
@@ -4673,6 +6961,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -4700,6 +6990,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content?: never;
@@ -4711,6 +7003,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -4723,19 +7017,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.topics.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `unsubscribed`: The address left the topic. `in-use`: It is in use. */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
+      /** @description `in-use`: It is in use. */
+      409: components['responses']['in-use'];
       /** @description `payload-too-large`: The body is too large. */
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
@@ -4777,6 +7060,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -4797,6 +7082,7 @@ export interface operations {
            *       "priority": "HIGH",
            *       "icon": "megaphone",
            *       "doubleOptInEnabled": true,
+           *       "metadata": {},
            *       "subscriberCount": 1290,
            *       "activeSubscriberCount": 1252,
            *       "createdAt": "2026-01-12T08:05:00.000Z"
@@ -4812,6 +7098,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -4826,19 +7114,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `unsubscribed`: The address left the topic. `in-use`: It is in use. */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
+      /** @description `in-use`: It is in use. */
+      409: components['responses']['in-use'];
       /** @description `payload-too-large`: The body is too large. */
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
@@ -4874,6 +7151,8 @@ export interface operations {
         createdBefore?: string;
         /** @description Only subscribers changed after this time. */
         updatedAfter?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path?: never;
@@ -4888,6 +7167,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -4899,6 +7180,7 @@ export interface operations {
            *           "id": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
            *           "subscriberKey": "APIT-1",
            *           "email": "ada@example.com",
+           *           "externalId": "customer-4711",
            *           "firstName": "Ada",
            *           "lastName": "Lovelace",
            *           "phone": "+442079460958",
@@ -4908,6 +7190,9 @@ export interface operations {
            *           "source": "API",
            *           "customFields": {
            *             "plan": "team"
+           *           },
+           *           "metadata": {
+           *             "crmId": "4711"
            *           },
            *           "createdAt": "2026-02-02T10:15:00.000Z",
            *           "updatedAt": "2026-02-12T11:25:00.000Z"
@@ -4934,6 +7219,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.subscribers.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -4959,12 +7246,16 @@ export interface operations {
         /**
          * @example {
          *       "email": "ada@example.com",
+         *       "externalId": "customer-4711",
          *       "firstName": "Ada",
          *       "lastName": "Lovelace",
          *       "locale": "en-GB",
          *       "timeZone": "Europe/London",
          *       "customFields": {
          *         "plan": "pro"
+         *       },
+         *       "metadata": {
+         *         "crmId": "4711"
          *       },
          *       "topicKeys": [
          *         "APIT-1"
@@ -4988,6 +7279,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
@@ -4998,6 +7291,7 @@ export interface operations {
            *       "id": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
            *       "subscriberKey": "APIT-1",
            *       "email": "ada@example.com",
+           *       "externalId": "customer-4711",
            *       "firstName": "Ada",
            *       "lastName": "Lovelace",
            *       "phone": null,
@@ -5007,6 +7301,9 @@ export interface operations {
            *       "source": "API",
            *       "customFields": {
            *         "plan": "pro"
+           *       },
+           *       "metadata": {
+           *         "crmId": "4711"
            *       },
            *       "createdAt": "2026-02-02T10:15:00.000Z",
            *       "updatedAt": "2026-02-02T10:15:00.000Z"
@@ -5022,6 +7319,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5034,13 +7333,15 @@ export interface operations {
       403: components['responses']['insufficient-scope.subscribers.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `suppressed`: The address is suppressed. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5058,6 +7359,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5074,10 +7377,16 @@ export interface operations {
   };
   getSubscriber: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
-        /** @example ada@example.com */
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example ada@example.com
+         */
         email: string;
       };
       cookie?: never;
@@ -5091,6 +7400,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5099,6 +7410,7 @@ export interface operations {
            *       "id": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
            *       "subscriberKey": "APIT-1",
            *       "email": "ada@example.com",
+           *       "externalId": "customer-4711",
            *       "firstName": "Ada",
            *       "lastName": "Lovelace",
            *       "phone": "+442079460958",
@@ -5108,6 +7420,9 @@ export interface operations {
            *       "source": "API",
            *       "customFields": {
            *         "plan": "team"
+           *       },
+           *       "metadata": {
+           *         "crmId": "4711"
            *       },
            *       "createdAt": "2026-02-02T10:15:00.000Z",
            *       "updatedAt": "2026-02-12T11:25:00.000Z"
@@ -5126,6 +7441,173 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  upsertSubscriber: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The languages of the person, as their browser sent them. */
+        'Accept-Language'?: string;
+      };
+      path: {
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example ada@example.com
+         */
+        email: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "phone": "+442079460958",
+         *       "customFields": {
+         *         "plan": "team"
+         *       },
+         *       "topicKeys": [
+         *         "APIT-1"
+         *       ],
+         *       "consent": {
+         *         "source": "account-page"
+         *       }
+         *     }
+         */
+        'application/json': components['schemas']['UpsertSubscriber'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
+           *       "subscriberKey": "APIT-1",
+           *       "email": "ada@example.com",
+           *       "externalId": "customer-4711",
+           *       "firstName": "Ada",
+           *       "lastName": "Lovelace",
+           *       "phone": "+442079460958",
+           *       "locale": "en-GB",
+           *       "timeZone": "Europe/London",
+           *       "status": "ACTIVE",
+           *       "source": "API",
+           *       "customFields": {
+           *         "plan": "team"
+           *       },
+           *       "metadata": {
+           *         "crmId": "4711"
+           *       },
+           *       "createdAt": "2026-02-02T10:15:00.000Z",
+           *       "updatedAt": "2026-02-12T11:25:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Subscriber'];
+        };
+      };
+      /** @description Created */
+      201: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
+           *       "subscriberKey": "APIT-1",
+           *       "email": "ada@example.com",
+           *       "externalId": "customer-4711",
+           *       "firstName": "Ada",
+           *       "lastName": "Lovelace",
+           *       "phone": "+442079460958",
+           *       "locale": "en-GB",
+           *       "timeZone": "Europe/London",
+           *       "status": "ACTIVE",
+           *       "source": "API",
+           *       "customFields": {
+           *         "plan": "team"
+           *       },
+           *       "metadata": {
+           *         "crmId": "4711"
+           *       },
+           *       "createdAt": "2026-02-02T10:15:00.000Z",
+           *       "updatedAt": "2026-02-12T11:25:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Subscriber'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.subscribers.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `already-exists`: It exists already. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.subscribers'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -5139,7 +7621,10 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example ada@example.com */
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example ada@example.com
+         */
         email: string;
       };
       cookie?: never;
@@ -5153,6 +7638,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content?: never;
@@ -5164,6 +7651,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5193,7 +7682,10 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example ada@example.com */
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example ada@example.com
+         */
         email: string;
       };
       cookie?: never;
@@ -5219,6 +7711,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5227,6 +7721,7 @@ export interface operations {
            *       "id": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
            *       "subscriberKey": "APIT-1",
            *       "email": "ada@example.com",
+           *       "externalId": "customer-4711",
            *       "firstName": "Ada",
            *       "lastName": "Lovelace",
            *       "phone": "+442079460958",
@@ -5236,6 +7731,9 @@ export interface operations {
            *       "source": "API",
            *       "customFields": {
            *         "plan": "team"
+           *       },
+           *       "metadata": {
+           *         "crmId": "4711"
            *       },
            *       "createdAt": "2026-02-02T10:15:00.000Z",
            *       "updatedAt": "2026-02-12T11:25:00.000Z"
@@ -5251,6 +7749,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5265,6 +7765,21 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `already-exists`: It exists already. `suppressed`: The address is suppressed. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `payload-too-large`: The body is too large. */
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
@@ -5354,6 +7869,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
@@ -5382,6 +7899,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5407,6 +7926,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5423,7 +7944,10 @@ export interface operations {
   };
   getImport: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
         /** @example 019c47da-1300-7c1e-9c3e-2f6b8a4d1e95 */
@@ -5440,6 +7964,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5472,6 +7998,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -5489,6 +8017,8 @@ export interface operations {
         size?: number;
         /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
         after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path: {
@@ -5506,6 +8036,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -5545,6 +8077,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -5561,7 +8095,10 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @example ada@example.com */
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example ada@example.com
+         */
         email: string;
       };
       cookie?: never;
@@ -5588,6 +8125,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -5607,6 +8146,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5634,6 +8175,135 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  recordSubscriberEvents: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "events": [
+         *         {
+         *           "email": "ada@example.com",
+         *           "name": "order.completed",
+         *           "properties": {
+         *             "total": 62.5,
+         *             "items": [
+         *               {
+         *                 "sku": "A1",
+         *                 "quantity": 2
+         *               }
+         *             ]
+         *           },
+         *           "occurredAt": "2026-02-14T09:12:00Z",
+         *           "uniqueId": "order-1042"
+         *         },
+         *         {
+         *           "email": "grace@example.com",
+         *           "name": "cart.left",
+         *           "uniqueId": "cart-77"
+         *         },
+         *         {
+         *           "email": "alan@example.com",
+         *           "name": "cart.left",
+         *           "uniqueId": "cart-78"
+         *         }
+         *       ]
+         *     }
+         */
+        'application/json': components['schemas']['RecordSubscriberEvents'];
+      };
+    };
+    responses: {
+      /** @description Accepted */
+      202: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "accepted": 2,
+           *       "repeated": 0,
+           *       "errors": [
+           *         {
+           *           "index": 2,
+           *           "errors": {
+           *             "events[2].email": "is not a known subscriber"
+           *           }
+           *         }
+           *       ]
+           *     }
+           */
+          'application/json': components['schemas']['RecordedSubscriberEvents'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.subscribers.write'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5650,10 +8320,16 @@ export interface operations {
   };
   getConsents: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
-        /** @example ada@example.com */
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example ada@example.com
+         */
         email: string;
       };
       cookie?: never;
@@ -5667,6 +8343,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5711,6 +8389,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -5727,7 +8407,10 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @example ada@example.com */
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example ada@example.com
+         */
         email: string;
       };
       cookie?: never;
@@ -5751,6 +8434,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -5775,6 +8460,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5789,13 +8476,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `suppressed`: The address is suppressed. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5813,6 +8502,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5832,7 +8523,10 @@ export interface operations {
       query?: never;
       header?: never;
       path: {
-        /** @example ada@example.com */
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example ada@example.com
+         */
         email: string;
         /** @example APIT-1 */
         topicKey: string;
@@ -5848,6 +8542,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content?: never;
@@ -5859,6 +8555,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5891,7 +8589,10 @@ export interface operations {
         'Idempotency-Key'?: string;
       };
       path: {
-        /** @example ada@example.com */
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example ada@example.com
+         */
         email: string;
         /** @example APIT-1 */
         topicKey: string;
@@ -5907,6 +8608,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -5919,6 +8622,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5931,13 +8636,15 @@ export interface operations {
       403: components['responses']['insufficient-scope.consents.manage'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `suppressed`: The address is suppressed. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `suppressed`: The address is suppressed. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -5958,9 +8665,107 @@ export interface operations {
       503: components['responses']['unavailable'];
     };
   };
+  listConsentRecords: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example ada@example.com
+         */
+        email: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019c5199-cd40-7a42-9d57-3b1f6c8e2a04",
+           *           "topicKey": "APIT-2",
+           *           "fromStatus": null,
+           *           "toStatus": "PENDING_CONFIRMATION",
+           *           "actor": "API_KEY",
+           *           "actorId": "019bf3c4-5d60-7c11-8a2e-4f9b7d3e6a15",
+           *           "source": "account-page",
+           *           "sourceUrl": null,
+           *           "ipAddress": null,
+           *           "userAgent": null,
+           *           "consentText": null,
+           *           "formVersion": null,
+           *           "messageId": null,
+           *           "textLocale": null,
+           *           "textVersion": null,
+           *           "addressChange": null,
+           *           "occurredAt": "2026-02-12T11:26:00.000Z",
+           *           "createdAt": "2026-02-12T11:26:00.000Z",
+           *           "updatedAt": "2026-02-12T11:26:00.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['ConsentRecordPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.consents.manage'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
   listCustomFields: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path?: never;
       cookie?: never;
@@ -5974,6 +8779,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6020,6 +8827,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.custom_fields.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -6069,6 +8878,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
@@ -6110,6 +8921,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6135,6 +8948,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6151,7 +8966,10 @@ export interface operations {
   };
   getCustomField: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
         /** @example plan */
@@ -6168,6 +8986,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6214,6 +9034,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -6241,6 +9063,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content?: never;
@@ -6252,6 +9076,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6264,13 +9090,15 @@ export interface operations {
       403: components['responses']['insufficient-scope.custom_fields.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6317,6 +9145,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6356,6 +9186,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6370,13 +9202,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6438,6 +9272,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6481,6 +9317,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6495,13 +9333,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6531,6 +9371,8 @@ export interface operations {
         size?: number;
         /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
         after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path?: never;
@@ -6545,6 +9387,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -6598,6 +9442,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.segments.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -6636,6 +9482,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
@@ -6665,6 +9513,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6690,6 +9540,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6732,6 +9584,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -6767,6 +9621,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6792,6 +9648,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6808,7 +9666,10 @@ export interface operations {
   };
   getSegment: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
         /** @example 019c65b6-ba40-7a31-9c3e-2f6b8a4d1e97 */
@@ -6825,6 +9686,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6855,6 +9718,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -6882,6 +9747,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content?: never;
@@ -6893,6 +9760,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6905,19 +9774,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.segments.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `unsubscribed`: The address left the topic. `in-use`: It is in use. */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
+      /** @description `in-use`: It is in use. */
+      409: components['responses']['in-use'];
       /** @description `payload-too-large`: The body is too large. */
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
@@ -6958,6 +9816,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6985,6 +9845,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -6999,19 +9861,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `unsubscribed`: The address left the topic. `in-use`: It is in use. */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
+      /** @description `in-use`: It is in use. */
+      409: components['responses']['in-use'];
       /** @description `payload-too-large`: The body is too large. */
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
@@ -7035,6 +9886,8 @@ export interface operations {
         size?: number;
         /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
         after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path: {
@@ -7052,6 +9905,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -7097,6 +9952,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -7139,6 +9996,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -7151,6 +10010,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7176,6 +10037,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7221,6 +10084,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content?: never;
@@ -7232,6 +10097,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7292,6 +10159,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -7304,6 +10173,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7329,6 +10200,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7353,7 +10226,9 @@ export interface operations {
         /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
         after?: string;
         /** @description Only suppressions for this reason. */
-        reason?: 'GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE';
+        reason?: 'GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE' | 'BLOCKED';
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path?: never;
@@ -7368,6 +10243,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -7379,6 +10256,7 @@ export interface operations {
            *           "email": "bob@example.com",
            *           "suppressed": true,
            *           "reason": "SPAM_COMPLAINT",
+           *           "streams": "MARKETING",
            *           "suppressedAt": "2026-02-17T07:50:00.000Z"
            *         }
            *       ],
@@ -7403,6 +10281,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.suppressions.manage'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -7440,6 +10320,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
@@ -7450,6 +10332,7 @@ export interface operations {
            *       "email": "bob@example.com",
            *       "suppressed": true,
            *       "reason": "SPAM_COMPLAINT",
+           *       "streams": "MARKETING",
            *       "suppressedAt": "2026-02-17T07:50:00.000Z"
            *     }
            */
@@ -7463,6 +10346,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7488,6 +10373,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7504,10 +10391,16 @@ export interface operations {
   };
   getSuppression: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
-        /** @example bob@example.com */
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example bob@example.com
+         */
         email: string;
       };
       cookie?: never;
@@ -7521,6 +10414,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7529,6 +10424,7 @@ export interface operations {
            *       "email": "bob@example.com",
            *       "suppressed": true,
            *       "reason": "SPAM_COMPLAINT",
+           *       "streams": "MARKETING",
            *       "suppressedAt": "2026-02-17T07:50:00.000Z"
            *     }
            */
@@ -7545,6 +10441,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -7561,7 +10459,10 @@ export interface operations {
         'X-Confirm-Unsuppress': 'true';
       };
       path: {
-        /** @example bob@example.com */
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example bob@example.com
+         */
         email: string;
       };
       cookie?: never;
@@ -7575,6 +10476,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content?: never;
@@ -7586,6 +10489,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7620,6 +10525,8 @@ export interface operations {
         /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
         after?: string;
         status?: 'DRAFT' | 'ACTIVE' | 'PAUSED' | 'ARCHIVED';
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path?: never;
@@ -7634,6 +10541,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -7650,6 +10559,7 @@ export interface operations {
            *           "automationKey": "APIT-1",
            *           "status": "ACTIVE",
            *           "triggerTopicName": "Product news",
+           *           "metadata": {},
            *           "nodeCount": 3,
            *           "totalEntered": 42,
            *           "totalCompleted": 39,
@@ -7682,6 +10592,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.automations.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -7721,6 +10633,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
@@ -7736,6 +10650,7 @@ export interface operations {
            *       "automationKey": "APIT-1",
            *       "status": "DRAFT",
            *       "triggerTopicName": "Product news",
+           *       "metadata": {},
            *       "nodeCount": null,
            *       "totalEntered": 0,
            *       "totalCompleted": 0,
@@ -7757,6 +10672,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7782,6 +10699,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7798,7 +10717,10 @@ export interface operations {
   };
   getAutomation: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
         /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
@@ -7815,6 +10737,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7828,6 +10752,7 @@ export interface operations {
            *       "automationKey": "APIT-1",
            *       "status": "ACTIVE",
            *       "triggerTopicName": "Product news",
+           *       "metadata": {},
            *       "nodeCount": 3,
            *       "totalEntered": 42,
            *       "totalCompleted": 39,
@@ -7852,6 +10777,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -7879,6 +10806,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content?: never;
@@ -7890,6 +10819,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7902,19 +10833,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.automations.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
+      /** @description `invalid-state`: The state does not allow this. */
+      409: components['responses']['invalid-state.automations'];
       /** @description `payload-too-large`: The body is too large. */
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
@@ -7955,6 +10875,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -7968,6 +10890,7 @@ export interface operations {
            *       "automationKey": "APIT-1",
            *       "status": "DRAFT",
            *       "triggerTopicName": "Product news",
+           *       "metadata": {},
            *       "nodeCount": 3,
            *       "totalEntered": 0,
            *       "totalCompleted": 0,
@@ -7989,6 +10912,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8003,19 +10928,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
+      /** @description `invalid-state`: The state does not allow this. */
+      409: components['responses']['invalid-state.automations'];
       /** @description `payload-too-large`: The body is too large. */
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
@@ -8059,6 +10973,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8072,6 +10988,7 @@ export interface operations {
            *       "automationKey": "APIT-1",
            *       "status": "DRAFT",
            *       "triggerTopicName": "Product news",
+           *       "metadata": {},
            *       "nodeCount": 3,
            *       "totalEntered": 0,
            *       "totalCompleted": 0,
@@ -8093,6 +11010,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8107,19 +11026,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
+      /** @description `invalid-state`: The state does not allow this. */
+      409: components['responses']['invalid-state.automations'];
       /** @description `payload-too-large`: The body is too large. */
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
@@ -8156,6 +11064,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -8170,6 +11080,7 @@ export interface operations {
            *       "automationKey": "APIT-1",
            *       "status": "ACTIVE",
            *       "triggerTopicName": "Product news",
+           *       "metadata": {},
            *       "nodeCount": 3,
            *       "totalEntered": 0,
            *       "totalCompleted": 0,
@@ -8191,6 +11102,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8205,13 +11118,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8254,6 +11169,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -8268,6 +11185,7 @@ export interface operations {
            *       "automationKey": "APIT-1",
            *       "status": "PAUSED",
            *       "triggerTopicName": "Product news",
+           *       "metadata": {},
            *       "nodeCount": 3,
            *       "totalEntered": 42,
            *       "totalCompleted": 39,
@@ -8289,6 +11207,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8303,13 +11223,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8330,15 +11252,11 @@ export interface operations {
       503: components['responses']['unavailable'];
     };
   };
-  listAutomationExecutions: {
+  getAutomationReport: {
     parameters: {
       query?: {
-        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
-        page?: number;
-        /** @description Items on a page; more than 100 is taken as 100. */
-        size?: number;
-        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
-        after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path: {
@@ -8356,6 +11274,132 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "automationId": "019c70d6-0480-7b92-9c3e-2f6b8a4d1e99",
+           *       "automationKey": "APIT-1",
+           *       "totals": {
+           *         "entered": 42,
+           *         "active": 3,
+           *         "completed": 39,
+           *         "converted": 0,
+           *         "failed": 0,
+           *         "cancelled": 0,
+           *         "sent": 39,
+           *         "delivered": 39,
+           *         "uniqueOpens": 21,
+           *         "uniqueClicks": 8,
+           *         "unsubscribed": 1
+           *       },
+           *       "nodes": [
+           *         {
+           *           "nodeId": "start",
+           *           "type": "trigger",
+           *           "isCurrent": true,
+           *           "entered": 42,
+           *           "left": 42,
+           *           "sent": 0,
+           *           "delivered": 0,
+           *           "uniqueOpens": 0,
+           *           "uniqueClicks": 0,
+           *           "unsubscribed": 0,
+           *           "links": []
+           *         },
+           *         {
+           *           "nodeId": "wait",
+           *           "type": "delay",
+           *           "isCurrent": true,
+           *           "entered": 42,
+           *           "left": 39,
+           *           "sent": 0,
+           *           "delivered": 0,
+           *           "uniqueOpens": 0,
+           *           "uniqueClicks": 0,
+           *           "unsubscribed": 0,
+           *           "links": []
+           *         },
+           *         {
+           *           "nodeId": "mail",
+           *           "type": "email",
+           *           "isCurrent": true,
+           *           "entered": 39,
+           *           "left": 39,
+           *           "sent": 39,
+           *           "delivered": 39,
+           *           "uniqueOpens": 21,
+           *           "uniqueClicks": 8,
+           *           "unsubscribed": 1,
+           *           "links": [
+           *             {
+           *               "url": "https://acme.example/start",
+           *               "linkNumber": 1,
+           *               "locale": null,
+           *               "clicks": 11,
+           *               "uniqueClicks": 8
+           *             }
+           *           ]
+           *         }
+           *       ]
+           *     }
+           */
+          'application/json': components['schemas']['AutomationReport'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.reports.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listAutomationExecutions: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example 019c70d6-0480-7b92-9c3e-2f6b8a4d1e99 */
+        automationId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -8409,6 +11453,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -8451,6 +11497,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -8470,6 +11518,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8484,13 +11534,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8508,6 +11560,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8542,6 +11596,8 @@ export interface operations {
           | 'FAILED'
           | 'ARCHIVED';
         topicKey?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path?: never;
@@ -8556,6 +11612,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -8573,6 +11631,9 @@ export interface operations {
            *           "topicIds": [
            *             "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
            *           ],
+           *           "metadata": {
+           *             "costCentre": "M-12"
+           *           },
            *           "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
            *           "campaignKey": "APIT-001",
            *           "contentText": null,
@@ -8620,6 +11681,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.campaigns.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -8650,7 +11713,10 @@ export interface operations {
          *       "fromName": "Acme News",
          *       "topicIds": [
          *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
-         *       ]
+         *       ],
+         *       "metadata": {
+         *         "costCentre": "M-12"
+         *       }
          *     }
          */
         'application/json': {
@@ -8672,8 +11738,24 @@ export interface operations {
           fromName?: string | null;
           /** @description The address for replies, when not `fromEmail`. */
           replyTo?: string | null;
+          /** @description Topics by `id` or `topicKey`; answers have the ids. */
           topicIds?: string[] | null;
+          /** @description Segments by `id` or `segmentKey`; answers have the ids. */
           segmentIds?: string[] | null;
+          /**
+           * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+           * @example {
+           *       "crmId": "4711"
+           *     }
+           */
+          metadata?:
+            | {
+                [key: string]: string | null;
+              }
+            | {
+                [key: string]: unknown;
+              }
+            | null;
           sendStrategy?: ('DRAFT' | 'IMMEDIATE' | 'SCHEDULED') | null;
           scheduledAt?: string | null;
           /** @description A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else the project’s. Instead of `scheduledAt`. */
@@ -8689,6 +11771,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
@@ -8705,6 +11789,9 @@ export interface operations {
            *       "topicIds": [
            *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
            *       ],
+           *       "metadata": {
+           *         "costCentre": "M-12"
+           *       },
            *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
            *       "campaignKey": "APIT-001",
            *       "contentText": null,
@@ -8734,6 +11821,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8759,6 +11848,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8775,7 +11866,10 @@ export interface operations {
   };
   getCampaign: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
         /** @example APIT-001 */
@@ -8792,6 +11886,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8806,6 +11902,9 @@ export interface operations {
            *       "topicIds": [
            *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
            *       ],
+           *       "metadata": {
+           *         "costCentre": "M-12"
+           *       },
            *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
            *       "campaignKey": "APIT-001",
            *       "contentText": null,
@@ -8845,6 +11944,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -8872,6 +11973,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content?: never;
@@ -8883,6 +11986,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8895,19 +12000,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
+      /** @description `invalid-state`: The state does not allow this. */
+      409: components['responses']['invalid-state.campaigns'];
       /** @description `payload-too-large`: The body is too large. */
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
@@ -8966,8 +12060,24 @@ export interface operations {
           fromName?: string | null;
           /** @description The address for replies, when not `fromEmail`. */
           replyTo?: string | null;
+          /** @description Topics by `id` or `topicKey`; answers have the ids. */
           topicIds?: string[] | null;
+          /** @description Segments by `id` or `segmentKey`; answers have the ids. */
           segmentIds?: string[] | null;
+          /**
+           * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+           * @example {
+           *       "crmId": "4711"
+           *     }
+           */
+          metadata?:
+            | {
+                [key: string]: string | null;
+              }
+            | {
+                [key: string]: unknown;
+              }
+            | null;
           sendStrategy?: ('DRAFT' | 'IMMEDIATE' | 'SCHEDULED') | null;
           scheduledAt?: string | null;
           /** @description A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else the project’s. Instead of `scheduledAt`. */
@@ -8983,6 +12093,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -8997,6 +12109,9 @@ export interface operations {
            *       "topicIds": [
            *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
            *       ],
+           *       "metadata": {
+           *         "costCentre": "M-12"
+           *       },
            *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
            *       "campaignKey": "APIT-001",
            *       "contentText": null,
@@ -9033,6 +12148,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9047,19 +12164,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
+      /** @description `invalid-state`: The state does not allow this. */
+      409: components['responses']['invalid-state.campaigns'];
       /** @description `payload-too-large`: The body is too large. */
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
@@ -9076,7 +12182,10 @@ export interface operations {
   };
   analyseCampaign: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
         /** @example APIT-001 */
@@ -9093,6 +12202,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9155,6 +12266,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -9170,6 +12283,8 @@ export interface operations {
         email?: string;
         /** @description Render what readers with this language get, whatever the subscriber’s own is. */
         locale?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path: {
@@ -9187,6 +12302,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9211,13 +12328,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `unsubscribed`: The address left the topic. */
+      /** @description `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9225,7 +12344,7 @@ export interface operations {
         };
       };
       /** @description `domain-validation`: The project does not allow this. */
-      422: components['responses']['domain-validation.campaigns'];
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -9270,6 +12389,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -9282,6 +12403,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9294,13 +12417,15 @@ export interface operations {
       403: components['responses']['insufficient-scope.campaigns.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9318,6 +12443,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9354,6 +12481,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -9369,6 +12498,9 @@ export interface operations {
            *       "topicIds": [
            *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
            *       ],
+           *       "metadata": {
+           *         "costCentre": "M-12"
+           *       },
            *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
            *       "campaignKey": "APIT-001",
            *       "contentText": null,
@@ -9405,6 +12537,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9419,13 +12553,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9468,6 +12604,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -9483,6 +12621,9 @@ export interface operations {
            *       "topicIds": [
            *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
            *       ],
+           *       "metadata": {
+           *         "costCentre": "M-12"
+           *       },
            *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
            *       "campaignKey": "APIT-001",
            *       "contentText": null,
@@ -9519,6 +12660,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9533,13 +12676,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9582,6 +12727,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -9597,6 +12744,9 @@ export interface operations {
            *       "topicIds": [
            *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
            *       ],
+           *       "metadata": {
+           *         "costCentre": "M-12"
+           *       },
            *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
            *       "campaignKey": "APIT-001",
            *       "contentText": null,
@@ -9633,6 +12783,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9647,13 +12799,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9696,6 +12850,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -9711,6 +12867,9 @@ export interface operations {
            *       "topicIds": [
            *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
            *       ],
+           *       "metadata": {
+           *         "costCentre": "M-12"
+           *       },
            *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
            *       "campaignKey": "APIT-001",
            *       "contentText": null,
@@ -9747,6 +12906,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9761,13 +12922,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9810,6 +12973,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -9825,6 +12990,9 @@ export interface operations {
            *       "topicIds": [
            *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
            *       ],
+           *       "metadata": {
+           *         "costCentre": "M-12"
+           *       },
            *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
            *       "campaignKey": "APIT-001",
            *       "contentText": null,
@@ -9861,6 +13029,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9875,13 +13045,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9924,6 +13096,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -9939,6 +13113,9 @@ export interface operations {
            *       "topicIds": [
            *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
            *       ],
+           *       "metadata": {
+           *         "costCentre": "M-12"
+           *       },
            *       "id": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
            *       "campaignKey": "APIT-001",
            *       "contentText": null,
@@ -9975,6 +13152,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -9989,13 +13168,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -10018,7 +13199,10 @@ export interface operations {
   };
   getCampaignReport: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
         /** @example APIT-001 */
@@ -10035,6 +13219,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -10065,6 +13251,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -10095,6 +13283,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -10123,6 +13313,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -10137,13 +13329,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -10166,7 +13360,10 @@ export interface operations {
   };
   getCampaignStatistics: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
         /** @example APIT-001 */
@@ -10183,6 +13380,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -10226,6 +13425,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -10236,7 +13437,10 @@ export interface operations {
   };
   getCampaignLanguages: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
         /** @example APIT-001 */
@@ -10253,6 +13457,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -10292,6 +13498,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -10300,10 +13508,11 @@ export interface operations {
       503: components['responses']['unavailable'];
     };
   };
-  getCampaignTimeline: {
+  getCampaignLinks: {
     parameters: {
       query?: {
-        interval?: 'hour' | 'day' | 'minute';
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path: {
@@ -10321,6 +13530,77 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example [
+           *       {
+           *         "url": "https://acme.example/sale?utm_source=news&utm_medium=email",
+           *         "linkNumber": 1,
+           *         "locale": null,
+           *         "clicks": 96,
+           *         "uniqueClicks": 81
+           *       },
+           *       {
+           *         "url": "https://acme.example/jobs",
+           *         "linkNumber": 2,
+           *         "locale": null,
+           *         "clicks": 55,
+           *         "uniqueClicks": 49
+           *       }
+           *     ]
+           */
+          'application/json': components['schemas']['CampaignLinks'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.reports.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getCampaignTimeline: {
+    parameters: {
+      query?: {
+        interval?: 'hour' | 'day' | 'minute';
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -10365,6 +13645,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -10395,6 +13677,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -10438,6 +13722,18 @@ export interface operations {
           | 'AMBIGUOUS'
           | 'SKIPPED'
           | 'CANCELLED';
+        /** @description Exactly this address. */
+        email?: string;
+        /** @description Whether a person opened it; a click counts as an open. */
+        opened?: boolean;
+        /** @description Whether a person followed a link in it. */
+        clicked?: boolean;
+        /** @description A link that a person followed in it: its `linkNumber`, in whatever language, or its address. One that the campaign does not have is 422. */
+        link?: string;
+        /** @description Whether it came back after it was sent. */
+        bounced?: boolean;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path: {
@@ -10455,6 +13751,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -10477,7 +13775,14 @@ export interface operations {
            *           "providerMessageId": "0107019cad8fb3d0-7c1e2b6f-000000",
            *           "nextAttemptAt": null,
            *           "sentAt": "2026-03-02T08:00:02.000Z",
-           *           "finishedAt": "2026-03-02T08:00:02.000Z"
+           *           "finishedAt": "2026-03-02T08:00:02.000Z",
+           *           "openedAt": "2026-03-02T08:14:30.000Z",
+           *           "clickedAt": "2026-03-02T08:14:52.000Z",
+           *           "clicks": 2,
+           *           "bouncedAt": null,
+           *           "bounceClass": null,
+           *           "unsubscribedAt": null,
+           *           "complainedAt": null
            *         },
            *         {
            *           "id": "019cad8f-afe9-7f08-9c3e-2f6b8a4d1e9d",
@@ -10494,7 +13799,14 @@ export interface operations {
            *           "providerMessageId": null,
            *           "nextAttemptAt": null,
            *           "sentAt": null,
-           *           "finishedAt": "2026-03-02T08:00:02.000Z"
+           *           "finishedAt": "2026-03-02T08:00:02.000Z",
+           *           "openedAt": null,
+           *           "clickedAt": null,
+           *           "clicks": 0,
+           *           "bouncedAt": null,
+           *           "bounceClass": null,
+           *           "unsubscribedAt": null,
+           *           "complainedAt": null
            *         }
            *       ],
            *       "pagination": {
@@ -10520,6 +13832,1113 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  createExport: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "what": "SUBSCRIBERS",
+         *       "segmentKey": "APIT-1",
+         *       "format": "CSV"
+         *     }
+         */
+        'application/json': components['schemas']['CreateExport'];
+      };
+    };
+    responses: {
+      /** @description Accepted */
+      202: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019cbd39-ae80-7c1e-9c3e-2f6b8a4d1e9f",
+           *       "what": "SUBSCRIBERS",
+           *       "segmentKey": "APIT-1",
+           *       "format": "CSV",
+           *       "status": "QUEUED",
+           *       "rows": null,
+           *       "url": null,
+           *       "expiresAt": null,
+           *       "failureReason": null,
+           *       "createdAt": "2026-03-05T09:00:00.000Z",
+           *       "updatedAt": "2026-03-05T09:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Export'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getExport: {
+    parameters: {
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example 019cbd39-ae80-7c1e-9c3e-2f6b8a4d1e9f */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019cbd39-ae80-7c1e-9c3e-2f6b8a4d1e9f",
+           *       "what": "SUBSCRIBERS",
+           *       "segmentKey": "APIT-1",
+           *       "format": "CSV",
+           *       "status": "COMPLETED",
+           *       "rows": 84,
+           *       "url": "https://mailwright.example/e/AQgAAAAAAQGcvi5NAHwenD4va4pNHp8BxX…",
+           *       "expiresAt": "2026-03-05T10:00:02.000Z",
+           *       "failureReason": null,
+           *       "createdAt": "2026-03-05T09:00:00.000Z",
+           *       "updatedAt": "2026-03-05T09:00:02.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Export'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listMessages: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        /** @description Only messages to this address. */
+        to?: string;
+        status?:
+          | 'SCHEDULED'
+          | 'QUEUED'
+          | 'SENT'
+          | 'DELIVERED'
+          | 'BOUNCED'
+          | 'COMPLAINED'
+          | 'FAILED'
+          | 'EXPIRED'
+          | 'SUPPRESSED'
+          | 'CANCELLED';
+        tag?: string;
+        createdAfter?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019d3df8-aa80-7c38-9d21-6a4f8b2c7e10",
+           *           "to": "ada@example.com",
+           *           "subject": "Your code: {{ data.code }}",
+           *           "status": "SENT",
+           *           "purpose": "The person asked to reset their password.",
+           *           "tags": [
+           *             "password-reset"
+           *           ],
+           *           "metadata": {},
+           *           "locale": null,
+           *           "keep": "CONTENT",
+           *           "relayKey": null,
+           *           "failureReason": null,
+           *           "scheduledAt": null,
+           *           "expiresAt": "2026-03-30T09:30:00.000Z",
+           *           "sentAt": "2026-03-30T09:00:00.120Z",
+           *           "deliveredAt": null,
+           *           "createdAt": "2026-03-30T09:00:00.000Z",
+           *           "updatedAt": "2026-03-30T09:00:00.120Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['MessagePage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.messages.read'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  sendMessage: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "to": "ada@example.com",
+         *       "purpose": "The person asked to reset their password.",
+         *       "subject": "Your code: {{ data.code }}",
+         *       "text": "Your code is {{ data.code }}. It is good for half an hour.",
+         *       "data": {
+         *         "code": "123456"
+         *       },
+         *       "tags": [
+         *         "password-reset"
+         *       ],
+         *       "expiresAt": "2026-03-30T09:30:00.000Z"
+         *     }
+         */
+        'application/json': components['schemas']['SendMessage'];
+      };
+    };
+    responses: {
+      /** @description Accepted */
+      202: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019d3df8-aa80-7c38-9d21-6a4f8b2c7e10",
+           *       "to": "ada@example.com",
+           *       "subject": "Your code: {{ data.code }}",
+           *       "status": "QUEUED",
+           *       "purpose": "The person asked to reset their password.",
+           *       "tags": [
+           *         "password-reset"
+           *       ],
+           *       "metadata": {},
+           *       "locale": null,
+           *       "keep": "CONTENT",
+           *       "relayKey": null,
+           *       "failureReason": null,
+           *       "scheduledAt": null,
+           *       "expiresAt": "2026-03-30T09:30:00.000Z",
+           *       "sentAt": null,
+           *       "deliveredAt": null,
+           *       "createdAt": "2026-03-30T09:00:00.000Z",
+           *       "updatedAt": "2026-03-30T09:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Message'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.messages.send'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `suppressed`: The address is suppressed. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getMessage: {
+    parameters: {
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example 019d3df8-aa80-7c38-9d21-6a4f8b2c7e10 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019d3df8-aa80-7c38-9d21-6a4f8b2c7e10",
+           *       "to": "ada@example.com",
+           *       "subject": "Your code: {{ data.code }}",
+           *       "status": "SENT",
+           *       "purpose": "The person asked to reset their password.",
+           *       "tags": [
+           *         "password-reset"
+           *       ],
+           *       "metadata": {},
+           *       "locale": null,
+           *       "keep": "CONTENT",
+           *       "relayKey": null,
+           *       "failureReason": null,
+           *       "scheduledAt": null,
+           *       "expiresAt": "2026-03-30T09:30:00.000Z",
+           *       "sentAt": "2026-03-30T09:00:00.120Z",
+           *       "deliveredAt": null,
+           *       "createdAt": "2026-03-30T09:00:00.000Z",
+           *       "updatedAt": "2026-03-30T09:00:00.120Z"
+           *     }
+           */
+          'application/json': components['schemas']['Message'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.messages.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  rescheduleMessage: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example 019d3df8-aa80-7c38-9d21-6a4f8b2c7e10 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "scheduledAt": "2026-03-30T12:00:00.000Z"
+         *     }
+         */
+        'application/json': components['schemas']['RescheduleMessage'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019d3df8-aa80-7c38-9d21-6a4f8b2c7e10",
+           *       "to": "ada@example.com",
+           *       "subject": "Your code: {{ data.code }}",
+           *       "status": "SCHEDULED",
+           *       "purpose": "The person asked to reset their password.",
+           *       "tags": [
+           *         "password-reset"
+           *       ],
+           *       "metadata": {},
+           *       "locale": null,
+           *       "keep": "CONTENT",
+           *       "relayKey": null,
+           *       "failureReason": null,
+           *       "scheduledAt": "2026-03-30T12:00:00.000Z",
+           *       "expiresAt": null,
+           *       "sentAt": null,
+           *       "deliveredAt": null,
+           *       "createdAt": "2026-03-30T09:00:00.000Z",
+           *       "updatedAt": "2026-03-30T09:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Message'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.messages.send'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `invalid-state`: The state does not allow this. */
+      409: components['responses']['invalid-state.messages'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.messages'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  cancelMessage: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example 019d3df8-aa80-7c38-9d21-6a4f8b2c7e10 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019d3df8-aa80-7c38-9d21-6a4f8b2c7e10",
+           *       "to": "ada@example.com",
+           *       "subject": "Your code: {{ data.code }}",
+           *       "status": "CANCELLED",
+           *       "purpose": "The person asked to reset their password.",
+           *       "tags": [
+           *         "password-reset"
+           *       ],
+           *       "metadata": {},
+           *       "locale": null,
+           *       "keep": "CONTENT",
+           *       "relayKey": null,
+           *       "failureReason": null,
+           *       "scheduledAt": null,
+           *       "expiresAt": "2026-03-30T09:30:00.000Z",
+           *       "sentAt": null,
+           *       "deliveredAt": null,
+           *       "createdAt": "2026-03-30T09:00:00.000Z",
+           *       "updatedAt": "2026-03-30T09:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Message'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.messages.send'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: components['responses']['idempotency-key-reused'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listSubscriberActivity: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        /** @description Only activity of this type. */
+        type?:
+          | 'subscriber.created'
+          | 'subscriber.updated'
+          | 'consent.pending'
+          | 'consent.granted'
+          | 'consent.confirmed'
+          | 'consent.revoked'
+          | 'consent.expired'
+          | 'event.recorded'
+          | 'email.sent'
+          | 'email.failed'
+          | 'email.bounced'
+          | 'email.opened'
+          | 'email.clicked'
+          | 'email.unsubscribed'
+          | 'email.complained'
+          | 'automation.entered'
+          | 'automation.completed'
+          | 'automation.ended';
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example ada@example.com
+         */
+        email: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019cad9d-4860-7b21-8c4e-5d6f7a8b9c0d",
+           *           "type": "email.clicked",
+           *           "timestamp": "2026-03-02T08:14:52.000Z",
+           *           "data": {
+           *             "deliveryId": "019cad8f-ac00-7b21-8c4e-5d6f7a8b9c0d",
+           *             "kind": "CAMPAIGN",
+           *             "email": "ada@example.com",
+           *             "campaignId": "019c9a3f-d300-7d55-9c3e-2f6b8a4d1e9b",
+           *             "campaignKey": "APIT-001",
+           *             "automationKey": null,
+           *             "nodeId": null,
+           *             "messageId": "<019cad8f-ac00-7b21-8c4e-5d6f7a8b9c0d.2026-03-02@mail.acme.example>",
+           *             "url": "https://example.com/spring",
+           *             "linkNumber": 1,
+           *             "agent": "desktop"
+           *           },
+           *           "createdAt": "2026-03-02T08:14:52.000Z",
+           *           "updatedAt": "2026-03-02T08:14:52.000Z"
+           *         },
+           *         {
+           *           "id": "019c5b6b-d700-7b21-8c4e-5d6f7a8b9c0f",
+           *           "type": "event.recorded",
+           *           "timestamp": "2026-02-14T09:12:00.000Z",
+           *           "data": {
+           *             "name": "order.completed",
+           *             "properties": {
+           *               "total": 62.5
+           *             },
+           *             "uniqueId": "order-1042"
+           *           },
+           *           "createdAt": "2026-02-14T09:12:00.000Z",
+           *           "updatedAt": "2026-02-14T09:12:00.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 2,
+           *         "totalElements": 7,
+           *         "totalPages": 4,
+           *         "hasNext": true,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['ActivityPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.subscribers.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  exportSubscriber: {
+    parameters: {
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /**
+         * @description The e-mail address; or `ext:` and the `externalId`, the `id` or the `subscriberKey`, which stay when the address changes.
+         * @example ada@example.com
+         */
+        email: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "subscriber": {
+           *         "id": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
+           *         "subscriberKey": "APIT-1",
+           *         "email": "ada@example.com",
+           *         "externalId": "customer-4711",
+           *         "firstName": "Ada",
+           *         "lastName": "Lovelace",
+           *         "phone": "+442079460958",
+           *         "locale": "en-GB",
+           *         "timeZone": "Europe/London",
+           *         "status": "ACTIVE",
+           *         "source": "API",
+           *         "customFields": {
+           *           "plan": "team"
+           *         },
+           *         "metadata": {
+           *           "crmId": "4711"
+           *         },
+           *         "createdAt": "2026-02-02T10:15:00.000Z",
+           *         "updatedAt": "2026-02-12T11:25:00.000Z",
+           *         "pausedUntil": null
+           *       },
+           *       "suppression": {
+           *         "email": "ada@example.com",
+           *         "suppressed": false,
+           *         "reason": null,
+           *         "streams": null,
+           *         "suppressedAt": null
+           *       },
+           *       "consents": [
+           *         {
+           *           "topicKey": "APIT-1",
+           *           "topicName": "Product news",
+           *           "status": "SUBSCRIBED",
+           *           "grantedAt": "2026-02-02T10:15:00.000Z",
+           *           "confirmedAt": "2026-02-02T10:19:00.000Z",
+           *           "revokedAt": null,
+           *           "subscribedAt": "2026-02-02T10:19:00.000Z",
+           *           "tokenExpiresAt": "2026-02-04T10:15:00.000Z"
+           *         }
+           *       ],
+           *       "consentRecord": [
+           *         {
+           *           "id": "019c1dd9-34a0-7a42-9d57-3b1f6c8e2a04",
+           *           "occurredAt": "2026-02-02T10:15:00.000Z",
+           *           "topicKey": "APIT-1",
+           *           "topicName": "Product news",
+           *           "from": null,
+           *           "to": "PENDING_CONFIRMATION",
+           *           "actor": "API_KEY",
+           *           "actorId": "019bf3c4-5d60-7c11-8a2e-4f9b7d3e6a15",
+           *           "source": "signup-form",
+           *           "sourceUrl": "https://example.com/newsletter",
+           *           "ipAddress": "203.0.113.7",
+           *           "userAgent": null,
+           *           "consentText": "Send me product news.",
+           *           "formVersion": null,
+           *           "messageId": null,
+           *           "textLocale": null,
+           *           "textVersion": null,
+           *           "addressChange": null,
+           *           "position": 4711
+           *         }
+           *       ],
+           *       "confirmations": [],
+           *       "events": [],
+           *       "segments": [],
+           *       "fieldChanges": [
+           *         {
+           *           "id": "019c5198-e2e0-7a42-9d57-3b1f6c8e2a05",
+           *           "occurredAt": "2026-02-12T11:25:00.000Z",
+           *           "actor": "API_KEY",
+           *           "actorId": "019bf3c4-5d60-7c11-8a2e-4f9b7d3e6a15",
+           *           "changes": {
+           *             "phone": {
+           *               "from": null,
+           *               "to": "+442079460958"
+           *             },
+           *             "customFields.plan": {
+           *               "from": "pro",
+           *               "to": "team"
+           *             }
+           *           }
+           *         }
+           *       ],
+           *       "importErrors": [],
+           *       "deliveries": [
+           *         {
+           *           "id": "019cad8f-ac00-7b21-8c4e-5d6f7a8b9c0d",
+           *           "kind": "CAMPAIGN",
+           *           "campaignKey": "APIT-001",
+           *           "automationKey": null,
+           *           "address": "ada@example.com",
+           *           "locale": "en-GB",
+           *           "messageId": "<019cad8f-ac00-7b21-8c4e-5d6f7a8b9c0d.2026-03-02@mail.acme.example>",
+           *           "relayKey": null,
+           *           "providerMessageId": null,
+           *           "state": "SENT",
+           *           "reason": null,
+           *           "attempts": 1,
+           *           "possibleDuplicate": false,
+           *           "lastError": null,
+           *           "createdAt": "2026-03-02T08:00:00.000Z",
+           *           "sentAt": "2026-03-02T08:00:02.000Z",
+           *           "finishedAt": "2026-03-02T08:00:02.000Z",
+           *           "bouncedAt": null,
+           *           "bounceType": null,
+           *           "bounceClass": null,
+           *           "opens": 1,
+           *           "clicks": 1,
+           *           "firstOpenedAt": "2026-03-02T08:14:52.000Z",
+           *           "firstClickedAt": "2026-03-02T08:14:52.000Z",
+           *           "unsubscribedAt": null,
+           *           "complainedAt": null
+           *         }
+           *       ],
+           *       "deliveryEvents": [
+           *         {
+           *           "id": "019cad9d-4860-7b21-8c4e-5d6f7a8b9c0d",
+           *           "type": "CLICKED",
+           *           "occurredAt": "2026-03-02T08:14:52.000Z",
+           *           "deliveryId": "019cad8f-ac00-7b21-8c4e-5d6f7a8b9c0d",
+           *           "bounceType": null,
+           *           "url": "https://example.com/spring",
+           *           "linkNumber": 1,
+           *           "classification": "human",
+           *           "agent": "desktop"
+           *         }
+           *       ],
+           *       "automationRuns": [],
+           *       "messages": [],
+           *       "testInbox": [],
+           *       "webhookEvents": [
+           *         {
+           *           "id": "019c1dd9-34a0-7b21-8c4e-5d6f7a8b9c0e",
+           *           "type": "consent.pending",
+           *           "occurredAt": "2026-02-02T10:15:00.000Z",
+           *           "data": {
+           *             "id": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
+           *             "email": "ada@example.com",
+           *             "topicKey": "APIT-1"
+           *           }
+           *         }
+           *       ]
+           *     }
+           */
+          'application/json': components['schemas']['PersonExport'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.subscribers.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getStatistics: {
+    parameters: {
+      query?: {
+        /** @description The first day (UTC), or a moment in the first bucket; without it, 30 days before `to`. */
+        from?: string;
+        /** @description The last day (UTC), which is included, or the moment up to which; without it, now. */
+        to?: string;
+        /** @description The length of a bucket. Hours are told of at most 31 days, the others of 366. */
+        interval?: 'hour' | 'day' | 'week' | 'month';
+        /** @description `provider` is the mailbox provider by the domain of the address; `automation` has mails of automations alone, `campaign` those of campaigns. */
+        by?: 'campaign' | 'automation' | 'topic' | 'provider' | 'relay';
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "from": "2026-03-01T00:00:00.000Z",
+           *       "to": "2026-04-01T00:00:00.000Z",
+           *       "interval": "month",
+           *       "by": "campaign",
+           *       "rows": [
+           *         {
+           *           "timestamp": "2026-03-01T00:00:00.000Z",
+           *           "key": "APIT-001",
+           *           "name": "Spring news",
+           *           "sent": 1248,
+           *           "delivered": 1240,
+           *           "bounced": 8,
+           *           "hardBounced": 3,
+           *           "softBounced": 5,
+           *           "opened": 884,
+           *           "uniqueOpens": 620,
+           *           "clicked": 151,
+           *           "uniqueClicks": 124,
+           *           "unsubscribed": 4,
+           *           "complained": 0
+           *         }
+           *       ],
+           *       "totals": {
+           *         "sent": 1248,
+           *         "delivered": 1240,
+           *         "bounced": 8,
+           *         "hardBounced": 3,
+           *         "softBounced": 5,
+           *         "opened": 884,
+           *         "uniqueOpens": 620,
+           *         "clicked": 151,
+           *         "uniqueClicks": 124,
+           *         "unsubscribed": 4,
+           *         "complained": 0
+           *       },
+           *       "othersCount": 0
+           *     }
+           */
+          'application/json': components['schemas']['Statistics'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.reports.read'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -10539,7 +14958,9 @@ export interface operations {
         after?: string;
         /** @description Only mail to this address. */
         to?: string;
-        kind?: 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST';
+        kind?: 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST' | 'MESSAGE';
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path?: never;
@@ -10554,6 +14975,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -10596,6 +15019,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -10620,6 +15045,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content?: never;
@@ -10631,6 +15058,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -10657,7 +15086,10 @@ export interface operations {
   };
   getTestInboxMessage: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
         /** @example 019c1dd9-3888-7b92-9c3e-2f6b8a4d1e9e */
@@ -10674,6 +15106,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -10711,6 +15145,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -10738,6 +15174,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -10771,6 +15209,8 @@ export interface operations {
         size?: number;
         /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
         after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path?: never;
@@ -10785,6 +15225,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -10843,6 +15285,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.relays.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -10891,6 +15335,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
@@ -10937,6 +15383,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -10962,6 +15410,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -10978,7 +15428,10 @@ export interface operations {
   };
   getRelay: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path: {
         /** @example APIT-1 */
@@ -10995,6 +15448,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11042,6 +15497,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -11069,6 +15526,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content?: never;
@@ -11080,6 +15539,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11133,6 +15594,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11177,6 +15640,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11227,6 +15692,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -11255,6 +15722,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11307,6 +15776,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -11352,6 +15823,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11384,7 +15857,10 @@ export interface operations {
   };
   getSendingDomain: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path?: never;
       cookie?: never;
@@ -11398,6 +15874,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11484,6 +15962,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -11520,6 +16000,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
@@ -11605,6 +16087,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11617,13 +16101,15 @@ export interface operations {
       403: components['responses']['insufficient-scope.sending_domains.write'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. */
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11641,6 +16127,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11671,6 +16159,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content?: never;
@@ -11682,6 +16172,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11694,13 +16186,15 @@ export interface operations {
       403: components['responses']['insufficient-scope.sending_domains.write'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
-      /** @description `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `invalid-state`: The state does not allow this. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11744,6 +16238,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11827,6 +16323,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11841,13 +16339,15 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `unsubscribed`: The address left the topic. `in-use`: It is in use. */
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `in-use`: It is in use. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11870,7 +16370,10 @@ export interface operations {
   };
   getDnsInstructions: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path?: never;
       cookie?: never;
@@ -11884,6 +16387,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -11958,6 +16463,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -11985,6 +16492,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
@@ -12059,6 +16568,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -12091,7 +16602,10 @@ export interface operations {
   };
   getSubscription: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path?: never;
       cookie?: never;
@@ -12105,6 +16619,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -12155,6 +16671,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -12168,6 +16686,8 @@ export interface operations {
       query?: {
         /** @description ISO 4217. Default: the currency of the subscription, else USD. A plan without prices in this currency shows them in USD; `baseCurrency` says which. */
         currency?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path?: never;
@@ -12182,6 +16702,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -12265,6 +16787,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.billing.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -12282,6 +16806,8 @@ export interface operations {
         size?: number;
         /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
         after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path?: never;
@@ -12296,6 +16822,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -12337,6 +16865,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.billing.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -12347,7 +16877,10 @@ export interface operations {
   };
   getUsage: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path?: never;
       cookie?: never;
@@ -12361,6 +16894,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -12395,6 +16930,8 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -12405,7 +16942,10 @@ export interface operations {
   };
   getCreditBalance: {
     parameters: {
-      query?: never;
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
       header?: never;
       path?: never;
       cookie?: never;
@@ -12419,6 +16959,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           [name: string]: unknown;
         };
         content: {
@@ -12440,6 +16982,8 @@ export interface operations {
       403: components['responses']['insufficient-scope.credits.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -12457,6 +17001,8 @@ export interface operations {
         size?: number;
         /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
         after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
       };
       header?: never;
       path?: never;
@@ -12471,6 +17017,8 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
           Link: components['headers']['Link'];
           [name: string]: unknown;
         };
@@ -12518,6 +17066,116 @@ export interface operations {
       403: components['responses']['insufficient-scope.credits.read'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listEvents: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description The last `sequence` that was seen, or 0 for the beginning, instead of `page`: those behind it follow in their order. */
+        after?: number;
+        type?:
+          | 'subscriber.created'
+          | 'subscriber.updated'
+          | 'subscriber.deleted'
+          | 'consent.granted'
+          | 'consent.pending'
+          | 'consent.confirmed'
+          | 'consent.revoked'
+          | 'suppression.added'
+          | 'suppression.removed'
+          | 'campaign.scheduled'
+          | 'campaign.queued'
+          | 'campaign.sent'
+          | 'campaign.failed'
+          | 'email.sent'
+          | 'email.delivered'
+          | 'email.failed'
+          | 'email.bounced'
+          | 'email.complained'
+          | 'email.opened'
+          | 'email.clicked'
+          | 'email.unsubscribed'
+          | 'domain.verified'
+          | 'domain.failed'
+          | 'import.completed'
+          | 'credits.depleted'
+          | 'automation.completed';
+        /** @description Events about this subscriber. */
+        subscriberId?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019c1dd9-34a0-7c41-9c3e-2f6b8a4d1e9e",
+           *           "sequence": 1,
+           *           "type": "subscriber.created",
+           *           "timestamp": "2026-02-02T10:15:00.000Z",
+           *           "subscriberId": "019c1dd9-34a0-7f08-9c3e-2f6b8a4d1e93",
+           *           "data": {
+           *             "email": "ada@example.com",
+           *             "status": "PENDING_CONFIRMATION"
+           *           },
+           *           "createdAt": "2026-02-02T10:15:00.000Z",
+           *           "updatedAt": "2026-02-02T10:15:00.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['EventPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.webhooks.read'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */

@@ -2,11 +2,11 @@
 import type { Answer, Body, Item, Query } from './operations.js';
 import type { List } from './pages.js';
 import { type Filters, Resource } from './resource.js';
-import type { CallOptions } from './transport.js';
+import type { CallOptions, ReadOptions } from './transport.js';
 
 class ProjectTexts extends Resource {
   /** Get the texts of opt-in mails, footers and pages in a language. */
-  get(locale: string, options?: CallOptions): Promise<Answer<'getProjectTexts'>> {
+  get(locale: string, options?: ReadOptions): Promise<Answer<'getProjectTexts'>> {
     return this.transport.call<'getProjectTexts'>('GET /project/texts/{locale}', {
       ...options,
       path: { locale },
@@ -39,7 +39,7 @@ class Topics extends Resource {
   }
 
   /** Get a topic. */
-  get(topicKey: string, options?: CallOptions): Promise<Answer<'getTopic'>> {
+  get(topicKey: string, options?: ReadOptions): Promise<Answer<'getTopic'>> {
     return this.transport.call<'getTopic'>('GET /topics/{topicKey}', { ...options, path: { topicKey } });
   }
 
@@ -73,8 +73,21 @@ class Subscribers extends Resource {
   }
 
   /** Get a subscriber. */
-  get(email: string, options?: CallOptions): Promise<Answer<'getSubscriber'>> {
+  get(email: string, options?: ReadOptions): Promise<Answer<'getSubscriber'>> {
     return this.transport.call<'getSubscriber'>('GET /subscribers/{email}', { ...options, path: { email } });
+  }
+
+  /** Create a subscriber, or change the one with this address. */
+  upsert(
+    email: string,
+    body: Body<'upsertSubscriber'>,
+    options?: CallOptions,
+  ): Promise<Answer<'upsertSubscriber'>> {
+    return this.transport.call<'upsertSubscriber'>('PUT /subscribers/{email}', {
+      ...options,
+      path: { email },
+      json: body,
+    });
   }
 
   /** Change a subscriber. */
@@ -110,6 +123,33 @@ class Subscribers extends Resource {
       json: body,
     });
   }
+
+  /** Record up to 1 000 events of any subscribers. */
+  recordEvents(
+    body: Body<'recordSubscriberEvents'>,
+    options?: CallOptions,
+  ): Promise<Answer<'recordSubscriberEvents'>> {
+    return this.transport.call<'recordSubscriberEvents'>('POST /subscriber-events/batch', {
+      ...options,
+      json: body,
+    });
+  }
+
+  /** List what happened to a subscriber, newest first. */
+  activity(
+    email: string,
+    filters: Filters<'listSubscriberActivity'> = {},
+  ): List<Item<'listSubscriberActivity'>> {
+    return this.listOf<'listSubscriberActivity'>('GET /subscribers/{email}/activity', filters, { email });
+  }
+
+  /** Export everything that is held about a person. */
+  export(email: string, options?: ReadOptions): Promise<Answer<'exportSubscriber'>> {
+    return this.transport.call<'exportSubscriber'>('GET /subscribers/{email}/export', {
+      ...options,
+      path: { email },
+    });
+  }
 }
 
 class Imports extends Resource {
@@ -128,7 +168,7 @@ class Imports extends Resource {
   }
 
   /** Get how far an import is. */
-  get(id: string, options?: CallOptions): Promise<Answer<'getImport'>> {
+  get(id: string, options?: ReadOptions): Promise<Answer<'getImport'>> {
     return this.transport.call<'getImport'>('GET /subscriber-imports/{id}', { ...options, path: { id } });
   }
 
@@ -140,7 +180,7 @@ class Imports extends Resource {
 
 class Consents extends Resource {
   /** Get the consents of a subscriber. */
-  of(email: string, options?: CallOptions): Promise<Answer<'getConsents'>> {
+  of(email: string, options?: ReadOptions): Promise<Answer<'getConsents'>> {
     return this.transport.call<'getConsents'>('GET /subscribers/{email}/consents', {
       ...options,
       path: { email },
@@ -171,11 +211,16 @@ class Consents extends Resource {
       path: { email, topicKey },
     });
   }
+
+  /** List every change of a subscriber’s consents with its proof, newest first. */
+  records(email: string, filters: Filters<'listConsentRecords'> = {}): List<Item<'listConsentRecords'>> {
+    return this.listOf<'listConsentRecords'>('GET /subscribers/{email}/consent-records', filters, { email });
+  }
 }
 
 class CustomFields extends Resource {
   /** List the active custom fields and the fields of the system. */
-  all(options?: CallOptions): Promise<Answer<'listCustomFields'>> {
+  all(options?: ReadOptions): Promise<Answer<'listCustomFields'>> {
     return this.transport.call<'listCustomFields'>('GET /custom-fields', options);
   }
 
@@ -185,7 +230,7 @@ class CustomFields extends Resource {
   }
 
   /** Get an active or archived custom field. */
-  get(key: string, options?: CallOptions): Promise<Answer<'getCustomField'>> {
+  get(key: string, options?: ReadOptions): Promise<Answer<'getCustomField'>> {
     return this.transport.call<'getCustomField'>('GET /custom-fields/{key}', { ...options, path: { key } });
   }
 
@@ -241,7 +286,7 @@ class Segments extends Resource {
   }
 
   /** Get a segment. */
-  get(segmentId: string, options?: CallOptions): Promise<Answer<'getSegment'>> {
+  get(segmentId: string, options?: ReadOptions): Promise<Answer<'getSegment'>> {
     return this.transport.call<'getSegment'>('GET /segments/{segmentId}', {
       ...options,
       path: { segmentId },
@@ -313,7 +358,7 @@ class Suppressions extends Resource {
   }
 
   /** Get whether an address is suppressed. */
-  get(email: string, options?: CallOptions): Promise<Answer<'getSuppression'>> {
+  get(email: string, options?: ReadOptions): Promise<Answer<'getSuppression'>> {
     return this.transport.call<'getSuppression'>('GET /suppressions/{email}', {
       ...options,
       path: { email },
@@ -342,7 +387,7 @@ class Automations extends Resource {
   }
 
   /** Get an automation. */
-  get(automationId: string, options?: CallOptions): Promise<Answer<'getAutomation'>> {
+  get(automationId: string, options?: ReadOptions): Promise<Answer<'getAutomation'>> {
     return this.transport.call<'getAutomation'>('GET /automations/{automationId}', {
       ...options,
       path: { automationId },
@@ -399,6 +444,14 @@ class Automations extends Resource {
     });
   }
 
+  /** Get the numbers of an automation and of its nodes. */
+  report(automationId: string, options?: ReadOptions): Promise<Answer<'getAutomationReport'>> {
+    return this.transport.call<'getAutomationReport'>('GET /automations/{automationId}/report', {
+      ...options,
+      path: { automationId },
+    });
+  }
+
   /** List the runs of an automation with their steps, latest first. */
   executions(
     automationId: string,
@@ -435,7 +488,7 @@ class Campaigns extends Resource {
   }
 
   /** Get a campaign. */
-  get(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaign'>> {
+  get(campaignKey: string, options?: ReadOptions): Promise<Answer<'getCampaign'>> {
     return this.transport.call<'getCampaign'>('GET /campaigns/{campaignKey}', {
       ...options,
       path: { campaignKey },
@@ -464,7 +517,7 @@ class Campaigns extends Resource {
   }
 
   /** Check a campaign before it is sent. */
-  analyse(campaignKey: string, options?: CallOptions): Promise<Answer<'analyseCampaign'>> {
+  analyse(campaignKey: string, options?: ReadOptions): Promise<Answer<'analyseCampaign'>> {
     return this.transport.call<'analyseCampaign'>('GET /campaigns/{campaignKey}/pre-send-analysis', {
       ...options,
       path: { campaignKey },
@@ -553,7 +606,7 @@ class Campaigns extends Resource {
 
 class Reports extends Resource {
   /** Get the written report on a campaign. */
-  get(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaignReport'>> {
+  get(campaignKey: string, options?: ReadOptions): Promise<Answer<'getCampaignReport'>> {
     return this.transport.call<'getCampaignReport'>('GET /campaigns/{campaignKey}/report', {
       ...options,
       path: { campaignKey },
@@ -569,7 +622,7 @@ class Reports extends Resource {
   }
 
   /** Get a campaign’s numbers. */
-  statistics(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaignStatistics'>> {
+  statistics(campaignKey: string, options?: ReadOptions): Promise<Answer<'getCampaignStatistics'>> {
     return this.transport.call<'getCampaignStatistics'>('GET /campaigns/{campaignKey}/report/statistics', {
       ...options,
       path: { campaignKey },
@@ -577,8 +630,16 @@ class Reports extends Resource {
   }
 
   /** Get a campaign’s numbers by language. */
-  languages(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaignLanguages'>> {
+  languages(campaignKey: string, options?: ReadOptions): Promise<Answer<'getCampaignLanguages'>> {
     return this.transport.call<'getCampaignLanguages'>('GET /campaigns/{campaignKey}/report/languages', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
+  /** Get a campaign’s clicks by link. */
+  links(campaignKey: string, options?: ReadOptions): Promise<Answer<'getCampaignLinks'>> {
+    return this.transport.call<'getCampaignLinks'>('GET /campaigns/{campaignKey}/report/links', {
       ...options,
       path: { campaignKey },
     });
@@ -609,6 +670,58 @@ class Reports extends Resource {
       query,
     });
   }
+
+  /** Get numbers over campaigns and time. */
+  overTime(query: Query<'getStatistics'> = {}, options?: CallOptions): Promise<Answer<'getStatistics'>> {
+    return this.transport.call<'getStatistics'>('GET /statistics', { ...options, query });
+  }
+}
+
+class Exports extends Resource {
+  /** Export data as a file. */
+  create(body: Body<'createExport'>, options?: CallOptions): Promise<Answer<'createExport'>> {
+    return this.transport.call<'createExport'>('POST /exports', { ...options, json: body });
+  }
+
+  /** Get an export. */
+  get(id: string, options?: ReadOptions): Promise<Answer<'getExport'>> {
+    return this.transport.call<'getExport'>('GET /exports/{id}', { ...options, path: { id } });
+  }
+}
+
+class Messages extends Resource {
+  /** Send a message to one person. */
+  send(body: Body<'sendMessage'>, options?: CallOptions): Promise<Answer<'sendMessage'>> {
+    return this.transport.call<'sendMessage'>('POST /messages', { ...options, json: body });
+  }
+
+  /** List messages, newest first. */
+  all(filters: Filters<'listMessages'> = {}): List<Item<'listMessages'>> {
+    return this.listOf<'listMessages'>('GET /messages', filters);
+  }
+
+  /** Get a message. */
+  get(id: string, options?: ReadOptions): Promise<Answer<'getMessage'>> {
+    return this.transport.call<'getMessage'>('GET /messages/{id}', { ...options, path: { id } });
+  }
+
+  /** Send a message at another time. */
+  reschedule(
+    id: string,
+    body: Body<'rescheduleMessage'>,
+    options?: CallOptions,
+  ): Promise<Answer<'rescheduleMessage'>> {
+    return this.transport.call<'rescheduleMessage'>('PATCH /messages/{id}', {
+      ...options,
+      path: { id },
+      json: body,
+    });
+  }
+
+  /** Cancel a message. */
+  cancel(id: string, options?: CallOptions): Promise<Answer<'cancelMessage'>> {
+    return this.transport.call<'cancelMessage'>('POST /messages/{id}/cancel', { ...options, path: { id } });
+  }
 }
 
 class TestInbox extends Resource {
@@ -623,7 +736,7 @@ class TestInbox extends Resource {
   }
 
   /** Get a mail of the test inbox. */
-  get(id: string, options?: CallOptions): Promise<Answer<'getTestInboxMessage'>> {
+  get(id: string, options?: ReadOptions): Promise<Answer<'getTestInboxMessage'>> {
     return this.transport.call<'getTestInboxMessage'>('GET /test-inbox/messages/{id}', {
       ...options,
       path: { id },
@@ -651,7 +764,7 @@ class Relays extends Resource {
   }
 
   /** Get a relay. */
-  get(relayKey: string, options?: CallOptions): Promise<Answer<'getRelay'>> {
+  get(relayKey: string, options?: ReadOptions): Promise<Answer<'getRelay'>> {
     return this.transport.call<'getRelay'>('GET /relays/{relayKey}', { ...options, path: { relayKey } });
   }
 
@@ -691,7 +804,7 @@ class Relays extends Resource {
 
 class SendingDomain extends Resource {
   /** Get the sending domain. */
-  get(options?: CallOptions): Promise<Answer<'getSendingDomain'>> {
+  get(options?: ReadOptions): Promise<Answer<'getSendingDomain'>> {
     return this.transport.call<'getSendingDomain'>('GET /sending-domain', options);
   }
 
@@ -711,7 +824,7 @@ class SendingDomain extends Resource {
   }
 
   /** Get the DNS records to add, with instructions. */
-  dnsInstructions(options?: CallOptions): Promise<Answer<'getDnsInstructions'>> {
+  dnsInstructions(options?: ReadOptions): Promise<Answer<'getDnsInstructions'>> {
     return this.transport.call<'getDnsInstructions'>('GET /sending-domain/dns-instructions', options);
   }
 
@@ -723,7 +836,7 @@ class SendingDomain extends Resource {
 
 class Billing extends Resource {
   /** Get the subscription. */
-  subscription(options?: CallOptions): Promise<Answer<'getSubscription'>> {
+  subscription(options?: ReadOptions): Promise<Answer<'getSubscription'>> {
     return this.transport.call<'getSubscription'>('GET /billing/subscription', options);
   }
 
@@ -738,20 +851,27 @@ class Billing extends Resource {
   }
 
   /** Get the usage of the plan. */
-  usage(options?: CallOptions): Promise<Answer<'getUsage'>> {
+  usage(options?: ReadOptions): Promise<Answer<'getUsage'>> {
     return this.transport.call<'getUsage'>('GET /billing/usage', options);
   }
 }
 
 class Credits extends Resource {
   /** Get the balance of AI credits. */
-  balance(options?: CallOptions): Promise<Answer<'getCreditBalance'>> {
+  balance(options?: ReadOptions): Promise<Answer<'getCreditBalance'>> {
     return this.transport.call<'getCreditBalance'>('GET /credits/balance', options);
   }
 
   /** List the ledger of AI credits, newest first. */
   transactions(filters: Filters<'listCreditTransactions'> = {}): List<Item<'listCreditTransactions'>> {
     return this.listOf<'listCreditTransactions'>('GET /credits/transactions', filters);
+  }
+}
+
+class Events extends Resource {
+  /** List the events that webhooks tell of. */
+  list(filters: Filters<'listEvents'> = {}): List<Item<'listEvents'>> {
+    return this.listOf<'listEvents'>('GET /events', filters);
   }
 }
 
@@ -768,14 +888,17 @@ export abstract class Resources extends Resource {
   readonly automations = new Automations(this.transport);
   readonly campaigns = new Campaigns(this.transport);
   readonly reports = new Reports(this.transport);
+  readonly exports = new Exports(this.transport);
+  readonly messages = new Messages(this.transport);
   readonly testInbox = new TestInbox(this.transport);
   readonly relays = new Relays(this.transport);
   readonly sendingDomain = new SendingDomain(this.transport);
   readonly billing = new Billing(this.transport);
   readonly credits = new Credits(this.transport);
+  readonly events = new Events(this.transport);
 
   /** Get the project of the key. */
-  project(options?: CallOptions): Promise<Answer<'getProject'>> {
+  project(options?: ReadOptions): Promise<Answer<'getProject'>> {
     return this.transport.call<'getProject'>('GET /project', options);
   }
 

@@ -21,11 +21,17 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of a call that reads. */
+export interface ReadOptions extends CallOptions {
+  /** The properties to answer with, such as `email,customFields.plan`; others are then missing, whatever the type says. */
+  readonly fields?: string;
+}
+
 /** Method and path of an operation, its parameters in braces. */
 export type Route = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 
 /** The parts of one request. */
-export interface Call extends CallOptions {
+export interface Call extends ReadOptions {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: object;
   readonly json?: unknown;
@@ -89,12 +95,13 @@ export class Transport {
     }
   }
 
-  #urlOf(template: string, { path = {}, query = {} }: Call): string {
+  #urlOf(template: string, { path = {}, query = {}, fields }: Call): string {
     const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''));
     const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(
-      query as Record<string, string | number | boolean | null | undefined>,
-    ))
+    for (const [name, value] of Object.entries({ ...query, fields } as Record<
+      string,
+      string | number | boolean | null | undefined
+    >))
       if (value !== undefined && value !== null) search.set(name, String(value));
     return `${this.#options.baseUrl.replace(/\/+$/, '')}/api/v1${filled}${search.size === 0 ? '' : `?${search}`}`;
   }

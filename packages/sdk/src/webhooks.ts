@@ -3,6 +3,8 @@ export interface WebhookEvent<Data = Record<string, unknown>> {
   readonly type: string;
   /** When it happened, ISO 8601. */
   readonly timestamp: string;
+  /** Its number among the events of the project's environment, which grow by one. */
+  readonly sequence: number;
   readonly data: Data;
 }
 

@@ -11,6 +11,7 @@ import {
 import { type Person, PlainReading } from '#testing/automations/plain-reading';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
+import { runCliForJson } from '#testing/operator-cli';
 import { type RunningProgram, startProgram } from '#testing/program';
 import * as fc from '#testing/properties';
 import { type RunningSystem, startSystem } from '#testing/system';
@@ -176,6 +177,8 @@ describe('random automations whose workers are killed', () => {
     );
     expect(mails.map(({ step }) => step).toSorted()).toEqual(wanted.mails.toSorted());
     expect([...new Set(receiver.ids)].toSorted()).toEqual(wanted.calls.toSorted());
+    const variables = { ...system.variables, PATH: process.env['PATH'] ?? '' };
+    expect(await runCliForJson(variables, ['check:automations'])).toEqual({ discrepancies: [] });
   }
 
   it(

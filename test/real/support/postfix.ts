@@ -60,17 +60,21 @@ scache    unix  -       -       n       -       1       scache
 postlog   unix-dgram n  -       n       -       1       postlogd
 `;
 
-/** Starts one, with a server for each entry of `services`, whose settings stand above those of Postfix. Needs root. */
+/**
+ * Starts one, with a server for each entry of `services`, whose settings stand above those of Postfix; `main` holds for all of its
+ * programs. Needs root.
+ */
 export async function startPostfix(
   hops: NextHops,
   services: Readonly<Record<string, Settings>>,
+  main: Settings = {},
 ): Promise<Postfix> {
   const directory = serverDirectory('postfix');
   const configuration = join(directory, 'etc');
   for (const name of [configuration, join(directory, 'queue')]) mkdirSync(name);
   const ports = new Map<string, number>();
   for (const name of Object.keys(services)) ports.set(name, await freePort());
-  writeFileSync(join(configuration, 'main.cf'), lines(mainSettings(directory, hops)));
+  writeFileSync(join(configuration, 'main.cf'), lines({ ...mainSettings(directory, hops), ...main }));
   const servers = Object.entries(services).map(([name, settings]) => server(ports.get(name), settings));
   writeFileSync(join(configuration, 'master.cf'), SERVICES + servers.join(''));
   const [port = 0] = ports.values();

@@ -26,6 +26,10 @@ export const KINDS = [
   'joinDouble',
   'add',
   'remove',
+  'setPro',
+  'setMissing',
+  'awaits',
+  'becomes',
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -35,10 +39,19 @@ const BRANCHES: Partial<Record<Kind, readonly string[]>> = {
   hasOther: ['yes', 'no'],
   hasDouble: ['yes', 'no'],
   split: ['a', 'b'],
+  awaits: ['happened', 'timeout'],
+  becomes: ['happened', 'timeout'],
 };
 
 /** What these change is asked by others: two runs of one person at once are told apart by who came first. */
-const LASTING: ReadonlySet<Kind | 'start'> = new Set(['leave', 'joinOther', 'leaveOther', 'add', 'remove']);
+const LASTING: ReadonlySet<Kind | 'start'> = new Set([
+  'leave',
+  'joinOther',
+  'leaveOther',
+  'add',
+  'remove',
+  'setPro',
+]);
 
 interface ModelNode {
   readonly id: string;
@@ -56,6 +69,8 @@ export interface Model {
   readonly nodes: readonly ModelNode[];
   readonly ways: readonly Way[];
   readonly reEntry: ReEntry;
+  /** Members of the segment take no further step. */
+  readonly membersLeave: boolean;
 }
 
 /** What the steps speak of, as the system under test names it. */
@@ -82,9 +97,14 @@ export function models(kinds: readonly Kind[] = KINDS, maxLength = 12): fc.Arbit
     hooks: fc.array(fc.nat(), { minLength: 1, maxLength: 3 }),
   });
   const reEntry = fc.constantFrom<ReEntry>('ONCE', 'AFTER_EXIT', 'ALWAYS');
-  return fc.tuple(fc.array(drawn, { minLength: 1, maxLength }), reEntry).map(([nodes, rule]) => {
+  const membersLeave = fc.boolean();
+  const drawing = fc.tuple(fc.array(drawn, { minLength: 1, maxLength }), reEntry, membersLeave);
+  return drawing.map(([nodes, rule, leave]) => {
     const isPlain = rule !== 'ALWAYS' || nodes.every(({ kind }) => !LASTING.has(kind));
-    return modelOf(nodes, isPlain ? rule : 'AFTER_EXIT');
+    const plainRule = isPlain ? rule : 'AFTER_EXIT';
+    // The event that lets somebody go on may end the run, and so let them in again, or come first.
+    const isOnce = plainRule === 'AFTER_EXIT' && nodes.some(({ kind }) => kind === 'awaits');
+    return { ...modelOf(nodes, isOnce ? 'ONCE' : plainRule), membersLeave: leave };
   });
 }
 
@@ -117,12 +137,14 @@ function modelOf(drawn: readonly Drawn[], reEntry: ReEntry, prefix = 'n'): Model
     hang('end', [...open.keys()]);
     nodes.push({ id: 'end', kind: 'wait' });
   }
-  return { nodes, ways, reEntry };
+  return { nodes, ways, reEntry, membersLeave: false };
 }
 
 /** The same as clients write it. */
-export function contentOf({ nodes, ways, reEntry }: Model, around: Surroundings) {
-  const start = trigger({ eventName: around.eventName, reEntry });
+export function contentOf({ nodes, ways, reEntry, membersLeave }: Model, around: Surroundings) {
+  const { eventName, segmentKey } = around;
+  const exitWhen = membersLeave ? rules({ segment: { segmentKey, member: true } }) : null;
+  const start = trigger({ eventName, reEntry, exitWhen });
   return {
     nodes: JSON.stringify(nodes.map(({ id, kind }) => (kind === 'start' ? start : sketch(id, kind, around)))),
     edges: JSON.stringify(
@@ -169,6 +191,14 @@ function sketch(id: string, kind: Kind, around: Surroundings): NodeSketch {
     joinDouble: () => topic('subscribe', doubleKey),
     add: () => segment('add'),
     remove: () => segment('remove'),
+    setPro: () => ({ id, type: 'update_field', config: { key: 'plan', value: 'pro' } }),
+    awaits: () => ({
+      id,
+      type: 'wait_for',
+      config: { event: { type: 'CUSTOM', name: around.eventName }, timeout: around.wait },
+    }),
+    becomes: () => ({ id, type: 'wait_for', config: { rules: pro, timeout: around.wait } }),
+    setMissing: () => ({ id, type: 'update_field', config: { key: 'plan', value: '{{ event.plan }}' } }),
   };
   return sketches[kind]();
 }

@@ -1,11 +1,11 @@
-import { splitSide } from '../../../libs/messaging/src/automations/runs/automation-steps.service.js';
+import { splitSide } from '../../../libs/messaging/src/automations/runs/step-executor.service.js';
 import type { Kind, Model } from './model.js';
 
 /** What an automation can know of a person, and change. */
 export interface Person {
   readonly id: string;
   readonly email: string;
-  readonly isPro: boolean;
+  isPro: boolean;
   /** Whoever is called about them refuses for good. */
   readonly isRefused: boolean;
   news: 'SUBSCRIBED' | 'UNSUBSCRIBED';
@@ -59,6 +59,14 @@ const STEPS: Readonly<Record<Exclude<Kind, 'split'>, (person: Person) => Taken>>
     person.isMember = false;
     return DONE;
   },
+  setPro: (person) => {
+    person.isPro = true;
+    return DONE;
+  },
+  awaits: () => ({ result: ' WAITING', branch: '' }),
+  becomes: ({ isPro }) => (isPro ? { result: '', branch: 'happened' } : { result: ' WAITING', branch: '' }),
+  // The event has no such property.
+  setMissing: () => ({ result: ' FAILED', branch: '' }),
 };
 
 /** The way of one person, told plainly. */
@@ -82,10 +90,25 @@ export class Reading {
 
   /** The wait is over. */
   wake(): void {
+    const kind = this.#kind;
+    if (kind === 'becomes' && this.person.isPro) this.#resume('happened');
+    else this.#resume(kind === 'awaits' || kind === 'becomes' ? 'timeout' : '');
+  }
+
+  /** What happened may be what it waits for. */
+  happens(): void {
+    if (this.#kind === 'awaits') this.#resume('happened');
+  }
+
+  get #kind(): Kind | 'start' | undefined {
+    return this.model.nodes.find(({ id }) => id === this.#at)?.kind;
+  }
+
+  #resume(branch: string): void {
     const waiting = this.#steps.at(-1);
     if (this.status !== 'ACTIVE' || this.#at === undefined || waiting === undefined) return;
     this.#steps[this.#steps.length - 1] = waiting.replace(' WAITING', '');
-    this.#follow(this.#at, '');
+    this.#follow(this.#at, branch);
     this.#walk();
   }
 
@@ -105,6 +128,11 @@ export class Reading {
       const node = this.model.nodes.find(({ id }) => id === this.#at);
       if (node === undefined || node.kind === 'start') {
         this.status = 'COMPLETED';
+        return;
+      }
+      if (this.model.membersLeave && this.person.isMember) {
+        this.#steps.push(`${node.id} SKIPPED`);
+        this.status = 'CANCELLED';
         return;
       }
       const { result, branch } = this.#take(node.id, node.kind);
@@ -137,6 +165,7 @@ export class PlainReading {
     const { reEntry } = this.model;
     const isBarred =
       reEntry === 'ONCE' ? before.length > 0 : before.some(({ status }) => status === 'ACTIVE');
+    for (const reading of before) reading.happens();
     if (reEntry !== 'ALWAYS' && isBarred) return;
     for (let entry = 0; entry < (reEntry === 'ALWAYS' ? times : 1); entry += 1)
       this.readings.push(new Reading(person, this.model, this.automationId));

@@ -17,7 +17,9 @@ export interface CheckedClaims {
  * needed is told.
  */
 const NOT_NULL: Readonly<Record<string, string>> = {
+  'libs/audience/src/imports/imported-subscribers.repository.ts externalId': 'where it is one of the wanted',
   'libs/audience/src/recipients.query.ts zone': 'where it is not null',
+  'libs/audience/src/waits.service.ts rules': 'where it is not null',
   'libs/audience/src/segments/segment-uses.query.ts rules': 'where they name a key',
   'libs/messaging/src/automations/runs/run.repository.ts subscriberId':
     'an erased person has no run that is due',
@@ -28,6 +30,8 @@ const NOT_NULL: Readonly<Record<string, string>> = {
   'libs/messaging/src/reports/writing/report-facts.query.ts subject': 'nothing is sent without one',
   'libs/messaging/src/retention.job.ts queuedAt': 'where its day is within a month',
   'libs/messaging/src/sending/engine/delivery-claims.query.ts leaseToken': 'set by the claim',
+  'libs/webhooks/src/event-log.query.ts sequence': 'where it is not null',
+  'libs/webhooks/src/webhook-delivery.repository.ts sequence': 'where it is not null',
 };
 
 /** Holds claims against what PostgreSQL says of the rows. */

@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
 import { AudienceModule } from '#audience';
-import { ConsentsController } from './consents.controller.js';
+import { ConsentRecordsController, ConsentsController } from './consents.controller.js';
 import { CustomFieldsController } from './custom-fields.controller.js';
-import { EventsController, SubscribersController } from './subscribers.controller.js';
+import { EventBatchesController, EventsController } from './subscriber-events.controller.js';
+import { SubscribersController } from './subscribers.controller.js';
 import { ImportsController } from './imports.controller.js';
 import { SegmentsController } from './segments.controller.js';
 import { SuppressionsController } from './suppressions.controller.js';
@@ -16,7 +17,9 @@ import { TopicsController } from './topics.controller.js';
     SubscribersController,
     ImportsController,
     EventsController,
+    EventBatchesController,
     ConsentsController,
+    ConsentRecordsController,
     CustomFieldsController,
     SegmentsController,
     SuppressionsController,

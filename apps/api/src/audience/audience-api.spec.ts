@@ -105,6 +105,7 @@ describe('the audience over HTTP', () => {
       icon: null,
       doubleOptInEnabled: false,
       translations: {},
+      metadata: {},
       subscriberCount: 0,
       activeSubscriberCount: 0,
       createdAt: NOW,
@@ -178,6 +179,7 @@ describe('the audience over HTTP', () => {
       id: expect.any(String),
       subscriberKey: 'APIT-1',
       email: 'Ada+x@Example.com',
+      externalId: null,
       firstName: 'Ada',
       lastName: null,
       phone: null,
@@ -186,6 +188,7 @@ describe('the audience over HTTP', () => {
       status: 'PENDING_CONFIRMATION',
       source: 'API',
       customFields: {},
+      metadata: {},
       createdAt: NOW,
       updatedAt: NOW,
     });
@@ -344,19 +347,21 @@ describe('the audience over HTTP', () => {
       email: 'Ada@example.com',
       suppressed: true,
       reason: 'GLOBAL_UNSUBSCRIBE',
+      streams: 'MARKETING',
       suppressedAt: NOW,
     };
     expect(first).toMatchObject({ status: 201, body: standing });
+    const wider = { ...standing, streams: 'ALL' };
     expect(
       await call('POST', '/suppressions', { email: 'ada@example.com', reason: 'HARD_BOUNCE' }),
     ).toMatchObject({
       status: 201,
-      body: standing,
+      body: wider,
     });
-    expect(await call('GET', '/suppressions/ADA@example.com')).toMatchObject({ status: 200, body: standing });
+    expect(await call('GET', '/suppressions/ADA@example.com')).toMatchObject({ status: 200, body: wider });
     expect(await call('GET', '/suppressions?reason=GLOBAL_UNSUBSCRIBE')).toMatchObject({
       status: 200,
-      body: { data: [standing], pagination: { totalElements: 1 } },
+      body: { data: [wider], pagination: { totalElements: 1 } },
     });
     expect(await call('GET', '/subscribers/ada@example.com')).toMatchObject({
       body: { status: 'SUPPRESSED' },
@@ -378,7 +383,7 @@ describe('the audience over HTTP', () => {
     }
     expect(await call('GET', '/suppressions/ada@example.com')).toMatchObject({
       status: 200,
-      body: { email: 'ada@example.com', suppressed: false, reason: null, suppressedAt: null },
+      body: { email: 'ada@example.com', suppressed: false, reason: null, streams: null, suppressedAt: null },
     });
     expect(await call('POST', '/suppressions', { reason: 'BORED' })).toMatchObject({
       status: 400,

@@ -1,16 +1,22 @@
-import { Body, Delete, Get, Param, Post } from '@nestjs/common';
+import { Body, Delete, Get, Param, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
-import { ConfirmationsService, consentProof, ConsentsService } from '#audience';
-import type { EmailAddress, ProjectScope } from '#kernel';
 import {
-  ApiController,
-  type AuthenticatedCaller,
-  Caller,
-  emailParam,
-  InScope,
-  Operation,
-} from '#platform/http';
-import { consentPreferencesView, grantConsentBody, grantedConsentView } from './consents.dto.js';
+  ConfirmationsService,
+  consentProof,
+  ConsentRecordsQuery,
+  ConsentsService,
+  type SubscriberRef,
+} from '#audience';
+import type { ProjectScope } from '#kernel';
+import { ApiController, type AuthenticatedCaller, Caller, InScope, Operation, toPage } from '#platform/http';
+import { subscriberParam } from '../fields.js';
+import {
+  consentPreferencesView,
+  consentRecordListQuery,
+  consentRecordPage,
+  grantConsentBody,
+  grantedConsentView,
+} from './consents.dto.js';
 
 @ApiController('subscribers/:email/consents', { tag: 'Consents' })
 export class ConsentsController {
@@ -27,8 +33,8 @@ export class ConsentsController {
     scope: 'consents:manage',
     response: { status: 200, schema: consentPreferencesView },
   })
-  get(@InScope() scope: ProjectScope, @Param('email', { schema: emailParam }) address: EmailAddress) {
-    return this.consents.preferences(scope, address);
+  get(@InScope() scope: ProjectScope, @Param('email', { schema: subscriberParam }) ref: SubscriberRef) {
+    return this.consents.preferences(scope, ref);
   }
 
   @Post()
@@ -45,12 +51,12 @@ export class ConsentsController {
   })
   grant(
     @Caller() { scope, keyId }: AuthenticatedCaller,
-    @Param('email', { schema: emailParam }) address: EmailAddress,
+    @Param('email', { schema: subscriberParam }) ref: SubscriberRef,
     @Body({ schema: grantConsentBody }) body: z.output<typeof grantConsentBody>,
   ) {
     const { topicKey, ...details } = body;
     const proof = consentProof('API_KEY', keyId, details);
-    return this.consents.grant(scope, address, topicKey, proof);
+    return this.consents.grant(scope, ref, topicKey, proof);
   }
 
   @Delete(':topicKey')
@@ -63,10 +69,10 @@ export class ConsentsController {
   })
   async revoke(
     @Caller() { scope, keyId }: AuthenticatedCaller,
-    @Param('email', { schema: emailParam }) address: EmailAddress,
+    @Param('email', { schema: subscriberParam }) ref: SubscriberRef,
     @Param('topicKey') topicKey: string,
   ) {
-    await this.consents.revoke(scope, address, topicKey, consentProof('API_KEY', keyId));
+    await this.consents.revoke(scope, ref, topicKey, consentProof('API_KEY', keyId));
   }
 
   @Post(':topicKey/resend')
@@ -81,9 +87,38 @@ export class ConsentsController {
   })
   async resend(
     @Caller() { scope, keyId }: AuthenticatedCaller,
-    @Param('email', { schema: emailParam }) address: EmailAddress,
+    @Param('email', { schema: subscriberParam }) ref: SubscriberRef,
     @Param('topicKey') topicKey: string,
   ) {
-    await this.confirmations.resend(scope, address, topicKey, consentProof('API_KEY', keyId));
+    await this.confirmations.resend(scope, ref, topicKey, consentProof('API_KEY', keyId));
+  }
+}
+
+@ApiController('subscribers/:email/consent-records', { tag: 'Consents' })
+export class ConsentRecordsController {
+  constructor(private readonly records: ConsentRecordsQuery) {}
+
+  @Get()
+  @Operation({
+    operationId: 'listConsentRecords',
+    sdk: 'consents.records',
+    summary: 'List every change of a subscriber’s consents with its proof, newest first',
+    description: 'What shows that a person consented (GDPR Art. 7 (1)). Records are added and never changed.',
+    scope: 'consents:manage',
+    query: consentRecordListQuery,
+    response: { status: 200, schema: consentRecordPage },
+  })
+  async list(
+    @InScope() scope: ProjectScope,
+    @Param('email', { schema: subscriberParam }) ref: SubscriberRef,
+    @Query({ schema: consentRecordListQuery }) query: z.output<typeof consentRecordListQuery>,
+  ) {
+    const page = await this.records.page(scope, ref, query);
+    const items = page.items.map((record) => ({
+      ...record,
+      createdAt: record.occurredAt,
+      updatedAt: record.occurredAt,
+    }));
+    return toPage(query, { ...page, items });
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { CONSENT_STATUSES } from '#audience';
+import { CONSENT_ACTORS, CONSENT_STATUSES } from '#audience';
 import { firstIpAddress } from '#kernel';
-import { strictBody, timestamp } from '#platform/http';
+import { pageOf, pageQuery, PLACES, strictBody, timestamp, uuid } from '#platform/http';
 import { line, prose, requiredLine } from '../fields.js';
 
 const MAX_USER_AGENT = 500;
@@ -119,3 +119,55 @@ export const consentPreferencesView = z
     ),
   })
   .meta({ id: 'ConsentPreferences' });
+
+export const consentRecordListQuery = pageQuery({}, [PLACES.number]);
+
+export const consentRecordView = z
+  .object({
+    id: uuid,
+    topicKey: z.string(),
+    fromStatus: z
+      .enum(CONSENT_STATUSES)
+      .nullable()
+      .meta({ description: 'Null where consent was never given before.' }),
+    toStatus: z.enum(CONSENT_STATUSES),
+    actor: z.enum(CONSENT_ACTORS),
+    actorId: z.string().nullable().meta({
+      description: 'The API key, confirmation, mail, import or automation through which the actor acted.',
+    }),
+    source: z.string().nullable(),
+    sourceUrl: z.string().nullable(),
+    ipAddress: z.string().nullable(),
+    userAgent: z.string().nullable(),
+    consentText: z.string().nullable(),
+    formVersion: z.string().nullable(),
+    messageId: z.string().nullable().meta({
+      description: 'The Message-ID of the mail whose link the person used.',
+    }),
+    textLocale: z.string().nullable().meta({
+      description: 'The language of the opt-in mail or page on which the person agreed.',
+    }),
+    textVersion: z.int().nullable().meta({
+      description: 'The version of the project’s texts in it; null when they were ours.',
+    }),
+    addressChange: z
+      .object({
+        from: z.string(),
+        to: z.string(),
+        emailConfirmed: z
+          .object({ source: z.string(), confirmedAt: timestamp })
+          .nullable()
+          .meta({ description: 'The proof that came with the new address; null: none.' }),
+      })
+      .nullable()
+      .meta({
+        description:
+          'The change of the person’s address by which the consent passed to another one, also where its status stayed; null for all other changes.',
+      }),
+    occurredAt: timestamp,
+    createdAt: timestamp,
+    updatedAt: timestamp.meta({ description: 'That of `createdAt`: a record never changes.' }),
+  })
+  .meta({ id: 'ConsentRecord' });
+
+export const consentRecordPage = pageOf(consentRecordView, 'ConsentRecordPage');

@@ -29,7 +29,7 @@ const options = {
 
 const row = z.looseObject({ customFields: leftOut(z.record(z.string(), z.unknown())) }).meta({
   description:
-    'Fields by name: email, firstName, lastName, phone, locale, timeZone and keys of custom fields.',
+    'Fields by name: email, externalId, firstName, lastName, phone, locale, timeZone and keys of custom fields.',
 });
 
 /** The options that come with CSV, in the query. */

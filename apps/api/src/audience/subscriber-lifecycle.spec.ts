@@ -75,7 +75,13 @@ describe('the life of a subscriber over HTTP', () => {
       await subscribe(ADA, [key]);
       await client.post('/suppressions', { email: ADA, reason: 'SPAM_COMPLAINT' });
       expect((await client.delete(`/subscribers/${ADA}`)).status).toBe(204);
-      const standing = { email: ADA, suppressed: true, reason: 'SPAM_COMPLAINT', suppressedAt: NOW };
+      const standing = {
+        email: ADA,
+        suppressed: true,
+        reason: 'SPAM_COMPLAINT',
+        streams: 'MARKETING',
+        suppressedAt: NOW,
+      };
       expect((await client.get(`/suppressions/${ADA}`)).body).toEqual(standing);
       const refused = await subscribe(ADA, [key]);
       expect([refused.status, refused.at('type')]).toEqual([409, expect.stringMatching(/\/suppressed$/)]);

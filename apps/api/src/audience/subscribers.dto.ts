@@ -1,7 +1,17 @@
 import { z } from 'zod';
-import { normalizedName, SUBSCRIBER_STATUSES } from '#audience';
+import { externalIdFault, MAX_EXTERNAL_ID, normalizedName, SUBSCRIBER_STATUSES } from '#audience';
 import { emailField, emailText, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
-import { jsonObject, leftOut, line, localeField, moment, timeZoneField } from '../fields.js';
+import {
+  defaulted,
+  leftOut,
+  line,
+  localeField,
+  metadataField,
+  metadataView,
+  moment,
+  requiredLine,
+  timeZoneField,
+} from '../fields.js';
 import { proofFields } from './consents.dto.js';
 
 const MAX_NAME = 50;
@@ -9,13 +19,27 @@ const MAX_NAME = 50;
 /** Measured as it is stored. */
 const name = z.string().transform(normalizedName).pipe(line(MAX_NAME)).meta({ maxLength: MAX_NAME });
 
+export const externalId = z
+  .string()
+  .refine((value) => externalIdFault(value) === null, {
+    error: ({ input }) => externalIdFault(String(input)) ?? '',
+  })
+  .meta({
+    minLength: 1,
+    maxLength: MAX_EXTERNAL_ID,
+    description: 'Your own id of the person, unique in the environment; it stays when the address changes.',
+    example: 'customer-4711',
+  });
+
 const fields = {
+  externalId: externalId.nullish(),
   firstName: name.nullish(),
   lastName: name.nullish(),
   phone: line(20).nullish(),
   locale: localeField.nullish(),
   timeZone: timeZoneField.nullish(),
   customFields: leftOut(z.record(z.string(), z.unknown())),
+  metadata: metadataField,
 };
 
 export const createSubscriberBody = strictBody({
@@ -24,7 +48,46 @@ export const createSubscriberBody = strictBody({
   consent: strictBody(proofFields),
   ...fields,
 }).meta({ id: 'CreateSubscriber' });
-export const updateSubscriberBody = strictBody(fields).meta({ id: 'UpdateSubscriber' });
+
+export const updateSubscriberBody = strictBody({
+  email: emailField.optional().meta({ description: 'A new address of the same person.' }),
+  emailConfirmed: leftOut(
+    strictBody({
+      source: requiredLine(100).meta({
+        description: 'How the person confirmed the address to you.',
+        example: 'account-page',
+      }),
+      confirmedAt: moment.meta({ description: 'When; not in the future.' }),
+    }),
+  ).meta({
+    description:
+      'Your proof that the new address is the person’s, kept in the consent record: topics with double opt-in do not ask again.',
+  }),
+  ...fields,
+})
+  .refine(({ email, emailConfirmed }) => emailConfirmed === undefined || email !== undefined, {
+    path: ['emailConfirmed'],
+    error: 'needs a new email',
+    // Beside errors in other fields, too.
+    when: ({ value, issues }) =>
+      typeof value === 'object' && value !== null && !issues.some(({ path }) => path?.[0] === 'email'),
+  })
+  .meta({ id: 'UpdateSubscriber' });
+
+export const upsertSubscriberBody = strictBody({
+  topicKeys: leftOut(z.array(z.string()).max(100)).meta({
+    description: 'Topics to subscribe to; required for a new subscriber.',
+  }),
+  consent: leftOut(strictBody(proofFields)).meta({
+    description: 'How consent to topics was given; required where there is one to subscribe to.',
+  }),
+  resubscribe: defaulted(
+    z.boolean(),
+    false,
+    'Whether the person, who unsubscribed from one of the topics, asked to be subscribed to it again.',
+  ),
+  ...fields,
+}).meta({ id: 'UpsertSubscriber' });
 
 export const subscriberListQuery = pageQuery({
   status: z.enum(SUBSCRIBER_STATUSES).optional().meta({ description: 'Only subscribers of this status.' }),
@@ -45,6 +108,7 @@ export const subscriberView = z
     id: uuid,
     subscriberKey: z.string().nullable().meta({ example: 'APIT-1' }),
     email: emailText,
+    externalId: z.string().nullable().meta({ description: 'Your own id of the person.' }),
     firstName: z.string().nullable(),
     lastName: z.string().nullable(),
     phone: z.string().nullable(),
@@ -53,35 +117,10 @@ export const subscriberView = z
     status: z.enum(SUBSCRIBER_STATUSES),
     source: z.enum(['API', 'IMPORT', 'FORM', 'MANUAL']).nullable(),
     customFields: z.record(z.string(), z.unknown()),
+    metadata: metadataView,
     createdAt: timestamp,
     updatedAt: timestamp,
   })
   .meta({ id: 'Subscriber' });
 
 export const subscriberPage = pageOf(subscriberView, 'SubscriberPage');
-
-const MAX_PROPERTIES_BYTES = 8 * 1024;
-
-const occurredAt = z.iso
-  .datetime({ offset: true })
-  .transform((text) => new Date(text))
-  .meta({ description: 'Default: now. At most 730 days ago.' });
-
-const properties = jsonObject(MAX_PROPERTIES_BYTES).meta({
-  description: 'Properties of the event, at most 8 KB of JSON.',
-  example: { plan: 'pro' },
-});
-
-export const recordEventBody = strictBody({
-  name: z
-    .string()
-    .regex(
-      /^[a-z][a-z0-9_.]{0,63}$/,
-      'must be 1 to 64 lower-case letters, digits, _ and ., and must start with a letter',
-    )
-    .meta({ example: 'order.completed' }),
-  properties: properties.nullish(),
-  occurredAt: occurredAt.nullish(),
-}).meta({ id: 'RecordSubscriberEvent' });
-
-export const recordedEventView = z.object({ id: uuid }).meta({ id: 'RecordedSubscriberEvent' });

@@ -1,17 +1,10 @@
 import { Body, Delete, Get, Headers, Param, Post, Query } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { z } from 'zod';
-import { consentProof, SuppressionsService, UnsuppressUnconfirmedError } from '#audience';
-import type { EmailAddress, ProjectScope } from '#kernel';
-import {
-  ApiController,
-  type AuthenticatedCaller,
-  Caller,
-  emailParam,
-  InScope,
-  Operation,
-  toPage,
-} from '#platform/http';
+import { consentProof, type SubscriberRef, SuppressionsService, UnsuppressUnconfirmedError } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { ApiController, type AuthenticatedCaller, Caller, InScope, Operation, toPage } from '#platform/http';
+import { subscriberParam } from '../fields.js';
 import { suppressBody, suppressionListQuery, suppressionPage, suppressionView } from './suppressions.dto.js';
 
 @ApiController('suppressions', { tag: 'Suppressions' })
@@ -39,7 +32,9 @@ export class SuppressionsController {
     operationId: 'suppress',
     sdk: 'suppressions.add',
     summary: 'Suppress an address',
-    description: 'If the address is already suppressed, the first reason and time stay and are returned.',
+    description:
+      'If the address is already suppressed, the first reason and time stay and are returned. A reason that bars all mail widens ' +
+      '`streams` to ALL; none narrows them.',
     scope: 'suppressions:manage',
     body: suppressBody,
     response: {
@@ -65,8 +60,8 @@ export class SuppressionsController {
     scope: 'suppressions:manage',
     response: { status: 200, schema: suppressionView },
   })
-  get(@InScope() scope: ProjectScope, @Param('email', { schema: emailParam }) address: EmailAddress) {
-    return this.suppressions.of(scope, address);
+  get(@InScope() scope: ProjectScope, @Param('email', { schema: subscriberParam }) ref: SubscriberRef) {
+    return this.suppressions.of(scope, ref);
   }
 
   @Delete(':email')
@@ -80,17 +75,18 @@ export class SuppressionsController {
     operationId: 'unsuppress',
     sdk: 'suppressions.remove',
     summary: 'Remove an address from the suppression list',
-    description: 'Consents do not change: revoked ones have to be granted again.',
+    description:
+      'Any mail may go there again. Consents do not change: revoked ones have to be granted again.',
     scope: 'suppressions:manage',
     response: { status: 204 },
     problems: [400],
   })
   async lift(
     @InScope() scope: ProjectScope,
-    @Param('email', { schema: emailParam }) address: EmailAddress,
+    @Param('email', { schema: subscriberParam }) ref: SubscriberRef,
     @Headers('x-confirm-unsuppress') confirmation: string | undefined,
   ) {
     if (confirmation !== 'true') throw new UnsuppressUnconfirmedError();
-    await this.suppressions.lift(scope, address.key);
+    await this.suppressions.lift(scope, ref);
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TOPIC_PRIORITIES, TOPIC_STATUSES, TOPIC_VISIBILITIES } from '#audience';
 import { int64, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
-import { leftOut, line, prose, requiredLine, translations } from '../fields.js';
+import { leftOut, line, metadataField, metadataView, prose, requiredLine, translations } from '../fields.js';
 
 const name = requiredLine(200);
 const description = prose(1_000).nullish();
@@ -18,6 +18,7 @@ const fields = {
     description: 'Whether a consent must be confirmed by mail. Default: true.',
   }),
   translations: translations(translation, 'Name and description for readers of other languages'),
+  metadata: metadataField,
 };
 
 export const createTopicBody = strictBody({ name, ...fields }).meta({ id: 'CreateTopic' });
@@ -39,6 +40,7 @@ export const topicView = z
     icon: z.string().nullable(),
     doubleOptInEnabled: z.boolean(),
     translations: z.record(z.string(), z.object({ name: z.string(), description: z.string().nullable() })),
+    metadata: metadataView,
     subscriberCount: int64.meta({ description: 'Subscribers whose consent is subscribed or pending.' }),
     activeSubscriberCount: int64.meta({
       description: 'Subscribers who can get mail: subscribed and not suppressed, bounced or complained.',

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { AUTOMATION_STATUSES, EXECUTION_STEP_STATUSES, TRIGGER_TYPES } from '#messaging';
 import { emailField, int64, pageOf, pageQuery, PLACES, strictBody, timestamp, uuid } from '#platform/http';
-import { jsonObject, leftOut, prose, requiredLine } from '../fields.js';
+import { campaignLink } from './campaign-report.dto.js';
+import {
+  jsonObject,
+  jsonText,
+  leftOut,
+  metadataField,
+  metadataView,
+  prose,
+  requiredLine,
+} from '../fields.js';
 
 const MAX_GRAPH = 4_000_000;
 export const MAX_GRAPH_BYTES = 10 * 1024 * 1024;
@@ -14,7 +23,13 @@ const triggerTopicId = z
   .nullish()
   .meta({ description: 'The topic of `subscriber_joins_list`, and the topic of mails that name none.' });
 
-export const createAutomationBody = strictBody({ name, description, triggerType, triggerTopicId }).meta({
+export const createAutomationBody = strictBody({
+  name,
+  description,
+  triggerType,
+  triggerTopicId,
+  metadata: metadataField,
+}).meta({
   id: 'CreateAutomation',
 });
 
@@ -24,17 +39,15 @@ export const updateAutomationBody = strictBody({
   status: leftOut(z.enum(AUTOMATION_STATUSES)),
   triggerType,
   triggerTopicId,
+  metadata: metadataField,
 }).meta({ id: 'UpdateAutomation' });
 
-const nodes = z
-  .string()
-  .max(MAX_GRAPH)
-  .refine((value) => value.isWellFormed(), 'is not valid Unicode')
-  .meta({
-    description: 'The steps as JSON in a string: `[{"id","type","config","position"?}]`, at most 200.',
-    example:
-      '[{"id":"start","type":"trigger","config":{}},{"id":"wait","type":"delay","config":{"duration":"P3D"}}]',
-  });
+const nodes = jsonText(MAX_GRAPH).meta({
+  description:
+    'The steps as JSON in a string: `[{"id","type","config","position"?}]`, at most 200. The types and their configs are in the documentation of automations.',
+  example:
+    '[{"id":"start","type":"trigger","config":{}},{"id":"wait","type":"delay","config":{"duration":"P3D"}}]',
+});
 const edges = z.string().max(MAX_GRAPH).meta({
   description:
     'The connections between the steps as JSON in a string: `[{"id","source","target","branch"?}]`.',
@@ -58,6 +71,7 @@ export const automationView = z
     triggerType: z.enum(TRIGGER_TYPES).nullable(),
     triggerTopicId: uuid.nullable(),
     triggerTopicName: z.string().nullable(),
+    metadata: metadataView,
     nodeCount: z.int().nullable(),
     totalEntered: int64.nullable(),
     totalCompleted: int64.nullable().meta({ description: 'People who reached the end or a goal.' }),
@@ -66,7 +80,7 @@ export const automationView = z
     edges: z.string().nullable(),
     warnings: z.array(z.object({ path: z.string(), message: z.string() })).meta({
       description:
-        'Pieces of mails that no mail can carry and that are left out, by path, when steps are replaced and on activation; empty in other answers.',
+        'When steps are replaced and on activation, by path: pieces of mails that no mail can carry and that are left out, and merge tags of events that no event of the last 90 days would fill; empty in other answers.',
       example: [],
     }),
     createdAt: timestamp,
@@ -81,7 +95,7 @@ export const enterAutomationBody = strictBody({
   email: emailField,
   data: jsonObject(MAX_DATA_BYTES)
     .nullish()
-    .meta({ description: 'Data for webhooks, at most 8 KB of JSON.' }),
+    .meta({ description: 'Data for webhooks and for `{{ event.… }}` in mails, at most 8 KB of JSON.' }),
 }).meta({ id: 'EnterAutomation' });
 
 export const enteredView = z.object({ id: uuid }).meta({ id: 'EnteredAutomation' });
@@ -107,3 +121,63 @@ const executionView = z
   })
   .meta({ id: 'AutomationExecution' });
 export const executionPage = pageOf(executionView, 'AutomationExecutionPage');
+
+const mailFigures = {
+  sent: int64.meta({ description: 'Mails that the next hop accepted.' }),
+  delivered: int64.meta({ description: 'Sent minus bounced.' }),
+  uniqueOpens: int64.meta({ description: 'Mails that somebody opened; a click counts as an open.' }),
+  uniqueClicks: int64.meta({ description: 'Mails in which somebody followed a link.' }),
+  unsubscribed: int64.meta({ description: 'Mails through which their readers unsubscribed.' }),
+};
+
+export const automationReportView = z
+  .object({
+    automationId: z.uuid(),
+    automationKey: z.string().meta({ example: 'APIT-1' }),
+    totals: z.object({
+      entered: int64.meta({ description: 'Runs that began; those below by their status are as many.' }),
+      active: int64,
+      completed: int64.meta({ description: 'To the end, without those that reached a goal.' }),
+      converted: int64.meta({ description: 'Reached a goal.' }),
+      failed: int64,
+      cancelled: int64.meta({
+        description: 'Left by `exitWhen`, ended with the automation, or by an erasure.',
+      }),
+      ...mailFigures,
+    }),
+    nodes: z
+      .array(
+        z
+          .object({
+            nodeId: z.string().meta({ example: 'mail' }),
+            type: z.string().meta({ example: 'email' }),
+            isCurrent: z.boolean().meta({
+              description:
+                'Whether the version that people enter has the node; false where an earlier one had it.',
+            }),
+            entered: int64.meta({ description: 'Runs that came to the node.' }),
+            left: int64.meta({
+              description: 'Runs that went on from it or ended at it; the rest of `entered` are at it.',
+            }),
+            ...mailFigures,
+            links: z
+              .array(
+                campaignLink
+                  .extend({
+                    locale: z.string().nullable().meta({
+                      description: 'Null: mails of automations have no translations.',
+                    }),
+                  })
+                  .meta({ id: 'AutomationLink' }),
+              )
+              .meta({ description: 'Every tracked link of the node’s mails, the most followed first.' }),
+          })
+          .meta({ id: 'AutomationNodeReport' }),
+      )
+      .meta({
+        description:
+          'The nodes of the version that people enter, in the order of `nodes`, then those of earlier versions that people came ' +
+          'to. A node is the same in all versions that have its id. Empty before the first activation.',
+      }),
+  })
+  .meta({ id: 'AutomationReport' });

@@ -1,12 +1,19 @@
 import { Body, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
-import { AutomationEntriesService, AutomationsQuery, AutomationsService, ExecutionsQuery } from '#messaging';
+import {
+  AutomationEntriesService,
+  AutomationReportQuery,
+  AutomationsQuery,
+  AutomationsService,
+  ExecutionsQuery,
+} from '#messaging';
 import { ApiController, InScope, Operation, toPage } from '#platform/http';
 import {
   automationContentBody,
   automationListQuery,
   automationPage,
+  automationReportView,
   automationView,
   createAutomationBody,
   enterAutomationBody,
@@ -27,6 +34,7 @@ export class AutomationsController {
     private readonly query: AutomationsQuery,
     private readonly entries: AutomationEntriesService,
     private readonly executions: ExecutionsQuery,
+    private readonly reports: AutomationReportQuery,
   ) {}
 
   @Get()
@@ -161,6 +169,21 @@ export class AutomationsController {
   })
   pause(@InScope() scope: ProjectScope, @Param('automationId') automationId: string) {
     return this.automations.pause(scope, automationId);
+  }
+
+  @Get(':automationId/report')
+  @Operation({
+    operationId: 'getAutomationReport',
+    sdk: 'automations.report',
+    summary: 'Get the numbers of an automation and of its nodes',
+    description:
+      'Counted in the transactions in which people go from node to node and mails are sent, opened and answered, and kept when ' +
+      'those rows are not. Opens and clicks are people’s; `totals` are the sums of the nodes.',
+    scope: 'reports:read',
+    response: { status: 200, schema: automationReportView },
+  })
+  report(@InScope() scope: ProjectScope, @Param('automationId') automationId: string) {
+    return this.reports.of(scope, automationId);
   }
 
   @Get(':automationId/executions')

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { int64, pageOf, pageQuery, PLACES, timestamp } from '#platform/http';
+import { emailField, int64, pageOf, pageQuery, PLACES, timestamp } from '#platform/http';
+import { BOUNCE_CLASSES } from '#deliverability';
 import { DELIVERY_STATES, TIMELINE_INTERVALS } from '#messaging';
 
 const fraction = z.number().min(0).max(1);
@@ -55,6 +56,31 @@ export const campaignLanguagesView = z
   })
   .meta({ id: 'CampaignLanguages' });
 
+export const campaignLink = z
+  .object({
+    url: z.string().meta({
+      description: 'As the author wrote it, byte for byte.',
+      example: 'https://shop.example/?utm_source=news',
+    }),
+    linkNumber: z
+      .int()
+      .min(1)
+      .meta({
+        description:
+          'Its place among the links of the mail, by which `link` finds deliveries and `email.clicked` names it. Where ' +
+          'the content changed between two sends, the place in the last.',
+      }),
+    locale: z.string().nullable().meta({
+      description: 'The translation that has the link; null: the campaign’s own content.',
+      example: 'de',
+    }),
+    clicks: int64.meta({ description: 'Clicks by people.' }),
+    uniqueClicks: int64.meta({ description: 'Mails through which somebody followed it.' }),
+  })
+  .meta({ id: 'CampaignLink' });
+
+export const campaignLinks = z.array(campaignLink).meta({ id: 'CampaignLinks' });
+
 export const campaignReportView = z
   .object({
     campaignId: z.uuid(),
@@ -97,16 +123,41 @@ export const timeline = z
   )
   .meta({ id: 'Timeline' });
 
-export const deliveryListQuery = pageQuery({ status: z.enum(DELIVERY_STATES).optional() }, [
-  PLACES.id.nullable(),
-  PLACES.id,
-]);
+const flag = (description: string) =>
+  z
+    .preprocess((value) => (value === 'true' ? true : value === 'false' ? false : value), z.boolean())
+    .optional()
+    .meta({ description });
+
+export const deliveryListQuery = pageQuery(
+  {
+    status: z.enum(DELIVERY_STATES).optional(),
+    email: emailField.optional().meta({ description: 'Exactly this address.' }),
+    opened: flag('Whether a person opened it; a click counts as an open.'),
+    clicked: flag('Whether a person followed a link in it.'),
+    link: z.string().min(1).max(8_000).optional().meta({
+      description:
+        'A link that a person followed in it: its `linkNumber`, in whatever language, or its address. One that the campaign does not have is 422.',
+      example: '1',
+    }),
+    bounced: flag('Whether it came back after it was sent.'),
+  },
+  [PLACES.id.nullable(), PLACES.id],
+);
+
+const MASKED = 'Without the scope `subscribers:read` masked: `a…@example.com`.';
 
 const deliveryView = z
   .object({
     id: z.uuid(),
     subscriberId: z.uuid().nullable().meta({ description: 'Null when the subscriber was erased.' }),
-    email: z.string().nullable().meta({ description: 'Null when the subscriber was erased.' }),
+    email: z
+      .string()
+      .nullable()
+      .meta({
+        description: `Null when the subscriber was erased. ${MASKED}`,
+        example: 'ada@example.com',
+      }),
     status: z.enum(DELIVERY_STATES),
     reason: z.string().nullable().meta({
       description: 'Why the delivery was skipped or cancelled, or the class of the failure.',
@@ -118,7 +169,9 @@ const deliveryView = z
       example: 'de-AT',
     }),
     attempts: z.int(),
-    lastError: z.string().nullable().meta({ description: 'The last answer of the next hop.' }),
+    lastError: z.string().nullable().meta({
+      description: 'The last answer of the next hop. Addresses in it are masked as `email` is.',
+    }),
     messageId: z.string(),
     possibleDuplicate: z
       .boolean()
@@ -134,6 +187,18 @@ const deliveryView = z
     nextAttemptAt: timestamp.nullable(),
     sentAt: timestamp.nullable().meta({ description: 'When the next hop accepted it.' }),
     finishedAt: timestamp.nullable(),
+    openedAt: timestamp.nullable().meta({
+      description: 'When a person first opened it; a click counts as an open.',
+    }),
+    clickedAt: timestamp.nullable().meta({ description: 'When a person first followed a link in it.' }),
+    clicks: z.int().meta({ description: 'How often people followed links in it.' }),
+    bouncedAt: timestamp.nullable().meta({ description: 'When it came back after it was sent.' }),
+    bounceClass: z.enum(BOUNCE_CLASSES).nullable().meta({
+      description: 'Why it came back.',
+      example: 'mailbox',
+    }),
+    unsubscribedAt: timestamp.nullable().meta({ description: 'When its reader unsubscribed through it.' }),
+    complainedAt: timestamp.nullable().meta({ description: 'When its reader reported it as spam.' }),
   })
   .meta({ id: 'Delivery' });
 export const deliveryPage = pageOf(deliveryView, 'DeliveryPage');

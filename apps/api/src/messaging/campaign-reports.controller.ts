@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import {
+  CampaignLinksQuery,
   CampaignOverviewQuery,
   CampaignReportsService,
   CampaignStatisticsQuery,
@@ -11,9 +12,10 @@ import {
   ReportExportsService,
   TimelineQuery,
 } from '#messaging';
-import { ApiController, InScope, Operation, toPage } from '#platform/http';
+import { ApiController, type AuthenticatedCaller, Caller, InScope, Operation, toPage } from '#platform/http';
 import {
   campaignLanguagesView,
+  campaignLinks,
   campaignReportView,
   campaignStatisticsView,
   deliveryListQuery,
@@ -31,6 +33,7 @@ export class CampaignReportsController {
     private readonly reports: CampaignReportsService,
     private readonly statisticsQuery: CampaignStatisticsQuery,
     private readonly overviews: CampaignOverviewQuery,
+    private readonly linksQuery: CampaignLinksQuery,
     private readonly timelines: TimelineQuery,
     private readonly exports: ReportExportsService,
     private readonly deliveries: DeliveriesQuery,
@@ -94,6 +97,21 @@ export class CampaignReportsController {
     return this.overviews.languages(scope, campaignKey);
   }
 
+  @Get('report/links')
+  @Operation({
+    operationId: 'getCampaignLinks',
+    sdk: 'reports.links',
+    summary: 'Get a campaign’s clicks by link',
+    description:
+      'Every tracked link, the most followed first; of a campaign with translations each by its language. All `clicks` ' +
+      'together are the `totalClicked` of the statistics. Empty before sending, and without tracking.',
+    scope: 'reports:read',
+    response: { status: 200, schema: campaignLinks },
+  })
+  links(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.linksQuery.of(scope, campaignKey);
+  }
+
   @Get('report/timeline')
   @Operation({
     operationId: 'getCampaignTimeline',
@@ -120,21 +138,24 @@ export class CampaignReportsController {
     sdk: 'reports.export',
     summary: 'Download a campaign’s numbers as CSV',
     description:
-      'One header and one row (RFC 4180), or with `rows=deliveries` one row for each recipient. The worker makes the ' +
-      'file; 503 when it is not ready in time.',
+      'One header and one row (RFC 4180), or with `rows=deliveries` one row for each recipient, whose address is masked ' +
+      'without the scope `subscribers:read`. The worker makes the file; 503 when it is not ready in time.',
     scope: 'reports:read',
     query: exportQuery,
     response: { status: 200, contentType: CSV },
   })
   async export(
-    @InScope() scope: ProjectScope,
+    @Caller() caller: AuthenticatedCaller,
     @Param('campaignKey') campaignKey: string,
     @Query({ schema: exportQuery }) { rows }: z.output<typeof exportQuery>,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
+    const { scope } = caller;
     const csv =
       rows === 'deliveries'
-        ? Readable.from(await this.exports.deliveries(scope, campaignKey), { objectMode: false })
+        ? Readable.from(await this.exports.deliveries(scope, campaignKey, showsAddresses(caller)), {
+            objectMode: false,
+          })
         : await this.exports.statistics(scope, campaignKey);
     reply.type(CSV).header('content-disposition', `attachment; filename="${campaignKey}-report.csv"`);
     return csv;
@@ -145,17 +166,21 @@ export class CampaignReportsController {
     operationId: 'listDeliveries',
     sdk: 'campaigns.deliveries',
     summary: 'List the deliveries of a campaign',
-    description: 'One for each recipient, the newest subscriber first, without test mails.',
+    description:
+      'One for each recipient, the newest subscriber first, without test mails, and what became of it. Filters hold together.',
     scope: 'reports:read',
     query: deliveryListQuery,
     response: { status: 200, schema: deliveryPage },
   })
   async listDeliveries(
-    @InScope() scope: ProjectScope,
+    @Caller() caller: AuthenticatedCaller,
     @Param('campaignKey') campaignKey: string,
     @Query({ schema: deliveryListQuery }) query: z.output<typeof deliveryListQuery>,
   ) {
-    const page = await this.deliveries.list(scope, campaignKey, query, query.status);
+    const page = await this.deliveries.list(caller.scope, campaignKey, query, showsAddresses(caller));
     return toPage(query, page);
   }
 }
+
+/** False for a key that may see what became of mails, but not whose they are. */
+const showsAddresses = ({ scopes }: AuthenticatedCaller): boolean => scopes.has('subscribers:read');

@@ -1,12 +1,16 @@
 import { z } from 'zod';
+import { isUuid } from '#kernel';
 import { emailField, int64, pageOf, pageQuery, strictBody, timestamp } from '#platform/http';
 import { CAMPAIGN_STATUSES, SEND_STRATEGIES } from '#messaging';
 import {
   addressField,
+  jsonText,
   leftOut,
   line,
   localeField,
   localTime,
+  metadataField,
+  metadataView,
   moment,
   prose,
   requiredLine,
@@ -16,7 +20,15 @@ import {
 const MAX_CONTENT = 500_000;
 
 /** Ids are stored and written in lower case (RFC 9562 §4); upper case is the same id. */
-const ids = z.array(z.uuid().transform((id) => id.toLowerCase())).max(100);
+const KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d*$/;
+const ids = z
+  .array(
+    z
+      .string()
+      .refine((chosen) => isUuid(chosen) || KEY.test(chosen), 'must be an id or a key such as APIT-1')
+      .transform((chosen) => (isUuid(chosen) ? chosen.toLowerCase() : chosen)),
+  )
+  .max(100);
 /** Null clears them. */
 const chosenIds = ids.nullish().transform((given) => (given === null ? [] : given));
 
@@ -24,11 +36,7 @@ const name = requiredLine(200);
 const content = {
   subject: requiredLine(500),
   previewText: line(500).nullish(),
-  contentJson: z
-    .string()
-    .max(MAX_CONTENT)
-    .refine((value) => value.isWellFormed(), 'is not valid Unicode')
-    .nullish(),
+  contentJson: jsonText(MAX_CONTENT).nullish(),
   contentText: prose(MAX_CONTENT).nullish(),
 };
 
@@ -54,8 +62,9 @@ const fields = {
     .nullable()
     .meta({ description: 'The address for replies, when not `fromEmail`.' })
     .optional(),
-  topicIds: chosenIds,
-  segmentIds: chosenIds,
+  topicIds: chosenIds.meta({ description: 'Topics by `id` or `topicKey`; answers have the ids.' }),
+  segmentIds: chosenIds.meta({ description: 'Segments by `id` or `segmentKey`; answers have the ids.' }),
+  metadata: metadataField,
   sendStrategy: z.enum(SEND_STRATEGIES).nullish(),
   scheduledAt: moment.nullish(),
   scheduledAtLocal: localTime
@@ -118,6 +127,7 @@ export const campaignView = z
         contentText: z.string().nullable(),
       }),
     ),
+    metadata: metadataView,
     status: z.enum(CAMPAIGN_STATUSES),
     sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
     topicIds: z.array(z.uuid()).nullable(),
@@ -182,7 +192,7 @@ export const preSendAnalysisView = z
     audience: z.object({
       matched: int64.meta({ description: 'Signed up for one of the topics.' }),
       unconfirmed: int64.meta({ description: 'Did not confirm the sign-up.' }),
-      suppressed: int64.meta({ description: 'Unsubscribed from everything or complained.' }),
+      suppressed: int64.meta({ description: 'Unsubscribed from everything, complained or blocked.' }),
       bounced: int64.meta({ description: 'The address does not exist.' }),
       capped: int64.meta({ description: 'Paused all mail.' }),
       willReceive: int64,

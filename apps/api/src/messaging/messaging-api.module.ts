@@ -1,18 +1,26 @@
 import { Module } from '@nestjs/common';
-import { AutomationsModule, MessagingModule } from '#messaging';
+import { AutomationsModule, MessagingModule, PersonalDataModule } from '#messaging';
 import { AutomationsController } from './automations.controller.js';
 import { CampaignActionsController } from './campaign-actions.controller.js';
 import { CampaignReportsController } from './campaign-reports.controller.js';
 import { CampaignsController } from './campaigns.controller.js';
+import { ExportsController } from './exports.controller.js';
+import { MessagesController } from './messages.controller.js';
+import { PersonController } from './person.controller.js';
+import { StatisticsController } from './statistics.controller.js';
 import { TestInboxController } from './test-inbox.controller.js';
 
 @Module({
-  imports: [AutomationsModule, MessagingModule],
+  imports: [AutomationsModule, MessagingModule, PersonalDataModule],
   controllers: [
     AutomationsController,
     CampaignsController,
     CampaignActionsController,
     CampaignReportsController,
+    ExportsController,
+    MessagesController,
+    PersonController,
+    StatisticsController,
     TestInboxController,
   ],
 })

@@ -1,9 +1,10 @@
 import { Delete, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { parseEmailAddress, type ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
 import { TestInboxService } from '#messaging';
 import { ApiController, InScope, Operation, toPage } from '#platform/http';
+import { addressKey } from '../fields.js';
 import { openedTestInboxMessageView, testInboxListQuery, testInboxPage } from './test-inbox.dto.js';
 
 const RAW = 'message/rfc822';
@@ -74,10 +75,4 @@ export class TestInboxController {
   async clear(@InScope() scope: ProjectScope) {
     await this.inbox.clear(scope);
   }
-}
-
-/** Text that is not an address matches no mail. */
-function addressKey(to: string): string {
-  const parsed = parseEmailAddress(to);
-  return 'address' in parsed ? parsed.address.key : to.trim().toLowerCase();
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { pageOf, pageQuery, timestamp } from '#platform/http';
 import { line } from '../fields.js';
 
-const MAIL_KINDS = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'] as const;
+const MAIL_KINDS = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST', 'MESSAGE'] as const;
 
 export const testInboxListQuery = pageQuery({
   to: line(320).optional().meta({ description: 'Only mail to this address.' }),

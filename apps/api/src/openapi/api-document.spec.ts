@@ -30,7 +30,7 @@ describe('The OpenAPI document', () => {
 
   it('derives the problems of an operation from its shape', () => {
     const statuses = (path: string, method: string) => Object.keys(operation(path, method).responses);
-    expect(statuses('', 'get')).toEqual(['200', '400', '401', '403', '406', '429', '500', '503']);
+    expect(statuses('', 'get')).toEqual(['200', '400', '401', '403', '406', '422', '429', '500', '503']);
     expect(statuses('', 'post')).toEqual([
       '201',
       '400',
@@ -45,7 +45,7 @@ describe('The OpenAPI document', () => {
       '500',
       '503',
     ]);
-    expect(statuses('/whoami', 'get')).toEqual(['200', '400', '401', '406', '429', '500', '503']);
+    expect(statuses('/whoami', 'get')).toEqual(['200', '400', '401', '406', '422', '429', '500', '503']);
     expect(statuses('/{id}', 'delete')).toEqual([
       '204',
       '400',
@@ -72,6 +72,8 @@ describe('The OpenAPI document', () => {
       'X-RateLimit-Limit',
       'X-RateLimit-Remaining',
       'X-RateLimit-Reset',
+      'RateLimit-Policy',
+      'RateLimit',
       'Link',
     ]);
     const shared = (status: string) => {

@@ -13,7 +13,7 @@ const DESCRIPTION = `Email marketing as an API: subscribers, consent, campaigns 
 Every request needs an API key of a project, in \`X-API-Key\` or as \`Authorization: Bearer\`. A key belongs to one
 environment, live or test, and has scopes; each operation names the one that it needs. Errors are problems
 (RFC 9457) with \`Content-Type: application/problem+json\`. A key has 60 requests per minute unless the operator
-sets another limit; \`X-RateLimit-*\` reports the current window.
+sets another limit; \`RateLimit\` and \`X-RateLimit-*\` report the current window.
 
 The scopes are ${API_SCOPES.map((scope) => `\`${scope}\``).join(', ')}.`;
 

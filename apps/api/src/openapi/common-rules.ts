@@ -1,4 +1,4 @@
-import { PROBLEM_TYPES, type ProblemSlug } from '#platform/http';
+import { FIELDS_PARAMETER, PROBLEM_TYPES, type ProblemSlug } from '#platform/http';
 import {
   type OpenApiDocument,
   type OperationEntry,
@@ -15,6 +15,20 @@ const HEADERS = {
   'X-RateLimit-Limit': integerHeader('The requests per minute that the key allows.'),
   'X-RateLimit-Remaining': integerHeader('The requests left in the current window.'),
   'X-RateLimit-Reset': integerHeader('When the window ends, in Unix seconds.'),
+  'RateLimit-Policy': {
+    description:
+      'The limit as a structured field (draft-ietf-httpapi-ratelimit-headers-11): `q` requests in `w` seconds.',
+    required: true,
+    schema: { type: 'string' },
+    example: '"default";q=60;w=60',
+  },
+  RateLimit: {
+    description:
+      'The window as a structured field: `r` requests are left for `t` seconds, then it begins anew.',
+    required: true,
+    schema: { type: 'string' },
+    example: '"default";r=59;t=60',
+  },
   'X-Request-Id': {
     description: 'The id of the request in the log.',
     required: true,
@@ -30,7 +44,13 @@ const HEADERS = {
   'WWW-Authenticate': { description: 'Always `Bearer`.', required: true, schema: { type: 'string' } },
 };
 
-const RATE_LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+const RATE_LIMIT_HEADERS = [
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'RateLimit-Policy',
+  'RateLimit',
+] as const;
 const PROBLEM_REFERENCE = { $ref: '#/components/schemas/Problem' };
 const PROBLEM_TYPE = 'application/problem+json';
 const RETRY_STATUSES = new Set(['429', '503']);
@@ -51,13 +71,16 @@ const TAGS: Readonly<Record<string, string>> = {
   Consents: 'Which topics a subscriber agreed to, when and how.',
   'Custom fields': 'Additional properties of subscribers.',
   Segments: 'Groups of subscribers, by list or by rules.',
-  Suppressions: 'Addresses that get no mail.',
+  Suppressions: 'Addresses that get no mail, or no marketing.',
   Automations: 'Steps that subscribers go through after a trigger.',
   Campaigns: 'Mail to the subscribers of topics: write, check and send it.',
   'Campaign reports': 'The results of a campaign.',
+  Messages: 'Mail to one person each, which needs no consent: receipts, passwords, alerts.',
+  Exports: 'Files with a project’s data.',
   'Test inbox': 'The mail of the test environment.',
   'Sending domain': 'The domain of live mail, and its DNS records.',
   Relays: 'Where live mail is handed over, and the feedback of providers.',
+  Webhooks: 'What happened in a project, as its webhooks tell it.',
   Billing: 'Plan, usage and invoices of the tenant.',
   'AI credits': 'The credits that pay for AI reports.',
 };
@@ -73,8 +96,11 @@ export function addCommonRules(document: OpenApiDocument): OpenApiDocument {
     operation.security = [{ apiKey: [] }, { bearer: [] }];
     operation.description = descriptionOf(operation);
     if (method === 'post') operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY];
+    const takesFields = method === 'get' && answersInJson(operation);
+    if (takesFields) operation.parameters = [...(operation.parameters ?? []), FIELDS_PARAMETER];
     const request = {
       path,
+      takesFields,
       hasBody: operation.requestBody !== undefined,
       scope: operation['x-required-scope'] ?? null,
     };
@@ -92,6 +118,11 @@ export function addCommonRules(document: OpenApiDocument): OpenApiDocument {
   document.tags = tagsOf(document);
   addExamples(document);
   return document;
+}
+
+/** The operations for which `takesFields` is true. */
+function answersInJson({ responses }: OperationEntry): boolean {
+  return responses['200']?.content?.['application/json'] !== undefined;
 }
 
 /** The description of an operation with the scope that it needs, which programs read from `x-required-scope`. */

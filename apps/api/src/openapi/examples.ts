@@ -5,7 +5,9 @@ import { AUTOMATION_EXAMPLES, AUTOMATION_ID } from './examples/automations.js';
 import { BILLING_EXAMPLES } from './examples/billing.js';
 import { CAMPAIGN_EXAMPLES } from './examples/campaigns.js';
 import { DELIVERABILITY_EXAMPLES } from './examples/deliverability.js';
-import { MESSAGE_ID, REPORT_EXAMPLES } from './examples/reports.js';
+import { MESSAGE_EXAMPLES, SENT_MESSAGE_ID } from './examples/messages.js';
+import { PEOPLE_EXAMPLES } from './examples/people.js';
+import { EXPORT_ID, MESSAGE_ID, REPORT_EXAMPLES } from './examples/reports.js';
 import { SEGMENT_EXAMPLES, SEGMENT_ID, STATIC_SEGMENT_ID } from './examples/segments.js';
 import type { WrittenExamples } from './examples/written-example.js';
 import { sdkSample } from './sdk-sample.js';
@@ -17,12 +19,14 @@ import { sdkSample } from './sdk-sample.js';
 const WRITTEN: WrittenExamples = {
   ...ACCESS_EXAMPLES,
   ...AUDIENCE_EXAMPLES,
+  ...PEOPLE_EXAMPLES,
   ...SEGMENT_EXAMPLES,
   ...AUTOMATION_EXAMPLES,
   ...CAMPAIGN_EXAMPLES,
   ...REPORT_EXAMPLES,
   ...DELIVERABILITY_EXAMPLES,
   ...BILLING_EXAMPLES,
+  ...MESSAGE_EXAMPLES,
 };
 
 /** Values of path parameters, by the part of the path that has them; the first one counts. */
@@ -38,7 +42,9 @@ const IN_PATHS: Readonly<Record<string, string>> = {
   'suppressions/{email}': 'bob@example.com',
   'automations/{automationId}': AUTOMATION_ID,
   'campaigns/{campaignKey}': 'APIT-001',
-  'messages/{id}': MESSAGE_ID,
+  'test-inbox/messages/{id}': MESSAGE_ID,
+  'messages/{id}': SENT_MESSAGE_ID,
+  'exports/{id}': EXPORT_ID,
   'relays/{relayKey}': 'APIT-1',
 };
 

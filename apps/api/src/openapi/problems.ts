@@ -1,4 +1,4 @@
-import { PROBLEM_TYPES, type ProblemSlug } from '#platform/http';
+import { FIELDS_PARAMETER, PROBLEM_TYPES, type ProblemSlug } from '#platform/http';
 import type { OperationEntry, Schema } from './document.js';
 
 const text = (description: string): Schema => ({ type: 'string', description });
@@ -61,6 +61,11 @@ export const PROBLEM: Schema = {
       description: 'With `pre-send-rejected`, and `invalid-state` of an automation: the failed checks.',
       items: CHECK,
     },
+    field: {
+      type: 'string',
+      description:
+        'With `already-exists` of a subscriber: the field that another one has, unless it is the address: `externalId`.',
+    },
     usedBy: {
       type: 'array',
       description: 'With `in-use`: what uses the resource, at most 10.',
@@ -84,12 +89,14 @@ const WITH_IDEMPOTENCY: readonly ProblemSlug[] = ['idempotency-in-flight', 'idem
 
 /** Requests, as `post /api/v1/topics`, that problems of the domain can answer; those without a line here can answer any. */
 const REQUESTS_OF: Readonly<Partial<Record<ProblemSlug, RegExp>>> = {
-  'already-exists': /^post .*\/(?:subscribers|consents|executions)$|^(?:post|patch) .*\/sending-domain$/,
+  'already-exists':
+    /^post .*\/(?:subscribers|consents|executions)$|^(?:patch|put) .*\/subscribers\/|^(?:post|patch) .*\/sending-domain$/,
   'in-use': /^(?:patch|delete) .*\/(?:topics|segments|custom-fields|sending-domain)\b/,
-  'invalid-state': /\/(?:campaigns|automations|custom-fields|sending-domain)\b|\/resend$/,
+  'invalid-state': /\/(?:campaigns|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{/,
   'pre-send-rejected': /\/campaigns\/.*\/(?:preview|test|schedule|send|resume|retry-failed)$/,
   'schedule-missing': /\/schedule$/,
-  suppressed: /^post .*\/(?:subscribers|consents|resend)$/,
+  suppressed: /^post .*\/(?:subscribers|consents|resend|messages)$|^(?:put|patch) .*\/subscribers\/[^/]+$/,
+  unsubscribed: /^put .*\/subscribers\//,
 };
 
 /** The problem types that an operation can answer with: those that its shape implies and those that it declares. */
@@ -100,6 +107,7 @@ export function problemSlugs(path: string, method: string, operation: OperationE
   if (typeof operation['x-required-scope'] === 'string') add(['insufficient-scope']);
   if (Object.values(responses).some(({ content }) => content !== undefined)) add(['not-acceptable']);
   if (requestBody !== undefined) add([...WITH_BODY, 'domain-validation']);
+  if (parameters.some(({ name }) => name === FIELDS_PARAMETER.name)) add(['domain-validation']);
   // A POST or DELETE without a body may be sent one all the same.
   if (method === 'post' || method === 'delete') add(WITH_BODY);
   if (method === 'post') add(WITH_IDEMPOTENCY);
@@ -186,6 +194,11 @@ const MEMBERS_OF: Readonly<Record<string, Readonly<Partial<Record<ProblemSlug, M
     'validation-error': { errors: { host: 'must be a host name or an IP address' } },
     'domain-validation': { errors: { port: 'is required' } },
   },
+  messages: {
+    'validation-error': { errors: { purpose: 'is required' } },
+    'domain-validation': { errors: { 'data.code': 'is missing: the content shows it' } },
+    'invalid-state': { currentState: 'SENT', allowedStates: ['SCHEDULED', 'QUEUED'] },
+  },
   'sending-domain': {
     'validation-error': { errors: { domainName: 'is required' } },
     'domain-validation': { errors: { plan: 'the plan does not include a sending domain' } },
@@ -199,6 +212,7 @@ const MEMBERS_OF: Readonly<Record<string, Readonly<Partial<Record<ProblemSlug, M
 /** The request that a problem answers. */
 interface Refused {
   readonly path: string;
+  readonly takesFields: boolean;
   readonly hasBody: boolean;
   readonly scope: string | null;
 }
@@ -226,9 +240,14 @@ export function problemExample(slug: ProblemSlug, request: Refused, publicUrl: s
   return { name, summary: title, value };
 }
 
-function membersOf(slug: ProblemSlug, { path, hasBody, scope }: Refused): [name: string, members: Members] {
+function membersOf(
+  slug: ProblemSlug,
+  { path, takesFields, hasBody, scope }: Refused,
+): [name: string, members: Members] {
   if (slug === 'insufficient-scope' && scope !== null)
     return [`${slug}.${scope.replace(':', '.')}`, { requiredScope: scope }];
+  if (slug === 'domain-validation' && takesFields)
+    return [`${slug}.fields`, { errors: { fields: '"emial" is not a field of the answer' } }];
   const about = path.split('/')[3] ?? '';
   const own = slug === 'validation-error' && !hasBody ? undefined : MEMBERS_OF[about]?.[slug];
   return own === undefined ? [slug, MEMBERS[slug] ?? {}] : [`${slug}.${about}`, own];

@@ -1,5 +1,6 @@
 import { Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { WordedProject } from '#access';
 import {
   CONFIRMATION_VALID_MS,
   type ConfirmationDescription,
@@ -10,7 +11,7 @@ import { MailPagesService } from '#messaging';
 import { html, type Html } from '../html.js';
 import { formField, visitorOf } from './form-body.js';
 import { form, page, type Page, signs, topicList } from './page-layout.js';
-import { type PageLink, PageLinksService } from './page-links.service.js';
+import { type PageLink, PageLinksService, viewBy } from './page-links.service.js';
 import { addressOf, maskedAddress, privacyLines, say, senderName, type SenderView } from './page-view.js';
 import { PublicPage, sendPage } from './public-page.js';
 
@@ -150,9 +151,8 @@ const RESEND_PAGES = {
   'too-soon': confirmationTooSoonPage,
 };
 
-interface OpenedConfirmation {
-  readonly link: PageLink;
-  readonly state: ConfirmationDescription['state'];
+/** A page of a confirmation request, in the reader's language. */
+interface ShownRequest {
   readonly view: SenderView;
   readonly content: ConfirmPageContent;
 }
@@ -173,9 +173,8 @@ export class ConfirmController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const { link, state, view, content } = await this.#open(token, request);
-    const shown = state === 'open' && link.expired ? 'expired' : state;
-    sendPage(reply, STATE_PAGES[shown](view, content));
+    const link = await this.links.open(token, 'confirm');
+    sendPage(reply, await this.#statePage(link, request));
   }
 
   @Post(':token')
@@ -184,37 +183,54 @@ export class ConfirmController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const opened = await this.#open(token, request);
-    const { link, state, view, content } = opened;
-    if (state === 'gone') return sendPage(reply, goneConfirmationPage(view));
-    if (formField(request, CONFIRM_ACTION.field) === CONFIRM_ACTION.resend)
-      return sendPage(reply, await this.#resend(opened));
-    // The link has its own expiry, besides that of the confirmation request.
-    if (state === 'open' && link.expired) return sendPage(reply, expiredConfirmationPage(view, content));
-    sendPage(reply, await this.#confirm(opened, request));
-  }
-
-  async #open(token: string, request: FastifyRequest): Promise<OpenedConfirmation> {
     const link = await this.links.open(token, 'confirm');
-    const { state, email, topics, locale } = await this.confirmations.describe(link.scope, link.id);
-    const view = await this.links.view(request, link, [locale]);
-    return { link, state, view, content: { email, topicNames: topicNamesIn(topics, view.locale) } };
+    // The link has its own expiry, besides that of the confirmation request.
+    const asksAgain = formField(request, CONFIRM_ACTION.field) === CONFIRM_ACTION.resend;
+    if (asksAgain) sendPage(reply, await this.#resend(link, request));
+    else
+      sendPage(reply, await (link.expired ? this.#statePage(link, request) : this.#confirm(link, request)));
   }
 
-  async #confirm({ link, view, content }: OpenedConfirmation, request: FastifyRequest): Promise<Page> {
-    const messageId = await this.mails.confirmationMessageId(link.scope, link.id);
-    const wording = { locale: view.wording.locale, version: view.version };
-    const consentText = confirmText(view, content);
-    const person = { ...visitorOf(request), messageId, wording, consentText };
-    const outcome = await this.confirmations.confirm(link.scope, link.id, person);
-    return CONFIRM_PAGES[outcome](view, content);
+  async #statePage(link: PageLink, request: FastifyRequest): Promise<Page> {
+    const { id, scope, expired } = link;
+    const [description, senders] = await this.confirmations.describe(scope, id, this.links.reading(link));
+    const { view, content } = shownTo(request, senders, description);
+    const { state } = description;
+    return STATE_PAGES[state === 'open' && expired ? 'expired' : state](view, content);
   }
 
-  async #resend({ link, state, view, content }: OpenedConfirmation): Promise<Page> {
-    const outcome = await this.confirmations.requestAnother(link.scope, link.id);
-    const topicNames = state === 'confirmed' ? content.topicNames : [];
-    return outcome === 'not-needed'
-      ? confirmationNotNeededPage(view, { ...content, topicNames })
-      : RESEND_PAGES[outcome](view, content);
+  #confirm(link: PageLink, request: FastifyRequest): Promise<Page> {
+    const { id, scope } = link;
+    const beside = [this.links.reading(link), this.mails.readingConfirmationMail(scope, id)] as const;
+    return this.confirmations.whileLocked(scope, id, beside, async (locked, senders, [mail]) => {
+      const { view, content } = shownTo(request, senders, locked.description);
+      const wording = { locale: view.wording.locale, version: view.version };
+      const consentText = confirmText(view, content);
+      const messageId = mail?.messageId ?? null;
+      const person = { ...visitorOf(request), messageId, wording, consentText };
+      return CONFIRM_PAGES[await this.confirmations.confirm(scope, locked, person)](view, content);
+    });
   }
+
+  #resend(link: PageLink, request: FastifyRequest): Promise<Page> {
+    const { id, scope } = link;
+    return this.confirmations.whileLocked(scope, id, [this.links.reading(link)], async (locked, senders) => {
+      const { state } = locked.description;
+      const { view, content } = shownTo(request, senders, locked.description);
+      if (state === 'gone') return goneConfirmationPage(view);
+      const outcome = await this.confirmations.requestAnother(scope, locked);
+      if (outcome !== 'not-needed') return RESEND_PAGES[outcome](view, content);
+      const topicNames = state === 'confirmed' ? content.topicNames : [];
+      return confirmationNotNeededPage(view, { ...content, topicNames });
+    });
+  }
+}
+
+function shownTo(
+  request: FastifyRequest,
+  senders: readonly WordedProject[],
+  { email, topics, locale }: ConfirmationDescription,
+): ShownRequest {
+  const view = viewBy(senders, request, [locale]);
+  return { view, content: { email, topicNames: topicNamesIn(topics, view.locale) } };
 }

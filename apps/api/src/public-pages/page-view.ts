@@ -72,6 +72,11 @@ export function say(
   return html`${wording.parts<Html>(key, values)}`;
 }
 
+/** Tells who leaves everything which mail needs no consent. */
+export function accountMail(view: SenderView): Html {
+  return html`<p class="quiet">${say(view, 'page.accountMail')}</p>`;
+}
+
 export function senderName({ sender }: SenderView): Html {
   return html`<b><bdi>${sender.name}</bdi></b>`;
 }

@@ -53,7 +53,7 @@ const topicsNamed = (names: readonly string[]): ShownTopic[] =>
     status: 'SUBSCRIBED',
     isActive: true,
   }));
-const standing = { ...content, timeZone: null, suppressed: false, pausedUntil: null };
+const standing = { ...content, timeZone: null, suppressed: null, pausedUntil: null };
 
 const subscriberPages: Record<string, (content: Content) => Page> = {
   confirmPage: (given) => confirmPage(from(given), given),
@@ -66,7 +66,8 @@ const subscriberPages: Record<string, (content: Content) => Page> = {
   confirmationNotNeededPage: (given) => confirmationNotNeededPage(from(given), given),
   unsubscribePage: (given) => unsubscribePage(from(given), given),
   unsubscribedFromTopicsPage: (given) => unsubscribedFromTopicsPage(from(given), given, UNDO_ID),
-  unsubscribedFromEverythingPage: (given) => unsubscribedFromEverythingPage(from(given), UNDO_ID),
+  unsubscribedFromEverythingPage: (given) =>
+    unsubscribedFromEverythingPage(from(given), 'MARKETING', UNDO_ID),
   undonePage: (given) => undonePage(from(given), given.topicNames),
   tooLateToUndoPage: (given) => tooLateToUndoPage(from(given)),
   addressGonePage: (given) => addressGonePage(from(given), 404),
@@ -74,7 +75,7 @@ const subscriberPages: Record<string, (content: Content) => Page> = {
   preferencesPage: (given) =>
     preferencesPage(from(given), { ...standing, ...given, topics: topicsNamed(given.topicNames) }, [7, 30]),
   suppressedPreferencesPage: (given) =>
-    preferencesPage(from(given), { ...standing, ...given, suppressed: true, topics: [] }, []),
+    preferencesPage(from(given), { ...standing, ...given, suppressed: 'MARKETING', topics: [] }, []),
   pausedPreferencesPage: (given) =>
     preferencesPage(from(given), { ...standing, ...given, pausedUntil: new Date(0), topics: [] }, []),
 };
@@ -244,8 +245,8 @@ describe('the unsubscribe page', () => {
       /<details><summary>[^<]*Rather get no emails.*Unsubscribe from everything.*<\/details>/,
     );
     expect(buttonsOf(unsubscribedFromTopicsPage(view, content, null))).toEqual([everything]);
-    expect(buttonsOf(unsubscribedFromEverythingPage(view, UNDO_ID))).toEqual([undo]);
-    expect(buttonsOf(unsubscribedFromEverythingPage(view, null))).toEqual([]);
+    expect(buttonsOf(unsubscribedFromEverythingPage(view, 'MARKETING', UNDO_ID))).toEqual([undo]);
+    expect(buttonsOf(unsubscribedFromEverythingPage(view, 'MARKETING', null))).toEqual([]);
   });
 });
 
@@ -327,7 +328,7 @@ describe('the preferences page', () => {
 
   it('says so when no mail is sent at all, and who can change that', () => {
     const saved = { heading: 'preferences.saved', undoId: null } as const;
-    const page = preferencesPage(view, { ...standing, suppressed: true, topics }, [7], saved);
+    const page = preferencesPage(view, { ...standing, suppressed: 'MARKETING', topics }, [7], saved);
     expect(markupOf(page)).toContain('Your choice is saved');
     expect(markupOf(page)).toContain('sends no emails to');
     expect(markupOf(page)).toContain('please write to <b><bdi>Alpine Supplies</bdi></b>');
@@ -342,9 +343,33 @@ describe('the preferences page', () => {
       undo,
       everything,
     ]);
-    const all = preferencesPage(view, { ...standing, suppressed: true, topics }, [], left);
+    const all = preferencesPage(view, { ...standing, suppressed: 'MARKETING', topics }, [], left);
     expect(buttonsOf(all)).toEqual([undo]);
     expect(markupOf(all)).not.toContain('please write to');
+  });
+});
+
+describe('leaving everything', () => {
+  const ACCOUNT_MAIL = 'Only emails about your account or your orders may still come.';
+  const saysSo = (page: Page) => markupOf(page).includes(ACCOUNT_MAIL);
+
+  it('says wherever it is offered, and when it is done, that receipts still come', () => {
+    const suppressed = 'MARKETING';
+    const pages = {
+      unsubscribe: unsubscribePage(view, content),
+      afterTopics: unsubscribedFromTopicsPage(view, content, null),
+      done: unsubscribedFromEverythingPage(view, suppressed, UNDO_ID),
+      asked: leaveEverythingPage(view, content),
+      preferences: preferencesPage(view, { ...standing, topics: topicsNamed(['News']) }, []),
+      left: preferencesPage(view, { ...standing, suppressed, topics: [] }, []),
+    };
+    expect(Object.entries(pages).filter(([, page]) => !saysSo(page))).toEqual([]);
+  });
+
+  it('does not say so to an address that gets no mail at all', () => {
+    const suppressed = 'ALL';
+    expect(saysSo(unsubscribedFromEverythingPage(view, suppressed, null))).toBe(false);
+    expect(saysSo(preferencesPage(view, { ...standing, suppressed, topics: [] }, []))).toBe(false);
   });
 });
 

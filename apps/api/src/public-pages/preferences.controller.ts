@@ -5,6 +5,7 @@ import {
   PAUSE_DAYS,
   type Preferences,
   PreferencesService,
+  type SuppressedStreams,
   topicIn,
   UnsubscribeService,
 } from '#audience';
@@ -13,7 +14,7 @@ import { html, type Html, type HtmlValue } from '../html.js';
 import { formField, visitorOf } from './form-body.js';
 import { form, page, type Page, signs } from './page-layout.js';
 import { type PageLink, PageLinksService } from './page-links.service.js';
-import { addressOf, privacyLines, say, senderName, type SenderView } from './page-view.js';
+import { accountMail, addressOf, privacyLines, say, senderName, type SenderView } from './page-view.js';
 import { addressGonePage, PublicPage, sendPage } from './public-page.js';
 import { tooLateToUndoPage, UNDO_FIELD, undoForm, undoText } from './unsubscribe.controller.js';
 
@@ -21,8 +22,8 @@ interface PreferencesPageContent {
   readonly email: string;
   /** IANA; null where it is not known. */
   readonly timeZone: string | null;
-  /** True where the address gets no mail at all. */
-  readonly suppressed: boolean;
+  /** The mail that the address does not get; null where only consents decide. */
+  readonly suppressed: SuppressedStreams | null;
   /** When the pause of all mail ends; null when mail is not paused. */
   readonly pausedUntil: Date | null;
   readonly topics: readonly ShownTopic[];
@@ -78,7 +79,8 @@ export function preferencesPage(
     heading: view.wording.text(heading ?? 'preferences.heading'),
     sign: heading === null ? signs.letter : signs.done,
     body: html`<p>${introduction(view, content)}</p>
-      ${content.suppressed ? (undo ?? howToComeBack(view)) : [choices(view, content, pauseDays, undo), leavingSection(view)]}`,
+      ${content.suppressed === 'MARKETING' ? accountMail(view) : null}
+      ${content.suppressed !== null ? (undo ?? howToComeBack(view)) : [choices(view, content, pauseDays, undo), leavingSection(view)]}`,
   });
 }
 
@@ -99,6 +101,7 @@ export function leaveEverythingPage(
     heading: view.wording.text('leaveEverything.heading'),
     sign: signs.letter,
     body: html`<p>${say(view, 'leaveEverything.text', values)}</p>
+      ${accountMail(view)}
       ${form(
         html`<button name="${confirm}" value="${EVERYTHING}">${say(view, 'leaveEverything.yes')}</button>`,
         html`<button class="second">${say(view, 'leaveEverything.no')}</button>`,
@@ -109,7 +112,7 @@ export function leaveEverythingPage(
 function introduction(view: SenderView, content: PreferencesPageContent): Html {
   const { email, suppressed, pausedUntil, topics } = content;
   const values = { sender: senderName(view), email: addressOf(email) };
-  if (suppressed) return say(view, 'preferences.introSuppressed', values);
+  if (suppressed !== null) return say(view, 'preferences.introSuppressed', values);
   if (topics.length === 0) return say(view, 'preferences.introNothing', values);
   return say(view, pausedUntil === null ? 'preferences.intro' : 'preferences.introPaused', values);
 }
@@ -209,6 +212,7 @@ function leavingSection(view: SenderView): Html {
   return html`<section class="more">
     <h2>${say(view, 'preferences.leave.heading')}</h2>
     <p>${say(view, 'preferences.leave.text', { sender: senderName(view) })}</p>
+    ${accountMail(view)}
     ${form(html`<button class="second" name="${PREFERENCES_FIELDS.scope}" value="${EVERYTHING}">${say(view, 'preferences.leave.button')}</button>`)}
   </section>`;
 }
@@ -246,7 +250,8 @@ export class PreferencesController {
     const current = await this.preferences.of(link.scope, link.id);
     if (current === null) return sendPage(reply, await this.#page(request, link, null));
     const view = await this.links.view(request, link, [current.locale]);
-    const asksFirst = formField(request, PREFERENCES_FIELDS.scope) === EVERYTHING && !current.suppressed;
+    const asksFirst =
+      formField(request, PREFERENCES_FIELDS.scope) === EVERYTHING && current.suppressed === null;
     if (asksFirst) return sendPage(reply, leaveEverythingPage(view, current));
     const outcome = await this.#change(link, current, view, request).catch(goneOrThrow);
     if (outcome === 'too-late') return sendPage(reply, tooLateToUndoPage(view));
@@ -275,7 +280,7 @@ export class PreferencesController {
       );
       return undone === null ? 'too-late' : { heading: 'undone.heading', undoId: null };
     }
-    if (suppressed) return null;
+    if (suppressed !== null) return null;
     const joined = topics.find(({ topicKey }) => topicKey === chosen.join);
     const by = consentProof('SUBSCRIBER_PAGE', null, {
       source: 'preferences',
@@ -299,7 +304,8 @@ export class PreferencesController {
     const view = await this.links.view(request, link, [current?.locale ?? null]);
     if (current === null) return addressGonePage(view, 404);
     const topics = current.topics.map((topic) => ({ ...topic, ...topicIn(topic, view.locale) }));
-    const undoId = done?.undoId ?? (current.suppressed ? await this.leaving.undoOf(scope, id, id) : null);
+    const undoId =
+      done?.undoId ?? (current.suppressed !== null ? await this.leaving.undoOf(scope, id, id) : null);
     const { heading } = done ?? { heading: null };
     return preferencesPage(view, { ...current, topics }, PAUSE_DAYS, { heading, undoId });
   }

@@ -6,6 +6,7 @@ import { DeliverabilityModule } from '#deliverability';
 import { MessagingModule } from '#messaging';
 import { ConfirmController } from './confirm.controller.js';
 import { CustomerHostsService, TlsCheckController } from './customer-hosts.service.js';
+import { ExportFileController } from './export-file.controller.js';
 import { InvoiceController } from './invoices/invoice.controller.js';
 import { MailViewController } from './mail-view.controller.js';
 import { OpenPixelController, TrackedLinkController } from './tracking.controller.js';
@@ -14,11 +15,12 @@ import { PreferencesController } from './preferences.controller.js';
 import { ReportController } from './report.controller.js';
 import { UnsubscribeController } from './unsubscribe.controller.js';
 
-/** HTML pages for people, without a key: the links of mails, invoices and reports, by our host or a customer's. */
+/** HTML pages for people, without a key: the links of mails, invoices, reports and exports, by our host or a customer's. */
 @Module({
   imports: [AccessModule, AudienceModule, BillingModule, MessagingModule, DeliverabilityModule],
   controllers: [
     ConfirmController,
+    ExportFileController,
     InvoiceController,
     MailViewController,
     OpenPixelController,

@@ -319,6 +319,19 @@ describe('public pages', () => {
       expect(suppressed).toEqual([{ reason: 'GLOBAL_UNSUBSCRIBE' }]);
     });
 
+    it('says that receipts still come, unless the address gets no mail at all', async () => {
+      const stillCome = 'Only emails about your account or your orders may still come.';
+      for (const ask of [() => get(link), () => post(link, 'scope=everything'), () => get(link)])
+        expect((await ask()).body).toContain(stillCome);
+      const proof = consentProof('API_KEY', 'key-1');
+      await app.get(SuppressionsService).suppress(scope, reader.address, 'BLOCKED', proof);
+      for (const ask of [() => get(link), () => post(link, 'scope=everything')]) {
+        const { body } = await ask();
+        expect(body).toContain('You’re unsubscribed from everything');
+        expect(body).not.toContain(stillCome);
+      }
+    });
+
     it('says to whoever comes again that it is done', async () => {
       await post(link, 'List-Unsubscribe=One-Click');
       const left = await get(link);

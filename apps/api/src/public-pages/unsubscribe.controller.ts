@@ -1,14 +1,20 @@
 import { Get, Param, Post, Req, Res } from '@nestjs/common';
 import { SkipThrottle } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type PageReader, PreferencesService, topicNamesIn, UnsubscribeService } from '#audience';
+import {
+  type Preferences,
+  PreferencesService,
+  type SuppressedStreams,
+  topicNamesIn,
+  UnsubscribeService,
+} from '#audience';
 import { NotFoundError } from '#kernel';
 import { type DescribedMail, MailPagesService } from '#messaging';
 import { html, type Html } from '../html.js';
 import { formField, visitorOf } from './form-body.js';
 import { form, page, type Page, signs, topicList } from './page-layout.js';
-import { type PageLink, PageLinksService } from './page-links.service.js';
-import { addressOf, formatsOf, say, senderName, type SenderView } from './page-view.js';
+import { type PageLink, PageLinksService, viewBy } from './page-links.service.js';
+import { accountMail, addressOf, formatsOf, say, senderName, type SenderView } from './page-view.js';
 import { addressGonePage, addressGoneText, PublicPage, sendPage, sendText } from './public-page.js';
 
 /** The part of a mail that its unsubscribe pages show. */
@@ -37,7 +43,8 @@ export function unsubscribePage(view: SenderView, content: UnsubscribePageConten
         ...(aboutTopics ? [unsubscribeButton('first', 'topics', fromTopics(view, topicNames))] : []),
         unsubscribeButton(aboutTopics ? 'second' : 'first', 'everything', fromEverything),
       )}
-      <p class="quiet">${say(view, 'unsubscribe.everythingMeans', { sender: senderName(view) })}</p>`,
+      <p class="quiet">${say(view, 'unsubscribe.everythingMeans', { sender: senderName(view) })}</p>
+      ${accountMail(view)}`,
   });
 }
 
@@ -58,18 +65,25 @@ export function unsubscribedFromTopicsPage(
         ${undoForm(view, undoId)}
         <details>
           <summary>${say(view, 'unsubscribed.rather', { sender })}</summary>
+          ${accountMail(view)}
           ${form(unsubscribeButton('second', 'everything', say(view, 'unsubscribe.fromEverything')))}
         </details>
       </div>`,
   });
 }
 
-export function unsubscribedFromEverythingPage(view: SenderView, undoId: string | null): Page {
+/** `barred`: the mail that the address does not get. */
+export function unsubscribedFromEverythingPage(
+  view: SenderView,
+  barred: SuppressedStreams,
+  undoId: string | null,
+): Page {
   const undo = undoForm(view, undoId);
   return page(view, {
     heading: view.wording.text('unsubscribedAll.heading'),
     sign: signs.done,
     body: html`<p>${say(view, 'unsubscribedAll.text', { sender: senderName(view) })}</p>
+      ${barred === 'MARKETING' ? accountMail(view) : null}
       <p class="quiet">${say(view, 'page.stillOnItsWay')}</p>
       ${undo === null ? null : html`<div class="more afterwards">${undo}</div>`}`,
   });
@@ -161,11 +175,15 @@ export class UnsubscribeController {
     const { link, described, view, topicNames } = mail;
     const { reader } = described;
     if (typeof reader === 'string') return sendPage(reply, addressGonePage(view, GONE_STATUS[reader]));
-    const left = await this.#leftAlready(link, reader, described);
-    const undoId = left === null ? null : await this.leaving.undoOf(link.scope, reader.subscriberId, link.id);
-    if (left === 'everything') return sendPage(reply, unsubscribedFromEverythingPage(view, undoId));
-    if (left === 'topics') return sendPage(reply, unsubscribedFromTopicsPage(view, { topicNames }, undoId));
-    sendPage(reply, unsubscribePage(view, { address: reader.email, topicNames }));
+    const now = await this.preferences.of(link.scope, reader.subscriberId);
+    if (now === null || !hasLeft(now, described))
+      return sendPage(reply, unsubscribePage(view, { address: reader.email, topicNames }));
+    const undoId = await this.leaving.undoOf(link.scope, reader.subscriberId, link.id);
+    const left =
+      now.suppressed === null
+        ? unsubscribedFromTopicsPage(view, { topicNames }, undoId)
+        : unsubscribedFromEverythingPage(view, now.suppressed, undoId);
+    sendPage(reply, left);
   }
 
   /**
@@ -179,28 +197,41 @@ export class UnsubscribeController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const mail = await this.#mailOf(token, request);
-    const { link, described, view, topicNames } = mail;
     const undoId = formField(request, UNDO_FIELD);
-    if (undoId !== null) return sendPage(reply, await this.#undo(mail, undoId, request));
+    if (undoId !== null) {
+      const opened = await this.#mailOf(token, request);
+      return sendPage(reply, await this.#undo(opened, undoId, request));
+    }
+    const link = await this.links.open(token, 'unsubscribe');
     const choice = formField(request, UNSUBSCRIBE_FIELD);
     const reach = choice === 'everything' ? 'everything' : 'topics';
     const how = choice === reach ? 'SUBSCRIBER_PAGE' : 'ONE_CLICK';
-    const outcome = await this.mails.unsubscribe(link.scope, link, reach, { how, ...visitorOf(request) });
+    const by = { how, ...visitorOf(request) } as const;
+    const { scope } = link;
+    const [mail, done, senders] = await this.mails.unsubscribe(
+      scope,
+      link,
+      reach,
+      by,
+      this.links.reading(link),
+    );
+    if (mail === null) throw new NotFoundError();
+    const view = viewBy(senders, request, localesOf(mail));
     const { wording } = view;
-    if (outcome === 'no-reader') {
-      const status = GONE_STATUS[described.reader === 'unknown' ? 'unknown' : 'nobody'];
+    const { reader } = mail;
+    if (typeof reader === 'string') {
+      const status = GONE_STATUS[reader];
       if (how === 'ONE_CLICK') return sendText(reply, `${addressGoneText(view)}\n`, wording.locale, status);
       return sendPage(reply, addressGonePage(view, status));
     }
     if (how === 'ONE_CLICK')
       return sendText(reply, `${wording.text('unsubscribed.oneClick')}\n`, wording.locale);
-    sendPage(
-      reply,
-      reach === 'everything'
-        ? unsubscribedFromEverythingPage(view, outcome.undoId)
-        : unsubscribedFromTopicsPage(view, { topicNames }, outcome.undoId),
-    );
+    if (reach === 'everything') {
+      const now = await this.preferences.of(scope, reader.subscriberId);
+      return sendPage(reply, unsubscribedFromEverythingPage(view, now?.suppressed ?? 'MARKETING', done));
+    }
+    const topicNames = topicNamesIn(await this.mails.topicsOf(scope, mail), view.locale);
+    sendPage(reply, unsubscribedFromTopicsPage(view, { topicNames }, done));
   }
 
   async #undo({ link, view }: OpenedMail, undoId: string, request: FastifyRequest): Promise<Page> {
@@ -213,30 +244,27 @@ export class UnsubscribeController {
     return topics === null ? tooLateToUndoPage(view) : undonePage(view, topicNamesIn(topics, view.locale));
   }
 
-  /** Reach of the unsubscription so far; null for neither. */
-  async #leftAlready(
-    { scope }: PageLink,
-    { subscriberId }: PageReader,
-    { topics }: DescribedMail,
-  ): Promise<'topics' | 'everything' | null> {
-    const now = await this.preferences.of(scope, subscriberId);
-    if (now === null) return null;
-    if (now.suppressed) return 'everything';
-    const mayGetMailAbout = ({ topicKey }: { readonly topicKey: string }) =>
-      now.topics.some(
-        ({ topicKey: key, status }) =>
-          key === topicKey && (status === 'SUBSCRIBED' || status === 'PENDING_CONFIRMATION'),
-      );
-    return topics.length > 0 && !topics.some(mayGetMailAbout) ? 'topics' : null;
-  }
-
   async #mailOf(token: string, request: FastifyRequest): Promise<OpenedMail> {
     const link = await this.links.open(token, 'unsubscribe');
-    const described = await this.mails.describeMail(link.scope, link);
+    const [described, senders] = await this.mails.describeMail(link.scope, link, this.links.reading(link));
     if (described === null) throw new NotFoundError();
-    const { reader, locale, topics } = described;
-    const own = typeof reader === 'string' ? null : reader.locale;
-    const view = await this.links.view(request, link, [own, locale]);
-    return { link, described, view, topicNames: topicNamesIn(topics, view.locale) };
+    const view = viewBy(senders, request, localesOf(described));
+    return { link, described, view, topicNames: topicNamesIn(described.topics, view.locale) };
   }
+}
+
+/** True for a reader who gets no more mail about any topic of the mail, or about any at all. */
+function hasLeft(now: Preferences, { topics }: DescribedMail): boolean {
+  if (now.suppressed !== null) return true;
+  const mayGetMailAbout = ({ topicKey }: { readonly topicKey: string }) =>
+    now.topics.some(
+      ({ topicKey: key, status }) =>
+        key === topicKey && (status === 'SUBSCRIBED' || status === 'PENDING_CONFIRMATION'),
+    );
+  return topics.length > 0 && !topics.some(mayGetMailAbout);
+}
+
+/** Languages that are known of a mail's reader, the own one first. */
+function localesOf({ reader, locale }: Pick<DescribedMail, 'reader' | 'locale'>) {
+  return [typeof reader === 'string' ? null : reader.locale, locale];
 }

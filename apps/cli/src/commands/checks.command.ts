@@ -35,12 +35,20 @@ export function addCheckCommands(program: Command, cli: CliContext): void {
     });
   addCheck(program, cli, {
     command: 'check:automations',
-    description: 'compare all automations’ counters with their runs; exits with 1 when they differ',
+    description:
+      'compare all automations’ counters with their runs, steps, mails and events; exits with 1 when they differ',
     find: async () => {
-      const { AutomationsModule, AutomationsQuery } = await import('#messaging');
-      return withServices(cli, ({ get }) => get(AutomationsQuery).discrepancies(), [AutomationsModule]);
+      const { automationDiscrepancies } = await import('#messaging');
+      return withServices(cli, ({ database }) => automationDiscrepancies(database));
     },
-    columns: { AUTOMATION: 'automationId', COUNTER: 'counter', COUNTED: 'counted', ACTUAL: 'actual' },
+    columns: {
+      AUTOMATION: 'automationId',
+      NODE: 'nodeId',
+      COUNTER: 'counter',
+      DAY: 'day',
+      COUNTED: 'counted',
+      ACTUAL: 'actual',
+    },
     differ: 'Counters differ.',
     correct: 'All counters are correct.',
   });

@@ -80,13 +80,14 @@ async function rotateMasterKey(cli: CliContext) {
   const [
     { DeliverabilityModule, DkimKeysService, RelaysService },
     { WebhookEndpointsService, WebhooksModule },
-    { AutomationSecretsModule, AutomationSecretsService },
+    { AutomationSecretsModule, AutomationSecretsService, MessageSealsModule, MessageSealsService },
   ] = await Promise.all([import('#deliverability'), import('#webhooks'), import('#messaging')]);
   const keepers = {
     'DKIM keys': DkimKeysService,
     'relay secrets': RelaysService,
     'webhook secrets': WebhookEndpointsService,
     'automation secrets': AutomationSecretsService,
+    'contents of messages': MessageSealsService,
   };
   const encryptedAgain: Record<string, number> = {};
   await withServices(
@@ -95,7 +96,7 @@ async function rotateMasterKey(cli: CliContext) {
       for (const [inWords, keeper] of Object.entries(keepers))
         encryptedAgain[inWords] = await resealAll(get<SealedSecrets>(keeper));
     },
-    [DeliverabilityModule, WebhooksModule, AutomationSecretsModule],
+    [DeliverabilityModule, WebhooksModule, AutomationSecretsModule, MessageSealsModule],
   );
   return { encryptedAgain };
 }

@@ -45,14 +45,32 @@ describe('master-key:rotate', () => {
     ]);
     const complete = { ...next, ERASED_ADDRESS_KEY: SECRETS.MASTER_KEY };
     expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({
-      encryptedAgain: { 'DKIM keys': 2, 'relay secrets': 1, 'webhook secrets': 0, 'automation secrets': 0 },
+      encryptedAgain: {
+        'DKIM keys': 2,
+        'relay secrets': 1,
+        'webhook secrets': 0,
+        'automation secrets': 0,
+        'contents of messages': 0,
+      },
     });
     expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({
-      encryptedAgain: { 'DKIM keys': 0, 'relay secrets': 0, 'webhook secrets': 0, 'automation secrets': 0 },
+      encryptedAgain: {
+        'DKIM keys': 0,
+        'relay secrets': 0,
+        'webhook secrets': 0,
+        'automation secrets': 0,
+        'contents of messages': 0,
+      },
     });
     const back = { ...complete, MASTER_KEY: SECRETS.MASTER_KEY, MASTER_KEY_PREVIOUS: next.MASTER_KEY };
     expect(await runCliForJson(back, ['master-key:rotate'])).toEqual({
-      encryptedAgain: { 'DKIM keys': 2, 'relay secrets': 1, 'webhook secrets': 0, 'automation secrets': 0 },
+      encryptedAgain: {
+        'DKIM keys': 2,
+        'relay secrets': 1,
+        'webhook secrets': 0,
+        'automation secrets': 0,
+        'contents of messages': 0,
+      },
     });
   });
 });

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import type { AudiencePersonalData } from '#audience';
 import { type EmailAddress, parseEmailAddress } from '#kernel';
-import type { MailPersonalData } from '#messaging';
+import type { PersonExport } from '#messaging';
 import { type EnvironmentOptions, inEnvironment, withEnvironmentOptions } from '../command.js';
 import { OperatorError, UsageError, whenNotFound } from '../failures.js';
 import { type CliContext, printing } from '../output.js';
@@ -10,7 +9,12 @@ interface SubscriberOptions extends EnvironmentOptions {
   readonly email: string;
 }
 
-type PersonalData = AudiencePersonalData & MailPersonalData & { readonly webhookEvents: readonly unknown[] };
+/** The same with all of each list. */
+type PersonalData = {
+  readonly [Name in keyof PersonExport]: PersonExport[Name] extends AsyncIterable<readonly (infer Row)[]>
+    ? readonly Row[]
+    : PersonExport[Name];
+};
 
 export function addSubscriberCommands(program: Command, cli: CliContext): void {
   withSubscriberOptions(program.command('subscriber:export'))
@@ -42,27 +46,30 @@ function withSubscriberOptions(command: Command): Command {
 
 async function collect(cli: CliContext, options: SubscriberOptions): Promise<PersonalData> {
   const address = addressOf(options);
-  const [
-    { AudienceModule, PersonalDataService },
-    { MailPersonalDataModule, MailPersonalDataService },
-    { WebhookLogService, WebhooksModule },
-  ] = await Promise.all([import('#audience'), import('#messaging'), import('#webhooks')]);
+  const { PersonalDataModule, PersonExportService } = await import('#messaging');
   return inEnvironment(
     cli,
     options,
     async (scope, get) => {
-      const audience = await get(PersonalDataService).of(scope, address);
-      const subscriberId = audience.subscriber === null ? null : String(audience.subscriber['id']);
-      const mail = await get(MailPersonalDataService).of(scope, { address, subscriberId });
-      const webhookEvents =
-        subscriberId === null ? [] : await get(WebhookLogService).eventsAbout(scope, subscriberId);
-      const data = { ...audience, ...mail, webhookEvents };
+      const data = await gathered(await get(PersonExportService).of(scope, address));
       if (isNothing(data))
         throw new OperatorError('unknown-subscriber', 'No data is stored about this address.');
       return data;
     },
-    [AudienceModule, MailPersonalDataModule, WebhooksModule],
+    [PersonalDataModule],
   );
+}
+
+async function gathered(data: PersonExport): Promise<PersonalData> {
+  const { rowsOf } = await import('#platform');
+  const all: Record<string, unknown> = {};
+  for (const [name, content] of Object.entries<unknown>({ ...data }))
+    all[name] = isPaged(content) ? await rowsOf(content) : content;
+  return all as unknown as PersonalData;
+}
+
+function isPaged(content: unknown): content is AsyncIterable<readonly unknown[]> {
+  return typeof content === 'object' && content !== null && Symbol.asyncIterator in content;
 }
 
 function isNothing({ subscriber, suppression, ...rows }: PersonalData): boolean {

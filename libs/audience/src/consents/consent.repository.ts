@@ -1,10 +1,11 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Clock, newId, type ProjectScope, type PublishedEventType } from '#kernel';
+import { Clock, type Metadata, newId, type ProjectScope, type PublishedEventType } from '#kernel';
 import { Database, named, Publisher } from '#platform';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';
 import {
   act,
+  type AddressChange,
   type ChangeContext,
   type Consent,
   type ConsentAction,
@@ -16,11 +17,11 @@ import {
   type ConsentTopic,
   type FirstConsents,
   restored,
-  STATUS_BY_CONSENT,
   STATUS_OF_SUPPRESSED,
-  STATUS_WITHOUT_CONSENT,
   type SubscriberStatus,
+  subscriberStatus,
 } from './consent.js';
+import { refreshingStatuses, type StatusesById, writingStatuses } from './subscriber-status.query.js';
 
 /** Confirmation mails: a port of the context that sends mail. */
 export abstract class OptInMails {
@@ -57,7 +58,12 @@ export function confirmationRecipients(
 export type ConsentOrder = { readonly subscriberIds: readonly string[] } & (
   | { readonly action: 'grant' | 'offer' | 'join'; readonly topics: readonly ConsentTopic[] }
   | {
-      readonly action: Exclude<ConsentAction, 'grant' | 'offer' | 'join'>;
+      readonly action: 'move';
+      readonly topics: readonly ConsentTopic[];
+      readonly addressChange: AddressChange;
+    }
+  | {
+      readonly action: Exclude<ConsentAction, 'grant' | 'offer' | 'join' | 'move'>;
       /** Default: all topics with a consent. */
       readonly topicIds?: readonly string[];
     }
@@ -67,6 +73,27 @@ export type ConsentOrder = { readonly subscriberIds: readonly string[] } & (
 export interface SubscriberOutcome extends ConsentOutcome {
   readonly subscriberId: string;
   readonly topicId: string;
+}
+
+/** The same, with the consent before the action; null: never given. */
+export interface ConsentDecision extends SubscriberOutcome {
+  readonly stored: StoredConsent | null;
+}
+
+/** A consent with the status and age of its subscriber. */
+export interface StoredConsent extends Consent {
+  readonly subscriberId: string;
+  readonly subscriberStatus: SubscriberStatus;
+  readonly subscriberCreatedAt: Date;
+}
+
+export interface ChangeOptions {
+  /** When its confirmation mails are due; default: at once. */
+  readonly mailsDueAt?: Date;
+  /** All consents of the subscribers, as they were read (`reading`) since the subscribers are locked. */
+  readonly stored?: readonly StoredConsent[] | undefined;
+  /** Statements for the message that writes the consents. */
+  readonly beside?: (decisions: readonly ConsentDecision[]) => readonly RawBuilder<unknown>[];
 }
 
 type Environment = Pick<ProjectScope, 'environmentId'>;
@@ -92,18 +119,30 @@ export class ConsentRepository {
     return this.database.transaction(scope, () => this.#read(scope, [subscriberId]));
   }
 
-  /** Returns the outcome for each person and topic, changed or not. `mailsDueAt`: of confirmation mails; default: at once. */
+  /** Statement that reads all consents of these subscribers, an array of ids. */
+  reading({ environmentId }: Environment, subscriberIds: RawBuilder<unknown>): RawBuilder<StoredConsent> {
+    return sql<StoredConsent>`${named('stored_consents')}
+      select subscriber_id, subscriber_status, subscriber_created_at, topic_id, status, granted_at,
+        confirmed_at, revoked_at, token_expires_at, subscribed_at
+      from audience.consents
+      where environment_id = ${environmentId} and subscriber_id = any(${subscriberIds})`;
+  }
+
+  /** Returns the outcome for each person and topic, changed or not. */
   change(
     scope: ProjectScope,
     order: ConsentOrder,
     proof: ConsentProof,
-    mailsDueAt?: Date,
-  ): Promise<readonly SubscriberOutcome[]> {
+    { mailsDueAt, stored, beside = () => [] }: ChangeOptions = {},
+  ): Promise<readonly ConsentDecision[]> {
     return this.database.transaction(scope, async () => {
-      const context = { at: this.clock.now(), proof };
-      const decisions = decide(order, await this.#read(scope, order.subscriberIds), context.at);
+      const addressChange = order.action === 'move' ? order.addressChange : null;
+      const context = { at: this.clock.now(), proof, addressChange };
+      const before = stored ?? (await this.#read(scope, order.subscriberIds));
+      const decisions = decide(order, before, context.at);
       const asks = order.action === 'askAgain' ? 'again' : 'first';
-      const asked = await this.#write(scope, decisions.filter(isChanged), 'changed', context, asks);
+      const change = { before, decisions, context, asks, beside: beside(decisions) } as const;
+      const asked = await this.#write(scope, 'changed', change);
       await this.#queueMails(scope, asked, mailsDueAt ?? context.at);
       await this.publish(scope, decisions, proof);
       return decisions;
@@ -122,7 +161,7 @@ export class ConsentRepository {
   ): Promise<readonly SubscriberOutcome[]> {
     return this.database.transaction(scope, async () => {
       const current = await this.#read(scope, [subscriberId]);
-      const decisions = before.flatMap((consent): Decision[] => {
+      const decisions = before.flatMap((consent): ConsentDecision[] => {
         const { topicId } = consent;
         const stored = current.find((one) => one.topicId === topicId);
         const outcome = restored(stored, consent, revokedAt);
@@ -130,7 +169,8 @@ export class ConsentRepository {
           ? []
           : [{ subscriberId, topicId, stored, ...outcome }];
       });
-      await this.#write(scope, decisions, 'changed', { at: this.clock.now(), proof }, 'nobody');
+      const context = { at: this.clock.now(), proof };
+      await this.#write(scope, 'changed', { before: current, decisions, context, asks: 'nobody' });
       await this.publish(scope, decisions, proof);
       return decisions;
     });
@@ -139,9 +179,9 @@ export class ConsentRepository {
   /** Expires consents that were not confirmed in time, in the system's open transaction. */
   async expire(environment: Environment, subscriberIds: readonly string[]): Promise<void> {
     const context = { at: this.clock.now(), proof: consentProof('EXPIRY', null) };
-    const stored = await this.#read(environment, subscriberIds);
-    const decisions = decide({ subscriberIds, action: 'expire' }, stored, context.at);
-    await this.#write(environment, decisions.filter(isChanged), 'changed', context);
+    const before = await this.#read(environment, subscriberIds);
+    const decisions = decide({ subscriberIds, action: 'expire' }, before, context.at);
+    await this.#write(environment, 'changed', { before, decisions, context });
   }
 
   /** Revokes these people's consents to a topic in the consent record, and removes them. Publishes no events. */
@@ -154,8 +194,9 @@ export class ConsentRepository {
     return this.database.transaction(scope, async () => {
       const context = { at: this.clock.now(), proof };
       const order = { subscriberIds, action: 'revoke', topicIds: [topicId] } as const;
-      const decisions = decide(order, await this.#read(scope, subscriberIds), context.at);
-      await this.#write(scope, decisions, 'removed', context);
+      const before = await this.#read(scope, subscriberIds);
+      const decisions = decide(order, before, context.at);
+      await this.#write(scope, 'removed', { before, decisions, context });
     });
   }
 
@@ -223,7 +264,7 @@ export class ConsentRepository {
 
   /** Derives and writes the statuses of these subscribers again, in the open transaction. */
   async refreshStatuses(scope: Environment, subscriberIds: readonly string[], at: Date): Promise<void> {
-    await refreshed(scope, subscriberIds, at).execute(this.database.tables());
+    await refreshingStatuses(scope, subscriberIds, at).execute(this.database.tables());
   }
 
   /** Publishes changed consents, in the transaction that changes them. No event is published for an expired one. */
@@ -252,46 +293,40 @@ export class ConsentRepository {
   #names(scope: ProjectScope, outcomes: readonly SubscriberOutcome[]) {
     return this.database.transaction(scope, async () => {
       // A template: one parameter for each person would make a new statement for each number of people.
-      const { rows } = await sql<{ key: string; email: string; topicKey: string }>`
-        select b.id || ' ' || t.id as key, b.email, t.topic_key
+      const { rows } = await sql<{ key: string; email: string; topicKey: string; topicMetadata: Metadata }>`
+        select b.id || ' ' || t.id as key, b.email, t.topic_key, t.metadata as topic_metadata
         from unnest(${outcomes.map((one) => one.subscriberId)}::uuid[], ${outcomes.map((one) => one.topicId)}::uuid[])
           as o(subscriber_id, topic_id)
         join audience.subscribers b on b.environment_id = ${scope.environmentId} and b.id = o.subscriber_id
         join audience.topics t on t.environment_id = b.environment_id and t.id = o.topic_id
       `.execute(this.database.tables());
-      return new Map(rows.map(({ key, email, topicKey }) => [key, { email, topicKey }]));
+      return new Map(rows.map(({ key, ...names }) => [key, names]));
     });
   }
 
-  async #read(
-    { environmentId }: Environment,
-    subscriberIds: readonly string[],
-  ): Promise<readonly StoredConsent[]> {
+  async #read(environment: Environment, subscriberIds: readonly string[]): Promise<readonly StoredConsent[]> {
     if (subscriberIds.length === 0) return [];
-    const { rows } = await sql<StoredConsent>`${named('stored_consents')}
-      select subscriber_id, subscriber_status, subscriber_created_at, topic_id, status, granted_at,
-        confirmed_at, revoked_at, token_expires_at, subscribed_at
-      from audience.consents
-      where environment_id = ${environmentId} and subscriber_id = any(${[...subscriberIds]}::uuid[])
-    `.execute(this.database.tables());
-    return rows;
+    const reading = this.reading(environment, sql`${[...subscriberIds]}::uuid[]`);
+    return (await reading.execute(this.database.tables())).rows;
   }
 
   /** Returns the ids of the confirmation requests. */
   async #write(
     environment: Environment,
-    decisions: readonly Decision[],
     into: 'changed' | 'removed',
-    context: ChangeContext,
-    asks: Asked = 'first',
+    { before, decisions, context, asks = 'first', beside = [] }: ConsentChange,
   ): Promise<readonly string[]> {
-    const consents = decisions.flatMap(writtenConsent);
-    if (consents.length === 0) return [];
-    const subscriberIds = [...new Set(consents.map(({ subscriberId }) => subscriberId))];
+    const changes = into === 'removed' ? decisions : decisions.filter(isChanged);
+    const statusOf = statusesAfter(before, changes, into);
+    const consents = changes.flatMap((change) => writtenConsent(change, statusOf));
+    if (consents.length === 0) {
+      if (beside.length > 0) await this.database.together(...beside);
+      return [];
+    }
     const writing = sql<{ id: string }>`${named('write_consents')}
       with ${written(environment, selected(consents), into, context, { asks })} select id from asked`;
-    const refreshing = refreshed(environment, subscriberIds, context.at);
-    const [asked] = await this.database.together(writing, refreshing);
+    const statuses = writingStatuses(environment, statusOf, context.at);
+    const [asked] = await this.database.together(writing, ...statuses, ...beside);
     this.#notify(consents);
     return asked.map(({ id }) => id);
   }
@@ -323,13 +358,16 @@ interface WrittenConsent extends Consent {
   readonly hasExpired: boolean;
 }
 
-interface StoredConsent extends Omit<WrittenConsent, 'from' | 'hasExpired'> {
-  readonly subscriberStatus: SubscriberStatus;
-  readonly subscriberCreatedAt: Date;
+/** Decisions to write, and all consents that their subscribers had before. */
+interface ConsentChange {
+  readonly before: readonly StoredConsent[];
+  readonly decisions: readonly ConsentDecision[];
+  readonly context: ChangeContext;
+  readonly asks?: Asked;
+  readonly beside?: readonly RawBuilder<unknown>[];
 }
-type Decision = SubscriberOutcome & { readonly stored: StoredConsent | null };
 
-function decide(order: ConsentOrder, consents: readonly StoredConsent[], at: Date): Decision[] {
+function decide(order: ConsentOrder, consents: readonly StoredConsent[], at: Date): ConsentDecision[] {
   const consentsOf = Map.groupBy(consents, ({ subscriberId }) => subscriberId);
   return order.subscriberIds.flatMap((subscriberId) => {
     const known = consentsOf.get(subscriberId) ?? [];
@@ -347,14 +385,46 @@ function topicsOf(order: ConsentOrder, consents: readonly StoredConsent[]): read
   return chosen.map((id) => ({ id, doubleOptInEnabled: false }));
 }
 
-function isChanged({ isDone, hasExpired }: Decision): boolean {
+function isChanged({ isDone, hasExpired }: ConsentOutcome): boolean {
   return isDone || hasExpired;
 }
 
-function writtenConsent({ subscriberId, stored, consent, from, hasExpired }: Decision): WrittenConsent[] {
+function writtenConsent(
+  { subscriberId, stored, consent, from, hasExpired }: ConsentDecision,
+  statusOf: StatusesById,
+): WrittenConsent[] {
   if (consent === null) return [];
-  const { subscriberStatus = null, subscriberCreatedAt = null } = stored ?? {};
-  return [{ subscriberId, subscriberStatus, subscriberCreatedAt, ...consent, from, hasExpired }];
+  const { subscriberStatus: before = null, subscriberCreatedAt = null } = stored ?? {};
+  const next = stored === null ? null : (statusOf.get(subscriberId) ?? before);
+  return [{ subscriberId, subscriberStatus: next, subscriberCreatedAt, ...consent, from, hasExpired }];
+}
+
+/**
+ * Statuses that follow from changes, of the subscribers that may have another one. A suppressed address decides about the status
+ * alone, and its person gets no consents (`refuseSuppressed`).
+ */
+function statusesAfter(
+  before: readonly StoredConsent[],
+  changes: readonly SubscriberOutcome[],
+  into: 'changed' | 'removed',
+): StatusesById {
+  const consentsOf = Map.groupBy(before, ({ subscriberId }) => subscriberId);
+  const changesOf = Map.groupBy(changes, ({ subscriberId }) => subscriberId);
+  return new Map(
+    [...changesOf].flatMap(([subscriberId, own]): (readonly [string, SubscriberStatus])[] => {
+      const known = consentsOf.get(subscriberId) ?? [];
+      const current = known[0]?.subscriberStatus;
+      if (current !== undefined && SUPPRESSED_STATUSES.has(current)) return [];
+      const changed = new Set(own.map(({ topicId }) => topicId));
+      const kept = known.filter(({ topicId }) => !changed.has(topicId));
+      const made = into === 'removed' ? [] : own.flatMap(({ consent }) => consent ?? []);
+      const status = subscriberStatus(
+        null,
+        [...kept, ...made].map((consent) => consent.status),
+      );
+      return status === current ? [] : [[subscriberId, status]];
+    }),
+  );
 }
 
 function eventOf({ isDone, from, consent }: ConsentOutcome): PublishedEventType | null {
@@ -370,6 +440,8 @@ function eventOf({ isDone, from, consent }: ConsentOutcome): PublishedEventType 
       return from === 'PENDING_CONFIRMATION' ? 'consent.confirmed' : 'consent.granted';
   }
 }
+
+const SUPPRESSED_STATUSES: ReadonlySet<SubscriberStatus> = new Set(Object.values(STATUS_OF_SUPPRESSED));
 
 const CONSENT_COLUMNS = sql.raw(
   'topic_id, status, granted_at, confirmed_at, revoked_at, token_expires_at, subscribed_at',
@@ -394,7 +466,7 @@ function written(
   { environmentId }: Environment,
   changed: RawBuilder<unknown>,
   into: 'new' | 'changed' | 'removed',
-  { at, proof }: ChangeContext,
+  { at, proof, addressChange = null }: ChangeContext,
   { asks = 'first', confirmationId }: Requests = {},
 ): RawBuilder<unknown> {
   const environment = sql`${environmentId}::bigint`;
@@ -406,13 +478,14 @@ function written(
       on conflict (subscriber_id, topic_id, environment_id) do update
         set status = excluded.status, granted_at = excluded.granted_at,
         confirmed_at = excluded.confirmed_at, revoked_at = excluded.revoked_at,
-        token_expires_at = excluded.token_expires_at, subscribed_at = excluded.subscribed_at`,
+        token_expires_at = excluded.token_expires_at, subscribed_at = excluded.subscribed_at,
+        subscriber_status = excluded.subscriber_status`,
     removed: sql`delete from audience.consents c using changed d
       where c.environment_id = ${environment} and c.subscriber_id = d.subscriber_id and c.topic_id = d.topic_id`,
   };
   // An expiry before the action is not the actor's doing.
   const expiries = sql`
-    select ${environment}, ${entry(sql`'PENDING_CONFIRMATION'`, sql`'EXPIRED'`, at, consentProof('EXPIRY', null))}
+    select ${environment}, ${entry(sql`'PENDING_CONFIRMATION'`, sql`'EXPIRED'`, { at, proof: consentProof('EXPIRY', null) })}
     where has_expired union all`;
   return sql`
     changed as materialized (${changed}),
@@ -420,9 +493,10 @@ function written(
     recorded as (
       insert into audience.consent_ledger (environment_id, id, subscriber_id, topic_id, from_status, to_status, occurred_at,
         actor, actor_id, source, source_url, ip_address, user_agent, consent_text, form_version, message_id,
-        text_locale, text_version)
+        text_locale, text_version, address_change)
       ${into === 'new' ? sql`` : expiries}
-      select ${environment}, ${entry(sql`from_status`, sql`status`, at, proof)} where from_status is distinct from status
+      select ${environment}, ${entry(sql`from_status`, sql`status`, { at, proof, addressChange })}
+      where from_status is distinct from status or ${addressChange !== null}::boolean
       returning id
     ),
     asked as (
@@ -439,13 +513,13 @@ function written(
 function entry(
   from: RawBuilder<unknown>,
   to: RawBuilder<unknown>,
-  at: Date,
-  proof: ConsentProof,
+  { at, proof, addressChange = null }: ChangeContext,
 ): RawBuilder<unknown> {
   return sql`platform.new_id(), subscriber_id, topic_id, ${from}, ${to}, ${at}::timestamptz,
     ${proof.actor}, ${proof.actorId}, ${proof.source}, ${proof.sourceUrl}, ${proof.ipAddress}, ${proof.userAgent},
     ${proof.consentText}, ${proof.formVersion}, ${proof.messageId},
-    ${proof.wording?.locale ?? null}, ${proof.wording?.version ?? null}::int from changed`;
+    ${proof.wording?.locale ?? null}, ${proof.wording?.version ?? null}::int,
+    ${addressChange === null ? null : JSON.stringify(addressChange)}::jsonb from changed`;
 }
 
 /** These consents as the `changed` of `written`. */
@@ -474,40 +548,3 @@ function arraysOf(consents: readonly Consent[]): RawBuilder<unknown> {
     ${consents.map((one) => one.revokedAt)}::timestamptz[], ${consents.map((one) => one.tokenExpiresAt)}::timestamptz[],
     ${consents.map((one) => one.subscribedAt)}::timestamptz[]`;
 }
-
-/** `subscriberStatus` as SQL, from a suppression's reason; null without a suppression. */
-export function statusOfSuppressed(reason: RawBuilder<unknown>): RawBuilder<unknown> {
-  const cases = Object.entries(STATUS_OF_SUPPRESSED).map(
-    ([one, status]) => sql`when ${reason} = ${sql.lit(one)} then ${sql.lit(status)}`,
-  );
-  return sql`case ${sql.join(cases, sql` `)} end`;
-}
-
-/** `subscriberStatus` as an SQL aggregate over a person's consents, the rows of a table `c`. */
-export const statusByConsents: RawBuilder<unknown> = sql`case ${sql.join(
-  STATUS_BY_CONSENT.map(
-    ([consent, status]) => sql`when bool_or(c.status = ${sql.lit(consent)}) then ${sql.lit(status)}`,
-  ),
-  sql` `,
-)} else ${sql.lit(STATUS_WITHOUT_CONSENT)} end`;
-
-/**
- * See `refreshStatuses`. The condition is repeated instead of joined: while a project grows faster than its statistics, the
- * planner would join by reading all subscribers. Without a name, so that no plan is kept from when there were few.
- */
-const refreshed = (scope: Environment, subscriberIds: readonly string[], at: Date) => sql`
-  update audience.subscribers b set status = ${derivedStatus(scope)}, updated_at = ${at}
-  where b.environment_id = ${scope.environmentId} and b.id = any(${[...subscriberIds]}::uuid[])
-    and b.status <> ${derivedStatus(scope)}`;
-
-/** `subscriberStatus` as SQL for a subscriber `b`. One subselect in all: Citus takes no COALESCE of subselects in an UPDATE. */
-const derivedStatus = ({ environmentId }: Environment) => sql`(select coalesce(
-  (
-    select ${statusOfSuppressed(sql`s.reason`)} from audience.suppressions s
-    where s.environment_id = ${environmentId} and s.email_key = b.email_key
-  ),
-  (
-    select ${statusByConsents} from audience.consents c
-    where c.environment_id = ${environmentId} and c.subscriber_id = b.id
-  )
-))`;

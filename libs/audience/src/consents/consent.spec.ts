@@ -187,6 +187,7 @@ describe('the status of a subscriber', () => {
         'SUPPRESSED',
         'COMPLAINED',
         'BOUNCED',
+        'SUPPRESSED',
       ]);
     }
   });

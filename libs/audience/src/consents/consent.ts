@@ -41,6 +41,15 @@ export class ConsentExistsError extends DomainError {
   }
 }
 
+/** The address left topics that it would be subscribed to, and did not ask to come back. */
+export class UnsubscribedError extends DomainError {
+  override readonly code = 'unsubscribed';
+
+  constructor(topicKeys: readonly string[]) {
+    super(`The address unsubscribed from ${topicKeys.join(', ')}.`);
+  }
+}
+
 type Times = Omit<Consent, 'topicId' | 'status'>;
 type State = Omit<Consent, 'topicId'>;
 
@@ -82,6 +91,11 @@ const RULES = {
       subscribedAt: null,
     }),
   },
+  /**
+   * The person has another address. Its owner is asked about what waits for a confirmation, and about what the old address
+   * confirmed (`doubleOptIn`); all else stays.
+   */
+  move: { from: CONSENT_STATUSES, to: moved },
   /** Only expires what was not confirmed in time. */
   expire: { from: [], to: pending },
 } as const satisfies Record<string, Rule>;
@@ -150,6 +164,12 @@ function joined(before: Times & { readonly status?: ConsentStatus }, at: Date, d
   return { ...subscribed(before, at), grantedAt: at, confirmedAt: doubleOptIn ? at : null };
 }
 
+function moved(before: Times & { readonly status?: ConsentStatus }, at: Date, doubleOptIn: boolean): State {
+  const { status = 'EXPIRED' } = before;
+  const isAsked = status === 'PENDING_CONFIRMATION' || (status === 'SUBSCRIBED' && doubleOptIn);
+  return isAsked ? { ...pending(before, at), confirmedAt: null } : { ...before, status };
+}
+
 function subscribed(before: Times, at: Date): State {
   return { ...before, status: 'SUBSCRIBED', revokedAt: null, tokenExpiresAt: null, subscribedAt: at };
 }
@@ -169,7 +189,12 @@ export const SUBSCRIBER_STATUSES = [
 ] as const;
 export type SubscriberStatus = (typeof SUBSCRIBER_STATUSES)[number];
 
-export const SUPPRESSION_REASONS = ['GLOBAL_UNSUBSCRIBE', 'SPAM_COMPLAINT', 'HARD_BOUNCE'] as const;
+export const SUPPRESSION_REASONS = [
+  'GLOBAL_UNSUBSCRIBE',
+  'SPAM_COMPLAINT',
+  'HARD_BOUNCE',
+  'BLOCKED',
+] as const;
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
 /** The status of a subscriber with a suppressed address, by reason. */
@@ -177,6 +202,7 @@ export const STATUS_OF_SUPPRESSED: Readonly<Record<SuppressionReason, Subscriber
   GLOBAL_UNSUBSCRIBE: 'SUPPRESSED',
   SPAM_COMPLAINT: 'COMPLAINED',
   HARD_BOUNCE: 'BOUNCED',
+  BLOCKED: 'SUPPRESSED',
 };
 
 /** The status of other subscribers, by the first of these consents that they have. */
@@ -212,16 +238,18 @@ export function firstConsents(topics: readonly ConsentTopic[], at: Date): FirstC
   return { outcomes, consents, status: subscriberStatus(null, statuses) };
 }
 
-export type ConsentActor =
-  | 'API_KEY'
-  | 'SUBSCRIBER_PAGE'
-  | 'IMPORT'
-  | 'ONE_CLICK'
-  | 'COMPLAINT'
-  | 'BOUNCE'
-  | 'OPERATOR'
-  | 'EXPIRY'
-  | 'AUTOMATION';
+export const CONSENT_ACTORS = [
+  'API_KEY',
+  'SUBSCRIBER_PAGE',
+  'IMPORT',
+  'ONE_CLICK',
+  'COMPLAINT',
+  'BOUNCE',
+  'OPERATOR',
+  'EXPIRY',
+  'AUTOMATION',
+] as const;
+export type ConsentActor = (typeof CONSENT_ACTORS)[number];
 
 /** The language and version of the texts that a person agreed to; version null: not the project's own texts. */
 export interface ConsentWording {
@@ -246,10 +274,27 @@ export interface ConsentProof {
   readonly wording: ConsentWording | null;
 }
 
+/** A caller's proof that an address is a person's. */
+export interface AddressProof {
+  /** How the person confirmed it, in the caller's words. */
+  readonly source: string;
+  readonly confirmedAt: Date;
+}
+
+/** A person's change of address, as the consent record has it. */
+export interface AddressChange {
+  readonly from: string;
+  readonly to: string;
+  /** Null: the caller has none. */
+  readonly emailConfirmed: AddressProof | null;
+}
+
 /** The time and proof of a change. */
 export interface ChangeContext {
   readonly at: Date;
   readonly proof: ConsentProof;
+  /** The change of the person's address that it is part of: recorded also for consents that stay as they are. */
+  readonly addressChange?: AddressChange | null;
   /** When its confirmation mails are due; default: at once. */
   readonly mailsDueAt?: Date;
 }

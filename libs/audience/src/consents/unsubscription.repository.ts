@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
-import { Clock, isUuid, newId, type ProjectScope } from '#kernel';
+import { type RawBuilder, sql } from 'kysely';
+import { Clock, isUuid, type ProjectScope } from '#kernel';
 import { before, Database, named, Periodic, removeOldRows } from '#platform';
 import type { Consent } from './consent.js';
 
@@ -28,20 +28,21 @@ export class UnsubscriptionRepository {
     private readonly clock: Clock,
   ) {}
 
-  /** Keeps what an unsubscription took, in the open transaction; returns its id, or null when it took nothing. */
-  async add(
+  /** Statement that keeps what an unsubscription took; none when it took nothing. */
+  adding(
     { environmentId }: ProjectScope,
+    id: string,
     { subscriberId, linkId, consents, suppressedAt, revokedAt }: Unsubscription,
-  ): Promise<string | null> {
+  ): readonly RawBuilder<unknown>[] {
     const happenedAt = revokedAt ?? suppressedAt;
-    if (happenedAt === null) return null;
-    const [id, taken] = [newId(), JSON.stringify(consents.map(plain))];
-    await sql`${named('note_unsubscription')}
-      insert into audience.unsubscriptions (environment_id, id, subscriber_id, link_id, consents, revoked_at, suppressed_at,
-        happened_at)
-      values (${environmentId}, ${id}, ${subscriberId}, ${linkId}, ${taken}::jsonb, ${revokedAt}, ${suppressedAt}, ${happenedAt})
-    `.execute(this.database.tables());
-    return id;
+    if (happenedAt === null) return [];
+    const taken = JSON.stringify(consents.map(plain));
+    return [
+      sql`${named('note_unsubscription')}
+        insert into audience.unsubscriptions (environment_id, id, subscriber_id, link_id, consents, revoked_at, suppressed_at,
+          happened_at)
+        values (${environmentId}, ${id}, ${subscriberId}, ${linkId}, ${taken}::jsonb, ${revokedAt}, ${suppressedAt}, ${happenedAt})`,
+    ];
   }
 
   /** The latest of a subscriber by this link that can still be undone; null when there is none. */
@@ -75,12 +76,11 @@ export class UnsubscriptionRepository {
     return taken === undefined ? null : { ...taken, consents: taken.consents.map(plain) };
   }
 
-  /** Lets subscribers undo nothing any more, in the open transaction: it would lift what was added since. */
-  async close({ environmentId }: ProjectScope, subscriberIds: readonly string[]): Promise<void> {
-    await sql`${named('close_unsubscriptions')}
+  /** Statement that lets subscribers undo nothing any more: it would lift what was added since. */
+  closing({ environmentId }: ProjectScope, subscriberIds: readonly string[]): RawBuilder<unknown> {
+    return sql`${named('close_unsubscriptions')}
       delete from audience.unsubscriptions
-      where environment_id = ${environmentId} and subscriber_id = any(${[...subscriberIds]}::uuid[])
-    `.execute(this.database.tables());
+      where environment_id = ${environmentId} and subscriber_id = any(${[...subscriberIds]}::uuid[])`;
   }
 
   /** Removes unsubscriptions that cannot be undone any more. */

@@ -182,7 +182,7 @@ describe('custom fields', () => {
     expect((await removal.updateConfig(scope, 'plan', { options: choice('pro') })).options).toEqual(
       choice('pro'),
     );
-    await subscribers.update(scope, ADA, { customFields: { plan: null, tags: ['b'] } });
+    await subscribers.update(scope, ADA, { customFields: { plan: null, tags: ['b'] } }, PROOF);
     expect((await removal.updateConfig(scope, 'tags', { options: choice('b') })).options).toEqual(
       choice('b'),
     );
@@ -216,7 +216,7 @@ describe('custom fields', () => {
       tags: ['a', 'b'],
     };
     expect((await subscribe(scope, values)).customFields).toEqual(native);
-    expect((await audience.get(SubscribersQuery).byAddress(scope, ADA)).customFields).toEqual(native);
+    expect((await audience.get(SubscribersQuery).get(scope, ADA)).customFields).toEqual(native);
     expect(await stored(scope)).toEqual(native);
   });
 
@@ -229,11 +229,11 @@ describe('custom fields', () => {
     });
     const ada = await subscribe(scope, { plan: 'pro', age: '41' });
     audience.clock.advance(1_000);
-    expect(await subscribers.update(scope, ADA, { customFields: { age: 41 } })).toEqual(ada);
-    expect(await subscribers.update(scope, ADA, { firstName: 'Ada' })).toMatchObject({
+    expect(await subscribers.update(scope, ADA, { customFields: { age: 41 } }, PROOF)).toEqual(ada);
+    expect(await subscribers.update(scope, ADA, { firstName: 'Ada' }, PROOF)).toMatchObject({
       customFields: { plan: 'pro', age: 41 },
     });
-    const cleared = await subscribers.update(scope, ADA, { customFields: { age: null } });
+    const cleared = await subscribers.update(scope, ADA, { customFields: { age: null } }, PROOF);
     expect(cleared).toMatchObject({
       firstName: 'Ada',
       customFields: { plan: 'pro' },
@@ -241,7 +241,12 @@ describe('custom fields', () => {
     });
     expect(await stored(scope)).toEqual({ plan: 'pro' });
     await expect(
-      subscribers.update(scope, ADA, { firstName: 'X', customFields: { plan: null, age: 'old', nope: 1 } }),
+      subscribers.update(
+        scope,
+        ADA,
+        { firstName: 'X', customFields: { plan: null, age: 'old', nope: 1 } },
+        PROOF,
+      ),
     ).rejects.toMatchObject({
       errors: {
         'customFields.plan': 'is required',
@@ -263,12 +268,16 @@ describe('custom fields', () => {
       archivedAt: audience.clock.now(),
     });
     expect((await query.list(scope)).map(({ key }) => key)).not.toContain('plan');
-    await expect(subscribers.update(scope, ADA, { customFields: { plan: 'free' } })).rejects.toMatchObject({
+    await expect(
+      subscribers.update(scope, ADA, { customFields: { plan: 'free' } }, PROOF),
+    ).rejects.toMatchObject({
       errors: { 'customFields.plan': 'is not a known field' },
     });
-    expect((await subscribers.update(scope, ADA, { customFields: { age: 42 } })).customFields).toEqual({
-      age: 42,
-    });
+    expect((await subscribers.update(scope, ADA, { customFields: { age: 42 } }, PROOF)).customFields).toEqual(
+      {
+        age: 42,
+      },
+    );
     const list = await audience.get(SubscribersQuery).page(scope, {}, { page: 0, size: 1 });
     expect(list.items[0]?.customFields).toEqual({ age: 42 });
     const recipients = await audience.get(RecipientsQuery).lookUp(scope, [], [id], audience.clock.now());
@@ -283,7 +292,7 @@ describe('custom fields', () => {
     });
     const again = await make(scope, 'plan', { type: 'SELECT', options: choice('pro') });
     expect(again).toMatchObject({ status: 'ACTIVE', archivedAt: null, isRequired: false });
-    expect((await audience.get(SubscribersQuery).byAddress(scope, ADA)).customFields).toEqual({
+    expect((await audience.get(SubscribersQuery).get(scope, ADA)).customFields).toEqual({
       plan: 'pro',
       age: 42,
     });
@@ -360,13 +369,13 @@ describe('custom fields', () => {
       const recipients = await audience.get(RecipientsQuery).lookUp(stranger, [], [id], audience.clock.now());
       expect(recipients.get(id)?.customFields).toEqual({});
       await make(stranger, 'plan', { type: 'SELECT', options: choice('pro') });
-      await expect(subscribers.update(stranger, ADA, { customFields: { plan: 'free' } })).rejects.toThrow(
-        DomainValidationError,
-      );
+      await expect(
+        subscribers.update(stranger, ADA, { customFields: { plan: 'free' } }, PROOF),
+      ).rejects.toThrow(DomainValidationError);
     }
     await subscribe(test, { plan: 'x' });
     await removal.archive(live, 'plan');
-    expect((await audience.get(SubscribersQuery).byAddress(test, ADA)).customFields).toEqual({ plan: 'x' });
+    expect((await audience.get(SubscribersQuery).get(test, ADA)).customFields).toEqual({ plan: 'x' });
   });
 
   it('are searched among the subscribers of one environment only, and through the index of their values', async () => {

@@ -34,6 +34,17 @@ describe('the columns of an import', () => {
     expect(choose([name])).toEqual({ targets: [target], faults: {}, unknown: {} });
   });
 
+  it('takes `locale` for the language where `customFields.locale` is beside it, else for the field', () => {
+    const fields = [field('locale')];
+    const of = (...names: string[]) => chooseColumns(names, {}, fields, String);
+    expect(of('locale', 'customFields.locale')).toEqual({
+      targets: ['locale', 'customFields.locale'],
+      faults: {},
+      unknown: {},
+    });
+    expect(of('locale').targets).toEqual(['customFields.locale']);
+  });
+
   it.each(['', 'Plan', 'customFields.price', 'customFields.email', 'constructor', '__proto__', 'status'])(
     'does not know %j',
     (name) => {

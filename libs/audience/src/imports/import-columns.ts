@@ -1,6 +1,15 @@
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 
-const SYSTEM_COLUMNS = ['email', 'firstName', 'lastName', 'phone', 'locale', 'timeZone'] as const;
+/** Columns of every import, and of the exported file of subscribers. */
+export const SYSTEM_COLUMNS = [
+  'email',
+  'externalId',
+  'firstName',
+  'lastName',
+  'phone',
+  'locale',
+  'timeZone',
+] as const;
 
 /** The field of a column: `email`, `customFields.plan`; null: the column is left out. */
 export type ColumnTarget = string | null;
@@ -31,6 +40,10 @@ export function chooseColumns(
   pathOf: (index: number) => string,
 ): ChosenColumns {
   const keys = new Set(definitions.map(({ key }) => key));
+  // Beside customFields.locale a column locale is the language, whatever fields there are.
+  const prefixed = new Set(names.map((given) => customFieldOf(given.trim())));
+  const isHidden = (key: string) => prefixed.has(key) && targetOf(key, new Set()) !== null;
+  const plainKeys = new Set([...keys].filter((key) => !isHidden(key)));
   const faults: Record<string, string> = {};
   const unknown: Record<string, string> = {};
   const taken = new Set<string>();
@@ -39,7 +52,7 @@ export function chooseColumns(
     const isMapped = Object.hasOwn(mapping, name);
     const wanted = isMapped ? mapping[name]! : name;
     if (isMapped && wanted === null) return null;
-    const target = targetOf(wanted, keys);
+    const target = targetOf(wanted, customFieldOf(wanted) === null ? plainKeys : keys);
     const path = isMapped ? `mapping.${name}` : pathOf(index);
     if (target === null)
       unknown[path] = isMapped ? 'is not a known field' : `is not a known column: ${shown(name)}`;

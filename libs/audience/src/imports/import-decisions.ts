@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { EmailAddress } from '#kernel';
 import type { SubscriberOutcome } from '../consents/consent.repository.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
+import { changesBetween, type FieldChanges } from '../subscribers/field-changes.service.js';
 import { NO_FIELDS, type SubscriberFields } from '../subscribers/subscriber.js';
 import type { GrantableTopic } from '../topics/topic.js';
 import type { FaultyRow, ReadRow } from './import-row.js';
@@ -19,7 +19,7 @@ type NewPerson = SubscriberFields & {
   /** Topics that the address left before its subscriber was erased, and that it stays off; null: it was nobody's. */
   readonly left: readonly GrantableTopic[] | null;
 };
-type UpdatedPerson = KnownPerson & { readonly source: ReadRow; readonly isChanged: boolean };
+type UpdatedPerson = KnownPerson & { readonly source: ReadRow; readonly changes: FieldChanges };
 
 /** The decisions about some rows. */
 export class ImportDecisions {
@@ -28,10 +28,14 @@ export class ImportDecisions {
   readonly notes: FaultyRow[] = [];
   skipped = 0;
   failed = 0;
+  /** The rows that take external ids, by external id. */
+  readonly #taken = new Map<string, number>();
 
   constructor(
     private readonly definitions: readonly CustomFieldDefinition[],
     private readonly topicKeys: readonly string[],
+    /** The ids of the subscribers who have external ids of the rows. */
+    private readonly ownerOf: ReadonlyMap<string, string> = new Map(),
   ) {}
 
   fail(row: FaultyRow): void {
@@ -49,6 +53,8 @@ export class ImportDecisions {
   create(row: ReadRow, left: NewPerson['left']): void {
     const custom = applyCustomFields(this.definitions, {}, row.customFields, 'create');
     if ('errors' in custom) return this.fail(noteOf(row, customFieldPaths(custom.errors)));
+    const fault = this.#externalIdFault(row, null);
+    if (fault !== null) return this.fail(noteOf(row, fault));
     const fields = { ...NO_FIELDS, ...row.fields, customFields: custom.values };
     this.created.push({ source: row, address: row.address, left, ...fields });
   }
@@ -61,8 +67,10 @@ export class ImportDecisions {
   update(row: ReadRow, person: KnownPerson): void {
     const custom = applyCustomFields(this.definitions, person.customFields, row.customFields, 'update');
     if ('errors' in custom) return this.fail(noteOf(row, customFieldPaths(custom.errors)));
+    const fault = this.#externalIdFault(row, person.id);
+    if (fault !== null) return this.fail(noteOf(row, fault));
     const next: KnownPerson = { ...person, ...row.fields, customFields: custom.values };
-    this.updated.push({ ...next, source: row, isChanged: !isDeepStrictEqual(next, person) });
+    this.updated.push({ ...next, source: row, changes: changesBetween(person, next) });
   }
 
   /** Fails rows beyond the number of new subscribers that the plan allows. */
@@ -88,6 +96,18 @@ export class ImportDecisions {
         topics.filter((topic) => topicIds.includes(topic.id)),
       );
     }
+  }
+
+  /** The error in a row whose external id is another one's, or null: then the row takes it. */
+  #externalIdFault({ row, fields }: ReadRow, subscriberId: string | null): FaultyRow['errors'] | null {
+    const id = fields.externalId ?? null;
+    if (id === null) return null;
+    const owner = this.ownerOf.get(id);
+    if (owner !== undefined && owner !== subscriberId) return { externalId: 'belongs to another subscriber' };
+    const taker = this.#taken.get(id);
+    if (taker !== undefined) return { externalId: `is that of row ${taker} already` };
+    this.#taken.set(id, row);
+    return null;
   }
 
   #refusalsOf(left: readonly GrantableTopic[]): FaultyRow['errors'] {

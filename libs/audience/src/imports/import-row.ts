@@ -1,14 +1,8 @@
-import {
-  type EmailAddress,
-  isTimeZone,
-  LOCALE_FAULT,
-  parseEmailAddress,
-  parseFileLocale,
-  TIME_ZONE_FAULT,
-} from '#kernel';
+import { type EmailAddress, parseEmailAddress } from '#kernel';
 import { applyCustomFields } from '../custom-fields/custom-field-values.js';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
-import { NO_FIELDS, normalizedName } from '../subscribers/subscriber.js';
+import { NO_FIELDS } from '../subscribers/subscriber.js';
+import { FIELD_READERS } from '../subscribers/subscriber-fields.js';
 import { type ColumnTarget, customFieldOf } from './import-columns.js';
 import {
   type CheckedRow,
@@ -22,7 +16,7 @@ import {
 /** The fields of a row. Fields that it does not have are absent; null clears. */
 export interface ReadRow extends RowPlace {
   readonly address: EmailAddress;
-  readonly fields: { readonly [Field in keyof typeof READERS]?: string | null };
+  readonly fields: { readonly [Field in keyof typeof FIELD_READERS]?: string | null };
   readonly customFields: Readonly<Record<string, unknown>>;
 }
 
@@ -36,16 +30,6 @@ interface ReadCells extends Omit<ReadRow, keyof RowPlace | 'address'> {
   readonly address: EmailAddress | null;
   readonly errors: Readonly<Record<string, string>>;
 }
-
-/** The same rules as in the API. */
-const READERS = {
-  firstName: (text: string) => boundedText(normalizedName(text), 50),
-  lastName: (text: string) => boundedText(normalizedName(text), 50),
-  phone: (text: string) => boundedText(text, 20),
-  locale: localeOf,
-  timeZone: timeZoneOf,
-};
-const CONTROL = /\p{Cc}/u;
 
 /** Checks a new row: its address, and the subscriber to create when nobody has the address. */
 export function checkedRow(
@@ -96,7 +80,7 @@ function readCells(columns: readonly ColumnTarget[], cells: readonly unknown[]):
     const key = customFieldOf(target);
     if (key !== null) customFields[key] = value;
     else {
-      const read = fieldOf(target as keyof typeof READERS, value, errors);
+      const read = fieldOf(target as keyof typeof FIELD_READERS, value, errors);
       // A name of quotes alone.
       if (read !== '') fields[target] = read;
     }
@@ -127,30 +111,14 @@ function addressOf(value: unknown, errors: Record<string, string>): EmailAddress
   return null;
 }
 
-function fieldOf(field: keyof typeof READERS, value: unknown, errors: Record<string, string>): string | null {
+function fieldOf(
+  field: keyof typeof FIELD_READERS,
+  value: unknown,
+  errors: Record<string, string>,
+): string | null {
   if (value === null) return null;
-  const read = typeof value === 'string' ? READERS[field](value) : { fault: 'must be a string' };
+  const read = typeof value === 'string' ? FIELD_READERS[field](value) : { fault: 'must be a string' };
   if ('value' in read) return read.value;
   errors[field] = read.fault;
   return null;
-}
-
-type ReadText = { readonly value: string } | { readonly fault: string };
-
-function boundedText(value: string, max: number): ReadText {
-  // In code points, as JSON Schema counts.
-  if (value.length > max && Array.from(value).length > max)
-    return { fault: `must be at most ${max} characters` };
-  if (CONTROL.test(value)) return { fault: 'must not contain control characters' };
-  return value.isWellFormed() ? { value } : { fault: 'is not valid Unicode' };
-}
-
-function localeOf(text: string): ReadText {
-  const value = parseFileLocale(text);
-  return value === null ? { fault: LOCALE_FAULT } : { value };
-}
-
-function timeZoneOf(text: string): ReadText {
-  const value = text.trim();
-  return isTimeZone(value) ? { value } : { fault: TIME_ZONE_FAULT };
 }

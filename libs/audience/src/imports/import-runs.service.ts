@@ -16,10 +16,12 @@ import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-field.repository.js';
 import { SubscriberLimitService } from '../subscriber-limit.service.js';
 import { ErasedAddressesRepository } from '../suppressions/erased-addresses.repository.js';
+import { SuppressionRepository } from '../suppressions/suppression.repository.js';
+import { takenFieldOf } from '../subscribers/subscriber.errors.js';
 import { type GrantableTopic, grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 import { ImportDecisions } from './import-decisions.js';
-import { isReadable, type ReadRow, readRow } from './import-row.js';
+import { isReadable, readRow } from './import-row.js';
 import { Import, type RowRange, rowRanges, type StagedRow } from './import.js';
 import { ImportRepository, runImport } from './import.repository.js';
 import { ImportedSubscribersRepository } from './imported-subscribers.repository.js';
@@ -34,6 +36,8 @@ const MAILS_A_SECOND = 500;
 
 /** Tries, some hours with the backoff; an import that still fails needs the client. */
 const TRIES = 20;
+/** Tries of a chunk that meets external ids being given away. */
+const CHUNK_TRIES = 5;
 
 /** The state of the project on which rows are applied, fixed until the transaction ends. */
 interface ImportTerms {
@@ -56,6 +60,7 @@ export class ImportRunsService {
     private readonly imports: ImportRepository,
     private readonly staged: StagedRowsRepository,
     private readonly subscribers: ImportedSubscribersRepository,
+    private readonly suppressions: SuppressionRepository,
     private readonly erased: ErasedAddressesRepository,
     private readonly consents: ConsentRepository,
     private readonly topics: TopicRepository,
@@ -120,12 +125,30 @@ export class ImportRunsService {
     return null;
   }
 
+  /** Applies the remaining rows of a range, anew where somebody took one of its external ids meanwhile. */
+  async #applyChunk(
+    scope: ProjectScope,
+    plan: Import,
+    range: RowRange,
+    mailsDueAt: Date,
+  ): Promise<string | null> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#applyOnce(scope, plan, range, mailsDueAt);
+      } catch (error) {
+        if (tries === CHUNK_TRIES || takenFieldOf(error) === null) throw error;
+      }
+    }
+  }
+
   /** Applies the remaining rows of a range, all or nothing. Returns why the import cannot go on, or null. */
-  #applyChunk(scope: ProjectScope, plan: Import, range: RowRange, mailsDueAt: Date): Promise<string | null> {
+  #applyOnce(scope: ProjectScope, plan: Import, range: RowRange, mailsDueAt: Date): Promise<string | null> {
     return this.database.transaction(scope, async () => {
       // A crash of PostgreSQL loses the last chunks whole, with the removal of their rows. The end of the import and each mail
-      // are committed durably, and so all before them.
-      await sql`set local synchronous_commit = off`.execute(this.database.tables());
+      // are committed durably, and so all before them. A kept plan may be older than the rows: it must take indexes.
+      await sql`select set_config('synchronous_commit', 'off', true), set_config('enable_seqscan', 'off', true)`.execute(
+        this.database.tables(),
+      );
       const rows = await this.staged.lockAddresses(scope, plan.id, range);
       if (rows === 0) return null;
       const terms = await this.#terms(scope, plan, rows, mailsDueAt);
@@ -197,11 +220,12 @@ export class ImportRunsService {
     }
     const returned = created.filter(({ left }) => left !== null).map(({ address }) => address.key);
     await this.erased.restore(scope, returned, context);
-    const changed = updated.filter(({ isChanged }) => isChanged);
-    await this.subscribers.update(scope, changed, context.at);
+    const changed = updated.filter(({ changes }) => Object.keys(changes).length > 0);
+    await this.subscribers.update(scope, changed, { actor: 'IMPORT', actorId: plan.id }, context.at);
     const action = plan.resubscribe ? 'grant' : 'offer';
     const order = { subscriberIds: updated.map(({ id }) => id), action, topics } as const;
-    const outcomes = await this.consents.change(scope, order, context.proof, context.mailsDueAt);
+    const { proof, mailsDueAt } = context;
+    const outcomes = await this.consents.change(scope, order, proof, { mailsDueAt });
     decisions.noteRefusals(outcomes, topics);
     return decisions;
   }
@@ -213,16 +237,15 @@ export class ImportRunsService {
     rows: readonly StagedRow[],
     { definitions, topics }: ImportTerms,
   ): Promise<ImportDecisions> {
-    const decisions = new ImportDecisions(definitions, plan.topicKeys);
-    const readable: ReadRow[] = [];
-    for (const staged of rows) {
-      const row = readRow(plan.columns, staged);
-      if (isReadable(row)) readable.push(row);
-      else decisions.fail(row);
-    }
+    const read = rows.map((staged) => readRow(plan.columns, staged));
+    const readable = read.filter(isReadable);
+    const externalIds = readable.flatMap(({ fields }) => fields.externalId ?? []);
+    const owners = await this.subscribers.ownersOf(scope, externalIds);
+    const decisions = new ImportDecisions(definitions, plan.topicKeys, owners);
+    for (const row of read) if (!isReadable(row)) decisions.fail(row);
     const keys = readable.map(({ address }) => address.key);
     const known = await this.subscribers.known(scope, keys);
-    const suppressed = await this.subscribers.suppressed(scope, keys);
+    const suppressed = await this.suppressions.suppressedAmong(scope, keys, 'MARKETING');
     const erased = await this.erased.among(scope, keys);
     for (const row of readable) {
       const { key } = row.address;

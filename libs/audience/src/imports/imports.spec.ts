@@ -65,7 +65,7 @@ describe('an import', () => {
     return fixture.get(ImportsQuery).byId(scope, id);
   }
 
-  const find = (email: string) => fixture.get(SubscribersQuery).byAddress(scope, address(email));
+  const find = (email: string) => fixture.get(SubscribersQuery).get(scope, address(email));
 
   async function errorsOf({ id }: ImportView): Promise<[number, Readonly<Record<string, string>>][]> {
     const { items } = await fixture.get(ImportsQuery).errors(scope, id, { page: 0, size: 100 });

@@ -11,7 +11,7 @@ const MOST_BYTES = 3;
 
 /** The columns in the order of `copyLine`. */
 const STAGED_COLUMNS =
-  'environment_id, import_id, row_number, line, email_key, cells, fault, email, first_name, last_name, phone, locale, time_zone, custom_fields';
+  'environment_id, import_id, row_number, line, email_key, cells, fault, email, external_id, first_name, last_name, phone, locale, time_zone, custom_fields';
 const COPY = `copy audience.import_rows_staged (${STAGED_COLUMNS}) from stdin`;
 
 /**
@@ -88,9 +88,9 @@ function copyLine(
   { row, line: fileLine, emailKey, cells, fault, newSubscriber }: CheckedRow,
 ): string {
   const line = `${prefix}\t${row}\t${fileLine ?? '\\N'}\t${shown(emailKey)}\t${shown(JSON.stringify(cells))}\t${shown(fault)}`;
-  if (newSubscriber === null) return `${line}${'\t\\N'.repeat(7)}\n`;
-  const { email, firstName, lastName, phone, locale, timeZone, customFields } = newSubscriber;
-  const names = `${shown(email)}\t${shown(firstName)}\t${shown(lastName)}\t${shown(phone)}`;
+  if (newSubscriber === null) return `${line}${'\t\\N'.repeat(8)}\n`;
+  const { email, externalId, firstName, lastName, phone, locale, timeZone, customFields } = newSubscriber;
+  const names = `${shown(email)}\t${shown(externalId)}\t${shown(firstName)}\t${shown(lastName)}\t${shown(phone)}`;
   return `${line}\t${names}\t${shown(locale)}\t${shown(timeZone)}\t${shown(JSON.stringify(customFields))}\n`;
 }
 

@@ -7,6 +7,7 @@ const MAX_CONTAINMENTS = 4;
 
 const COLUMNS = {
   email: sql`b.email_key`,
+  externalId: sql`audience.folded(b.external_id)`,
   firstName: sql`audience.folded(b.first_name)`,
   lastName: sql`audience.folded(b.last_name)`,
   phone: sql`audience.folded(b.phone)`,
@@ -19,6 +20,7 @@ const COLUMNS = {
 /** Present unless null. */
 const STORED = {
   ...COLUMNS,
+  externalId: sql`b.external_id`,
   firstName: sql`b.first_name`,
   lastName: sql`b.last_name`,
   phone: sql`b.phone`,

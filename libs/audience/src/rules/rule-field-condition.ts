@@ -20,6 +20,7 @@ const CUSTOM = 'custom.';
 
 const TEXTS: Readonly<Record<string, TextColumn>> = {
   email: 'email',
+  externalId: 'externalId',
   firstName: 'firstName',
   lastName: 'lastName',
   phone: 'phone',

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
+import { propertiesPath } from './event-properties.js';
 import { containmentOf, containsAll, fieldPredicate } from './field-predicate.query.js';
 import type { MailActivitySource } from './rule-catalogue.query.js';
 import { before } from './rule-dates.js';
@@ -147,7 +148,8 @@ function eventRows(
   const rows =
     event.type === 'CUSTOM'
       ? sql`select subscriber_id, occurred_at from audience.subscriber_events
-          where environment_id = ${scope.environmentId} ${event.name === null ? sql`` : sql`and name = ${event.name}`}`
+          where environment_id = ${scope.environmentId} ${event.name === null ? sql`` : sql`and name = ${event.name}`}
+            ${event.where.length === 0 ? sql`` : sql`and properties @@ ${propertiesPath(event.where)}::jsonpath`}`
       : activity.rows(scope, event.type, event.mails);
   const window = [
     ...(from === null ? [] : [sql`e.occurred_at >= ${from}::timestamptz`]),

@@ -65,9 +65,9 @@ describe('rules in SQL', () => {
           const read = await predicates.read(scope, rules, null);
           const predicate = await predicates.ofRules(scope, read, NOW);
           const { rows } = await sql<{ id: string }>`
-            select b.id from audience.scoped_subscribers b where ${predicate} order by b.id`.execute(
-            audience.database.tables(),
-          );
+            select b.id from audience.scoped_subscribers b
+            where b.environment_id = ${scope.environmentId} and ${predicate} order by b.id
+          `.execute(audience.database.tables());
           return { read, ids: rows.map(({ id }) => id) };
         });
         const expected = [...people].flatMap(([id, facts]) =>
@@ -134,7 +134,16 @@ async function createWorld(audience: AudienceFixture): Promise<World> {
     ),
     PEOPLE,
   );
-  const people = new Map(facts.map((each, index) => [newId(), { ...each, emailKey: emailOf(index).key }]));
+  const people = new Map(
+    facts.map((each, index) => [
+      newId(),
+      {
+        ...each,
+        emailKey: emailOf(index).key,
+        externalId: each.externalId === null ? null : `${each.externalId}${index}`,
+      },
+    ]),
+  );
   await insertPeople(audience, scope, people);
   const keys = {
     topicKeys: topics.map(({ topicKey }) => topicKey),
@@ -239,6 +248,7 @@ function peopleOf(
     { selector: ({ topicId }) => topicId, maxLength: topicIds.length },
   );
   return fc.record({
+    externalId: maybe(texts),
     firstName: maybe(texts),
     lastName: maybe(texts),
     phone: maybe(texts),
@@ -271,7 +281,11 @@ function mailEvents(campaigns: readonly Campaign[]): fc.Arbitrary<EventFact> {
 
 function customEvents(): fc.Arbitrary<EventFact> {
   return fc
-    .record({ name: fc.constantFrom(...EVENT_NAMES), occurredAt: moments })
+    .record({
+      name: fc.constantFrom(...EVENT_NAMES),
+      occurredAt: moments,
+      properties: fc.record({ total: fc.integer({ min: 0, max: 3 }) }, { requiredKeys: [] }),
+    })
     .map((event) => ({ type: 'CUSTOM', ...event }));
 }
 
@@ -283,8 +297,8 @@ async function insertPeople(
   const { test } = audience;
   for (const [index, [id, person]] of [...people].entries()) {
     await test.query(
-      `insert into audience.subscribers (id, environment_id, subscriber_key, email, email_key, first_name, last_name, phone, locale, time_zone, source, status, custom_fields, created_at, updated_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`,
+      `insert into audience.subscribers (id, environment_id, subscriber_key, email, email_key, first_name, last_name, phone, locale, time_zone, source, status, custom_fields, created_at, updated_at, external_id)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14, $15)`,
       [
         id,
         scope.environmentId,
@@ -300,6 +314,7 @@ async function insertPeople(
         person.status,
         JSON.stringify(person.customFields),
         person.createdAt,
+        person.externalId,
       ],
     );
     for (const { topicId, status, since } of person.consents) {
@@ -338,8 +353,8 @@ async function insertEvents(
     if (event.type === 'CUSTOM') {
       await audience.test.query(
         `insert into audience.subscriber_events (id, occurred_at, environment_id, subscriber_id, name, properties, created_at)
-         values ($1, $2, $3, $4, $5, '{}', now())`,
-        [newId(), event.occurredAt, scope.environmentId, subscriberId, event.name],
+         values ($1, $2, $3, $4, $5, $6, now())`,
+        [newId(), event.occurredAt, scope.environmentId, subscriberId, event.name, event.properties],
       );
     } else if (event.type === 'SENT' || event.type === 'BOUNCED') {
       await insertDelivery(audience, scope, subscriberId, event);

@@ -18,7 +18,7 @@ export type RuleNode =
   | SegmentCondition
   | EventCondition;
 
-export type TextColumn = 'email' | 'firstName' | 'lastName' | 'phone' | 'locale' | 'timeZone';
+export type TextColumn = 'email' | 'externalId' | 'firstName' | 'lastName' | 'phone' | 'locale' | 'timeZone';
 export type ChoiceColumn = 'status' | 'source';
 
 /** The source of a value: a column of the subscriber, or the key of a custom field. */
@@ -114,10 +114,39 @@ export interface MailFilter {
   readonly url?: string;
 }
 
+/** The operators on an event's properties, by the JSON type of the value that they compare with. */
+export const PROPERTY_OPERATORS = {
+  string: ['eq', 'neq', 'contains', 'notContains', 'startsWith', 'endsWith'],
+  number: ['eq', 'neq', 'gt', 'gte', 'lt', 'lte'],
+  boolean: ['eq', 'neq'],
+  null: ['eq', 'neq'],
+  list: ['in', 'notIn'],
+  none: ['exists', 'notExists'],
+} as const;
+export type PropertyOperator = (typeof PROPERTY_OPERATORS)[keyof typeof PROPERTY_OPERATORS][number];
+
+type Scalar = string | number | boolean | null;
+
+/**
+ * A test of what is at a path in an event's properties. A path through a list means any of its items, and so does one that ends at
+ * a list; `notExists` holds where nothing is there, all others need a value that they hold for.
+ */
+export interface PropertyTest {
+  readonly path: readonly string[];
+  readonly op: PropertyOperator;
+  /** A list for `in` and `notIn`; undefined for `exists` and `notExists`. */
+  readonly value: Scalar | readonly Scalar[] | undefined;
+}
+
 export type EventSubject =
   | { readonly type: MailActivity; readonly mails: MailFilter }
   /** The project's own events; without a name, all of them. */
-  | { readonly type: 'CUSTOM'; readonly name: string | null };
+  | {
+      readonly type: 'CUSTOM';
+      readonly name: string | null;
+      /** All of them hold for the event. */
+      readonly where: readonly PropertyTest[];
+    };
 
 /** The number of events in a window. */
 export interface EventCondition {

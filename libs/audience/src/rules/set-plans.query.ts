@@ -44,9 +44,9 @@ export function plannedForRules<T>(
   return plannedForValues(database, { work_mem: ROOM, enable_nestloop: 'off', enable_seqscan }, work);
 }
 
-/** SQL condition: the project has a good part of all subscribers. */
-export function isLargeProject(scope: ProjectScope): RawBuilder<boolean> {
-  return sql`(${subscriberCount(scope)} * ${ROW_BYTES * LARGE_SHARE}::bigint >= pg_relation_size('audience.subscribers'))`;
+/** SQL condition: the project has a good part of all subscribers. Null on Citus, where the table itself has no rows. */
+function isLargeProject(scope: ProjectScope): RawBuilder<boolean | null> {
+  return sql`(${subscriberCount(scope)} * ${ROW_BYTES * LARGE_SHARE}::bigint >= nullif(pg_relation_size('audience.subscribers'), 0))`;
 }
 
 /** The size of the random sample: some 2 000 people. */
@@ -74,17 +74,26 @@ export async function frequentOptions(
 ): Promise<FrequentOptions> {
   const asked = rules.flatMap(optionTests);
   if (asked.length === 0) return new Set();
-  const sampled = sql<{ frequent: boolean[] }>`
-    select array[${sql.join(asked.map(isFrequent))}] as frequent
-    from audience.subscribers b tablesample system (
-      case when ${isLargeProject(scope)}
-        then least(100, 100.0 * ${PAGES * PAGE_BYTES}::bigint / greatest(1, pg_relation_size('audience.subscribers')))
-        else 0 end)
-    where b.environment_id = ${scope.environmentId}
-  `;
-  const { rows } = await database.transaction(scope, () => sampled.execute(database.tables()));
-  const frequent = rows[0]?.frequent ?? [];
+  const frequent = await database.transaction(scope, async () => {
+    const percent = await samplePercent(database, scope);
+    if (percent === 0) return [];
+    const { rows } = await sql<{ frequent: boolean[] }>`
+      select array[${sql.join(asked.map(isFrequent))}] as frequent
+      from audience.subscribers b tablesample system (${percent}) where b.environment_id = ${scope.environmentId}
+    `.execute(database.tables());
+    return rows[0]?.frequent ?? [];
+  });
   return new Set(asked.flatMap(({ test }, index) => (frequent[index] === true ? [test] : [])));
+}
+
+/** Part of the table's pages that make the sample; 0 for a small project. */
+async function samplePercent(database: Database, scope: ProjectScope): Promise<number> {
+  const { rows } = await sql<{ percent: number }>`
+    select case when ${isLargeProject(scope)}
+      then least(100, 100.0 * ${PAGES * PAGE_BYTES}::bigint / pg_relation_size('audience.subscribers'))::float8
+      else 0 end as percent
+  `.execute(database.tables());
+  return rows[0]!.percent;
 }
 
 function isFrequent({ custom, test }: OptionTest): RawBuilder<boolean> {

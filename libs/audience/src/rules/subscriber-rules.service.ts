@@ -96,6 +96,19 @@ export class SubscriberRulesService {
     subscriberIds: readonly string[],
     now: Date,
   ): Promise<ReadonlySet<string>> {
+    const predicate = await this.ofText(scope, text, now);
+    return this.database.transaction(scope, async () => {
+      const members = sql<{ id: string }>`
+        select b.id from audience.scoped_subscribers b
+        where b.environment_id = ${scope.environmentId} and b.id = any(${[...subscriberIds]}::uuid[]) and ${predicate}
+      `;
+      const { rows } = await withRoomForSets(this.database, () => members.execute(this.database.tables()));
+      return new Set(rows.map(({ id }) => id));
+    });
+  }
+
+  /** The condition on `b` that rules which were checked before hold at `now`. Throws `OutdatedRulesError` as `holdingFor` does. */
+  async ofText(scope: ProjectScope, text: string, now: Date): Promise<RawBuilder<boolean>> {
     const result = await this.catalogue.read(scope, text, { stored: true });
     if ('errors' in result) {
       const [first] = Object.entries(result.errors);
@@ -107,15 +120,7 @@ export class SubscriberRulesService {
     const { where, segmentIds } = result.rules;
     const segments = await this.#resolve(scope, segmentIds);
     const context = { scope, now, segments, activity: this.activity, frequent: new Set<never>() };
-    const predicate = rulePredicate(where, context);
-    return this.database.transaction(scope, async () => {
-      const members = sql<{ id: string }>`
-        select b.id from audience.scoped_subscribers b
-        where b.environment_id = ${scope.environmentId} and b.id = any(${[...subscriberIds]}::uuid[]) and ${predicate}
-      `;
-      const { rows } = await withRoomForSets(this.database, () => members.execute(this.database.tables()));
-      return new Set(rows.map(({ id }) => id));
-    });
+    return rulePredicate(where, context);
   }
 
   async #ofEverybody(

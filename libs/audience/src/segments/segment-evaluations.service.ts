@@ -15,6 +15,8 @@ import {
   Periodic,
   removeOldRows,
   snooze,
+  SQL_STATE,
+  sqlStateOf,
 } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { plannedForRules } from '../rules/set-plans.query.js';
@@ -33,8 +35,6 @@ const AT_ONCE = 2;
 const NEXT_TURN_MS = 2_000;
 /** Time that a request waits for an evaluation. */
 const PATIENCE_MS = 8_000;
-/** PostgreSQL's query_canceled. */
-const CANCELED = '57014';
 /** Looked for every minute, evaluations of segments in use stay younger than five. */
 const EVERY_MS = 60_000;
 const FRESH_MS = 200_000;
@@ -235,7 +235,7 @@ export class SegmentEvaluationsService {
 
 function isCanceled(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ('code' in cause && cause.code === CANCELED) return true;
+    if (sqlStateOf(cause) === SQL_STATE.queryCanceled) return true;
   }
   return false;
 }

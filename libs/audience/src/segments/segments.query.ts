@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
+import { isUuid, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database, limitOf, NEWEST_FIRST, totalOf } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
-import type { Segment } from './segment.js';
+import { isSegmentKey, type Segment } from './segment.js';
 import { segmentOf, segmentsOf } from './segment.repository.js';
 
 export type SegmentView = Pick<Segment, (typeof COLUMNS)[number]>;
@@ -59,6 +59,26 @@ export class SegmentsQuery {
     const segment = await this.find(scope, idOrKey);
     if (segment === null) throw new NotFoundError();
     return segment;
+  }
+
+  /** The segments of this project among these ids and keys, by what was given. */
+  async chosen(
+    scope: ProjectScope,
+    idsOrKeys: readonly string[],
+  ): Promise<ReadonlyMap<string, Pick<NamedSegment, 'id' | 'status'>>> {
+    if (idsOrKeys.length === 0) return new Map();
+    return this.database.transaction(scope, async () => {
+      const rows = await segmentsOf(this.database.tables(), scope)
+        .select(['id', 'segmentKey', 'status'])
+        .where((eb) =>
+          eb.or([
+            eb('id', '=', sql<string>`any(${idsOrKeys.filter(isUuid)}::uuid[])`),
+            eb('segmentKey', '=', sql<string>`any(${idsOrKeys.filter(isSegmentKey)}::text[])`),
+          ]),
+        )
+        .execute();
+      return new Map(rows.flatMap((one) => [[one.id, one] as const, [one.segmentKey, one] as const]));
+    });
   }
 
   /** The segments of this project among these ids, in no order. */

@@ -56,7 +56,7 @@ describe('segments', () => {
   }
 
   async function rename(scope: ProjectScope, who: string, firstName: string | null): Promise<void> {
-    await audience.get(SubscribersService).update(scope, address(`${who}@example.com`), { firstName });
+    await audience.get(SubscribersService).update(scope, address(`${who}@example.com`), { firstName }, PROOF);
   }
 
   async function members(scope: ProjectScope, id: string, page = FIRST_PAGE): Promise<string[]> {
@@ -66,7 +66,8 @@ describe('segments', () => {
 
   async function transitions(id: string): Promise<string[]> {
     const rows = await audience.test.query<{ kind: string; email: string }>(
-      `select t.kind, b.email from audience.segment_transitions t join audience.subscribers b on b.id = t.subscriber_id
+      `select t.kind, b.email from audience.segment_transitions t
+       join audience.subscribers b on b.id = t.subscriber_id and b.environment_id = t.environment_id
        where t.segment_id = $1 order by t.position`,
       [id],
     );

@@ -1,4 +1,4 @@
-import { DomainError } from '#kernel';
+import { RateLimitedError } from '#kernel';
 import { type Consent, isUnconfirmed } from '../consents/consent.js';
 
 /** A confirmation request: a mail whose link covers the topics of one grant. */
@@ -36,15 +36,9 @@ export function confirmationState(
 }
 
 /** Confirmation mails go out at most once a minute and five times a day for one consent. */
-export class ResendTooSoonError extends DomainError {
-  override readonly code = 'rate-limited';
-
-  constructor(readonly retryAfterSeconds: number) {
-    super('The confirmation mail was sent too recently or too often.');
-  }
-
-  override get members(): Readonly<Record<string, unknown>> {
-    return { retryAfterSeconds: this.retryAfterSeconds };
+export class ResendTooSoonError extends RateLimitedError {
+  constructor(retryAfterSeconds: number) {
+    super('The confirmation mail was sent too recently or too often.', retryAfterSeconds);
   }
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId, type ProjectScope } from '#kernel';
-import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
+import { rowsOf } from '#platform';
+import { address, AudienceFixture, ConfirmationPages, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
 import { consentProof } from '../consents/consent.js';
 import { ConsentsService } from './consents.service.js';
 import { PersonalDataService } from '../personal-data.service.js';
@@ -18,11 +19,13 @@ const topicsNamed = (...names: string[]) =>
 describe('confirmations', () => {
   let audience: AudienceFixture;
   let service: ConfirmationsService;
+  let pages: ConfirmationPages;
   let consents: ConsentsService;
 
   beforeAll(async () => {
     audience = await AudienceFixture.open();
     service = audience.get(ConfirmationsService);
+    pages = new ConfirmationPages(audience);
     consents = audience.get(ConsentsService);
   });
   afterAll(() => audience.close());
@@ -57,7 +60,7 @@ describe('confirmations', () => {
 
   it('make all their topics stand, once, and record who confirmed', async () => {
     const { scope, ada, confirmationId } = await asked();
-    expect(await service.describe(scope, confirmationId)).toEqual({
+    expect(await pages.describe(scope, confirmationId)).toEqual({
       state: 'open',
       email: 'Ada@example.com',
       locale: null,
@@ -66,7 +69,7 @@ describe('confirmations', () => {
     expect(await statuses(scope)).toEqual(['PENDING_CONFIRMATION', 'PENDING_CONFIRMATION']);
     audience.clock.advance(HOUR);
     const person = { ...PERSON, wording: { locale: 'de', version: 3 } };
-    const outcomes = await Promise.all([1, 2, 3].map(() => service.confirm(scope, confirmationId, person)));
+    const outcomes = await Promise.all([1, 2, 3].map(() => pages.confirm(scope, confirmationId, person)));
     expect(outcomes.sort()).toEqual(['already-confirmed', 'already-confirmed', 'confirmed']);
     for (const consent of (await audience.consentsOf(scope, ADA)).values()) {
       expect(consent).toMatchObject({
@@ -76,13 +79,13 @@ describe('confirmations', () => {
       });
     }
     expect(await audience.statusOf(scope, ADA)).toBe('ACTIVE');
-    expect(await service.describe(scope, confirmationId)).toMatchObject({
+    expect(await pages.describe(scope, confirmationId)).toMatchObject({
       state: 'confirmed',
       locale: null,
       topics: topicsNamed('Art', 'News'),
     });
     expect(await service.forMail(scope, confirmationId)).toBeNull();
-    expect(await service.requestAnother(scope, confirmationId)).toBe('not-needed');
+    expect(await pages.requestAnother(scope, confirmationId)).toBe('not-needed');
     const recorded = await audience.test.query(
       `select actor, actor_id, ip_address, user_agent, text_locale, text_version from audience.consent_ledger
        where subscriber_id = $1 and to_status = 'SUBSCRIBED'`,
@@ -108,7 +111,7 @@ describe('confirmations', () => {
       );
     };
     expect(await wordings()).toEqual({ Art: [null, null], News: [null, null] });
-    await service.confirm(scope, confirmationId, { ...PERSON, wording: { locale: 'de', version: 3 } });
+    await pages.confirm(scope, confirmationId, { ...PERSON, wording: { locale: 'de', version: 3 } });
     expect(await wordings()).toEqual({ Art: ['de', 3], News: ['de', 3] });
 
     const preferences = audience.get(PreferencesService);
@@ -119,7 +122,8 @@ describe('confirmations', () => {
     await preferences.join(scope, ada.id, art.topicKey, by('fr'));
     expect(await wordings()).toEqual({ Art: ['fr', null], News: ['de', 3] });
     const { consentRecord } = await audience.get(PersonalDataService).of(scope, address(ADA));
-    expect(consentRecord.map(({ to, textLocale, textVersion }) => [to, textLocale, textVersion])).toEqual([
+    const record = await rowsOf(consentRecord);
+    expect(record.map(({ to, textLocale, textVersion }) => [to, textLocale, textVersion])).toEqual([
       ['PENDING_CONFIRMATION', null, null],
       ['PENDING_CONFIRMATION', null, null],
       ['SUBSCRIBED', 'de', 3],
@@ -133,14 +137,14 @@ describe('confirmations', () => {
     const { scope, news, confirmationId } = await asked();
     await consents.revoke(scope, address(ADA), news.topicKey, PROOF);
     expect((await service.forMail(scope, confirmationId))?.topics).toEqual(topicsNamed('Art'));
-    expect(await service.confirm(scope, confirmationId, PERSON)).toBe('confirmed');
+    expect(await pages.confirm(scope, confirmationId, PERSON)).toBe('confirmed');
     expect((await statuses(scope)).sort()).toEqual(['SUBSCRIBED', 'UNSUBSCRIBED']);
   });
 
   it('do not confirm what was revoked and granted anew since: that has a mail of its own', async () => {
     const { scope, news, art, confirmationId } = await asked();
     for (const { topicKey } of [news, art]) await consents.revoke(scope, address(ADA), topicKey, PROOF);
-    expect(await service.describe(scope, confirmationId)).toEqual({
+    expect(await pages.describe(scope, confirmationId)).toEqual({
       state: 'gone',
       email: '',
       locale: null,
@@ -148,10 +152,10 @@ describe('confirmations', () => {
     });
     audience.clock.advance(1);
     await consents.grant(scope, address(ADA), news.topicKey, PROOF);
-    expect(await service.confirm(scope, confirmationId, PERSON)).toBe('gone');
+    expect(await pages.confirm(scope, confirmationId, PERSON)).toBe('gone');
     const [, second = ''] = await audience.requestedMails(scope);
-    expect(await service.confirm(scope, second, PERSON)).toBe('confirmed');
-    expect(await service.confirm(scope, confirmationId, PERSON)).toBe('gone');
+    expect(await pages.confirm(scope, second, PERSON)).toBe('confirmed');
+    expect(await pages.confirm(scope, confirmationId, PERSON)).toBe('gone');
   });
 
   it('work from the first mail or the resent one, whichever the person opens', async () => {
@@ -160,7 +164,7 @@ describe('confirmations', () => {
       audience.clock.advance(MINUTE);
       await service.resend(scope, address(ADA), news.topicKey, PROOF);
       const mails = await audience.requestedMails(scope);
-      expect(await service.confirm(scope, mails[opened] ?? '', PERSON)).toBe('confirmed');
+      expect(await pages.confirm(scope, mails[opened] ?? '', PERSON)).toBe('confirmed');
       expect((await audience.consentsOf(scope, ADA)).get(news.topicKey)?.status).toBe('SUBSCRIBED');
     }
   });
@@ -169,15 +173,15 @@ describe('confirmations', () => {
     const { scope, confirmationId } = await asked();
     const gone = { state: 'gone', email: '', locale: null, topics: [] };
     const stranger = await audience.scope();
-    expect(await service.describe(scope, newId())).toEqual(gone);
-    expect(await service.describe(scope, 'not an id')).toEqual(gone);
-    expect(await service.describe(stranger, confirmationId)).toEqual(gone);
-    expect(await service.confirm(stranger, confirmationId, PERSON)).toBe('gone');
+    expect(await pages.describe(scope, newId())).toEqual(gone);
+    expect(await pages.describe(scope, 'not an id')).toEqual(gone);
+    expect(await pages.describe(stranger, confirmationId)).toEqual(gone);
+    expect(await pages.confirm(stranger, confirmationId, PERSON)).toBe('gone');
     expect(await service.forMail(stranger, confirmationId)).toBeNull();
     await audience.get(SuppressionsService).suppress(scope, address(ADA), 'HARD_BOUNCE', PROOF);
     expect(await service.forMail(scope, confirmationId)).toBeNull();
-    expect(await service.confirm(scope, confirmationId, PERSON)).toBe('gone');
-    expect(await service.requestAnother(scope, confirmationId)).toBe('not-needed');
+    expect(await pages.confirm(scope, confirmationId, PERSON)).toBe('gone');
+    expect(await pages.requestAnother(scope, confirmationId)).toBe('not-needed');
   });
 
   describe('after 48 hours', () => {
@@ -214,8 +218,8 @@ describe('confirmations', () => {
       };
       for (const note of [() => Promise.resolve(), () => audience.get(ConfirmationsService).expire()]) {
         await note();
-        expect(await service.describe(scope, confirmationId)).toEqual(expired);
-        expect(await service.confirm(scope, confirmationId, PERSON)).toBe('expired');
+        expect(await pages.describe(scope, confirmationId)).toEqual(expired);
+        expect(await pages.confirm(scope, confirmationId, PERSON)).toBe('expired');
         expect(await service.forMail(scope, confirmationId)).toBeNull();
       }
       expect(await statuses(scope)).toEqual(['EXPIRED', 'EXPIRED']);
@@ -237,16 +241,16 @@ describe('confirmations', () => {
       await consents.revoke(scope, address(ADA), art.topicKey, PROOF);
       audience.clock.advance(50 * HOUR);
       await audience.get(ConfirmationsService).expire();
-      expect(await service.requestAnother(scope, confirmationId)).toBe('sent');
-      expect(await service.requestAnother(scope, confirmationId)).toBe('too-soon');
+      expect(await pages.requestAnother(scope, confirmationId)).toBe('sent');
+      expect(await pages.requestAnother(scope, confirmationId)).toBe('too-soon');
       const [, second = '', ...others] = await audience.requestedMails(scope);
       expect(others).toEqual([]);
       expect(await service.forMail(scope, second)).toMatchObject({ topics: topicsNamed('News') });
       expect(await audience.statusOf(scope, ADA)).toBe('PENDING_CONFIRMATION');
-      expect(await service.confirm(scope, confirmationId, PERSON)).toBe('expired');
-      expect(await service.confirm(scope, second, PERSON)).toBe('confirmed');
+      expect(await pages.confirm(scope, confirmationId, PERSON)).toBe('expired');
+      expect(await pages.confirm(scope, second, PERSON)).toBe('confirmed');
       expect((await statuses(scope)).sort()).toEqual(['SUBSCRIBED', 'UNSUBSCRIBED']);
-      expect(await service.describe(scope, confirmationId)).toMatchObject({
+      expect(await pages.describe(scope, confirmationId)).toMatchObject({
         state: 'confirmed',
         locale: null,
         topics: topicsNamed('News'),

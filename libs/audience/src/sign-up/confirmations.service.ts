@@ -1,15 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import {
-  Clock,
-  type EmailAddress,
-  InvalidStateError,
-  isUuid,
-  NotFoundError,
-  type ProjectScope,
-} from '#kernel';
-import { Database, drainEnvironments, named, Periodic } from '#platform';
-import type { AudienceTables } from '../audience-tables.js';
+import { Clock, InvalidStateError, isUuid, NotFoundError, type ProjectScope } from '#kernel';
+import { Database, drainEnvironments, named, Periodic, type RowsOf, type Statements } from '#platform';
 import {
   type Consent,
   consentProof,
@@ -18,12 +10,13 @@ import {
   isUnconfirmed,
   statusAt,
 } from '../consents/consent.js';
-import { ConsentRepository } from '../consents/consent.repository.js';
+import { ConsentRepository, type StoredConsent } from '../consents/consent.repository.js';
+import type { SubscriberRef } from '../subscribers/subscriber.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 import type { TopicTexts } from '../topics/topic.js';
-import { TopicsQuery } from '../topics/topics.query.js';
+import { type NamedTopic, namedTopics } from '../topics/topics.query.js';
 import {
   type Confirmation,
   confirmationState,
@@ -81,6 +74,21 @@ interface ConfirmationStatus {
   readonly state: ConfirmationState;
   /** The consents that it covers. */
   readonly consents: readonly Consent[];
+  /** All consents of the subscriber. */
+  readonly stored: readonly StoredConsent[];
+  /** The topics that it covers, but for deleted ones. */
+  readonly topics: readonly NamedTopic[];
+}
+
+/** A request while its subscriber is locked; without a status there is none. */
+export interface LockedRequest {
+  readonly description: ConfirmationDescription;
+  readonly status: ConfirmationStatus | null;
+}
+
+interface RequestRow extends Confirmation, ConfirmationReader {
+  readonly suppressedKey: string | null;
+  readonly topics: readonly NamedTopic[];
 }
 
 /** Subscribers whose consents expire in one transaction. */
@@ -94,70 +102,93 @@ export class ConfirmationsService {
     private readonly subscribers: SubscriberRepository,
     private readonly suppressions: SuppressionRepository,
     private readonly topics: TopicRepository,
-    private readonly topicTexts: TopicsQuery,
     private readonly consents: ConsentRepository,
     private readonly clock: Clock,
   ) {}
 
   /** The mail of a request; null when it was used, has expired, covers nothing pending, or the address is suppressed. */
   async forMail(scope: ProjectScope, confirmationId: string): Promise<ConfirmationMail | null> {
-    const status = await this.#status(scope, confirmationId);
+    const [rows, stored] = await this.database.transaction(scope, () =>
+      this.database.together(...this.#reading(scope, confirmationId)),
+    );
+    const status = this.#statusOf(rows, stored);
     if (status?.state !== 'open') return null;
-    const { confirmation, subscriber, consents } = status;
-    const { subscriberId, expiresAt } = confirmation;
-    const topics = await this.#textsOf(scope, consents.filter(isUnconfirmed));
-    return { confirmationId, subscriberId, ...subscriber, topics, expiresAt };
+    const { subscriberId, expiresAt } = status.confirmation;
+    return {
+      confirmationId,
+      subscriberId,
+      ...status.subscriber,
+      topics: textsOf(status, isUnconfirmed),
+      expiresAt,
+    };
   }
 
-  /** Reads what the link's page shows. Changes nothing. */
-  describe(scope: ProjectScope, confirmationId: string): Promise<ConfirmationDescription> {
+  /** Reads what the link's page shows, and `beside` in the same message. Changes nothing. */
+  describe<Row>(
+    scope: ProjectScope,
+    confirmationId: string,
+    beside: RawBuilder<Row>,
+  ): Promise<readonly [ConfirmationDescription, readonly Row[]]> {
     return this.database.transaction(scope, async () => {
-      const status = await this.#status(scope, confirmationId);
-      if (status === null || status.state === 'gone')
-        return { state: 'gone', email: '', locale: null, topics: [] };
-      const { state, subscriber, consents } = status;
-      const shown = consents.filter((consent) =>
-        state === 'confirmed' ? consent.status === 'SUBSCRIBED' : isUnconfirmed(consent),
+      const reading = this.#reading(scope, confirmationId);
+      const [rows, stored, read] = await this.database.together(...reading, beside);
+      return [descriptionOf(this.#statusOf(rows, stored)), read] as const;
+    });
+  }
+
+  /** Runs `work` with the current state of a request, with its subscriber locked, and what `beside` read in the same message. */
+  whileLocked<Rows extends readonly unknown[], T>(
+    scope: ProjectScope,
+    confirmationId: string,
+    beside: Statements<Rows>,
+    work: (request: LockedRequest, ...beside: RowsOf<Rows>) => Promise<T>,
+  ): Promise<T> {
+    return this.database.transaction(scope, async () => {
+      const { environmentId } = scope;
+      const lock = sql`${named('lock_confirming')}
+        select b.id from audience.subscribers b
+        where b.environment_id = ${environmentId} and b.id = ${subscriberOf(scope, confirmationId)} for update`;
+      // Read behind the lock, so as its holder before has left it.
+      const reading = this.#reading(scope, confirmationId);
+      const [, rows, stored, ...others] = await this.database.together<
+        [unknown, RequestRow, StoredConsent, ...unknown[]]
+      >(lock, ...reading, ...beside);
+      const status = this.#statusOf(rows, stored);
+      return work(
+        { status, description: descriptionOf(status) },
+        ...(others as readonly unknown[] as RowsOf<Rows>),
       );
-      const { email, locale } = subscriber;
-      return { state, email, locale, topics: await this.#textsOf(scope, shown) };
     });
   }
 
   /** Confirms the pending topics. */
-  confirm(
+  async confirm(
     scope: ProjectScope,
-    confirmationId: string,
+    { status }: LockedRequest,
     by: ConfirmingPerson,
   ): Promise<'confirmed' | 'already-confirmed' | 'expired' | 'gone'> {
-    return this.#whileLocked(scope, confirmationId, async (status) => {
-      if (status === null || status.state === 'gone') return 'gone';
-      if (status.state === 'expired') return 'expired';
-      const subscriberIds = [status.confirmation.subscriberId];
-      const topicIds = status.consents.map(({ topicId }) => topicId);
-      const proof = consentProof('SUBSCRIBER_PAGE', confirmationId, by);
-      const outcomes = await this.consents.change(
-        scope,
-        { subscriberIds, action: 'confirm', topicIds },
-        proof,
-      );
-      return outcomes.some(({ isDone }) => isDone) ? 'confirmed' : 'already-confirmed';
-    });
+    if (status === null || status.state === 'gone') return 'gone';
+    if (status.state === 'expired') return 'expired';
+    const { confirmation, consents, stored } = status;
+    const subscriberIds = [confirmation.subscriberId];
+    const topicIds = consents.map(({ topicId }) => topicId);
+    const proof = consentProof('SUBSCRIBER_PAGE', confirmation.confirmationId, by);
+    const order = { subscriberIds, action: 'confirm', topicIds } as const;
+    const outcomes = await this.consents.change(scope, order, proof, { stored });
+    return outcomes.some(({ isDone }) => isDone) ? 'confirmed' : 'already-confirmed';
   }
 
   /** Replaces an expired mail by a new one for the topics neither confirmed nor revoked since, within the limits of a resend. */
   async requestAnother(
     scope: ProjectScope,
-    confirmationId: string,
+    { status }: LockedRequest,
   ): Promise<'sent' | 'too-soon' | 'not-needed'> {
+    if (status?.state !== 'open' && status?.state !== 'expired') return 'not-needed';
+    const { confirmationId, subscriberId } = status.confirmation;
+    const proof = consentProof('SUBSCRIBER_PAGE', confirmationId);
+    const topicIds = status.consents.filter(isUnconfirmed).map(({ topicId }) => topicId);
     try {
-      return await this.#whileLocked(scope, confirmationId, async (status) => {
-        if (status?.state !== 'open' && status?.state !== 'expired') return 'not-needed';
-        const proof = consentProof('SUBSCRIBER_PAGE', confirmationId);
-        const topicIds = status.consents.filter(isUnconfirmed).map(({ topicId }) => topicId);
-        const isSent = await this.#askAgain(scope, status.confirmation.subscriberId, topicIds, proof);
-        return isSent ? 'sent' : 'not-needed';
-      });
+      return (await this.#askAgain(scope, subscriberId, topicIds, proof)) ? 'sent' : 'not-needed';
     } catch (error) {
       if (error instanceof ResendTooSoonError) return 'too-soon';
       throw error;
@@ -170,14 +201,14 @@ export class ConfirmationsService {
    */
   async resend(
     scope: ProjectScope,
-    address: EmailAddress,
+    ref: SubscriberRef,
     topicKey: string,
     proof: ConsentProof,
   ): Promise<void> {
-    await this.subscribers.whileLocked(scope, address.key, async (subscriberId) => {
+    await this.subscribers.whileLocked(scope, ref, async ({ id: subscriberId, key }) => {
       const { id: topicId } = await this.topics.existing(scope, topicKey);
       await this.#refuseUnlessPending(scope, subscriberId, topicId);
-      await this.suppressions.refuseSuppressed(scope, address.key);
+      await this.suppressions.refuseSuppressed(scope, key);
       await this.#askAgain(scope, subscriberId, [topicId], proof);
     });
   }
@@ -256,67 +287,60 @@ export class ConfirmationsService {
     return new Map(rows.map(({ topicId, times }) => [topicId, times]));
   }
 
-  /** Runs `work` with the current state of a request, with its subscriber locked. */
-  #whileLocked<T>(
+  /** Statements that read a request, and the consents of its subscriber. */
+  #reading(
     scope: ProjectScope,
     confirmationId: string,
-    work: (status: ConfirmationStatus | null) => Promise<T>,
-  ): Promise<T> {
-    return this.database.transaction(scope, async () => {
-      const request = await this.#find(scope, confirmationId);
-      if (request === undefined) return work(null);
-      return this.subscribers.whileLockedById(scope, request.subscriberId, async () =>
-        work(await this.#status(scope, confirmationId)),
-      );
-    });
+  ): readonly [RawBuilder<RequestRow>, RawBuilder<StoredConsent>] {
+    const { environmentId } = scope;
+    const request = sql<RequestRow>`${named('confirmation_request')}
+      select f.id as confirmation_id, f.subscriber_id, f.topic_ids, f.created_at, f.expires_at,
+        b.email, b.email_key, b.first_name, b.locale, b.time_zone, s.email_key as suppressed_key,
+        ${namedTopics(scope, sql`f.topic_ids`)} as topics
+      from audience.confirmations f
+      join audience.subscribers b on b.environment_id = f.environment_id and b.id = f.subscriber_id
+      left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
+      where f.environment_id = ${environmentId} and f.id = ${uuidOrNull(confirmationId)}`;
+    return [request, this.consents.reading(scope, sql`array(${subscriberOf(scope, confirmationId)})`)];
   }
 
   /** The request as it is now: `gone` when its address is suppressed, null when there is no such request. */
-  #status(scope: ProjectScope, confirmationId: string): Promise<ConfirmationStatus | null> {
-    return this.database.transaction(scope, async () => {
-      const row = await this.#find(scope, confirmationId);
-      if (row === undefined) return null;
-      const { email, emailKey, firstName, locale, timeZone, suppressedKey, ...confirmation } = row;
-      const all = await this.consents.ofSubscriber(scope, confirmation.subscriberId);
-      const consents = coveredBy(confirmation, all);
-      const now = this.clock.now();
-      const state = suppressedKey === null ? confirmationState(confirmation, consents, now) : 'gone';
-      return { confirmation, subscriber: { email, emailKey, firstName, locale, timeZone }, state, consents };
-    });
+  #statusOf([row]: readonly RequestRow[], stored: readonly StoredConsent[]): ConfirmationStatus | null {
+    if (row === undefined) return null;
+    const { email, emailKey, firstName, locale, timeZone, suppressedKey, topics, ...confirmation } = row;
+    const consents = coveredBy(confirmation, stored);
+    const now = this.clock.now();
+    const state = suppressedKey === null ? confirmationState(confirmation, consents, now) : 'gone';
+    const subscriber = { email, emailKey, firstName, locale, timeZone };
+    return { confirmation, subscriber, state, consents, stored, topics };
   }
+}
 
-  async #find(scope: ProjectScope, confirmationId: string) {
-    if (!isUuid(confirmationId)) return undefined;
-    return this.database
-      .tables<AudienceTables>()
-      .selectFrom('audience.confirmations as f')
-      .modifyFront(named('confirmation_request'))
-      .innerJoin('audience.subscribers as b', (join) =>
-        join.onRef('b.environmentId', '=', 'f.environmentId').onRef('b.id', '=', 'f.subscriberId'),
-      )
-      .leftJoin('audience.suppressions as s', (join) =>
-        join.onRef('s.environmentId', '=', 'b.environmentId').onRef('s.emailKey', '=', 'b.emailKey'),
-      )
-      .select(['f.id as confirmationId', 'f.subscriberId', 'f.topicIds', 'f.createdAt', 'f.expiresAt'])
-      .select([
-        'b.email',
-        'b.emailKey',
-        'b.firstName',
-        'b.locale',
-        'b.timeZone',
-        's.emailKey as suppressedKey',
-      ])
-      .where('f.environmentId', '=', scope.environmentId)
-      .where('f.id', '=', confirmationId)
-      .executeTakeFirst();
-  }
+const uuidOrNull = (id: string): string | null => (isUuid(id) ? id : null);
 
-  /** The texts of the topics of consents, in alphabetical order. */
-  async #textsOf(scope: ProjectScope, consents: readonly Consent[]): Promise<readonly TopicTexts[]> {
-    const topicIds = consents.map(({ topicId }) => topicId);
-    const topics = await this.topicTexts.named(scope, topicIds);
-    return topics
-      .map(({ name, description, translations }) => ({ name, description, translations }))
-      .sort((a, b) => a.name.localeCompare(b.name, 'en'));
-  }
+/** Subselect of the id of a request's subscriber. */
+const subscriberOf = ({ environmentId }: ProjectScope, confirmationId: string) => sql`(
+  select f.subscriber_id from audience.confirmations f
+  where f.environment_id = ${environmentId} and f.id = ${uuidOrNull(confirmationId)}
+)`;
+
+function descriptionOf(status: ConfirmationStatus | null): ConfirmationDescription {
+  if (status === null || status.state === 'gone')
+    return { state: 'gone', email: '', locale: null, topics: [] };
+  const { state, subscriber } = status;
+  const isShown = (consent: Consent) =>
+    state === 'confirmed' ? consent.status === 'SUBSCRIBED' : isUnconfirmed(consent);
+  return { state, email: subscriber.email, locale: subscriber.locale, topics: textsOf(status, isShown) };
+}
+
+/** The texts of the topics of consents, in alphabetical order. */
+function textsOf(
+  { consents, topics }: ConfirmationStatus,
+  isWanted: (consent: Consent) => boolean,
+): readonly TopicTexts[] {
+  const wanted = new Set(consents.filter(isWanted).map(({ topicId }) => topicId));
+  return topics
+    .filter(({ id }) => wanted.has(id))
+    .map(({ name, description, translations }) => ({ name, description, translations }))
+    .sort((a, b) => a.name.localeCompare(b.name, 'en'));
 }

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
+import { DomainValidationError, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { type Consent, ConsentExistsError, consentProof, type ConsentProof } from '../consents/consent.js';
 import { ConsentRepository, type SubscriberOutcome } from '../consents/consent.repository.js';
-import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
+import type { SubscriberRef } from '../subscribers/subscriber.js';
+import { isNamed, SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
@@ -64,15 +65,15 @@ export class ConsentsService {
   /** Throws NotFoundError, DomainValidationError, SuppressedError, ConsentExistsError. */
   grant(
     scope: ProjectScope,
-    address: EmailAddress,
+    ref: SubscriberRef,
     topicKey: string,
     proof: ConsentProof,
   ): Promise<GrantedConsent> {
-    return this.subscribers.whileLocked(scope, address.key, async (subscriberId) => {
+    return this.subscribers.whileLocked(scope, ref, async ({ id: subscriberId, key }) => {
       const topic = await this.topics.find(scope, topicKey);
       const fault = grantFault(topic);
       if (topic === undefined || fault !== null) throw new DomainValidationError({ topicKey: fault ?? '' });
-      await this.suppressions.refuseSuppressed(scope, address.key);
+      await this.suppressions.refuseSuppressed(scope, key);
       const order = { subscriberIds: [subscriberId], action: 'grant', topics: [topic] } as const;
       const [outcome] = await this.consents.change(scope, order, proof);
       const { isDone, consent } = outcome!;
@@ -86,11 +87,11 @@ export class ConsentsService {
   /** Revokes the consent, if there is one. Throws NotFoundError for an unknown subscriber or topic. */
   async revoke(
     scope: ProjectScope,
-    address: EmailAddress,
+    ref: SubscriberRef,
     topicKey: string,
     proof: ConsentProof,
   ): Promise<void> {
-    await this.subscribers.whileLocked(scope, address.key, async (subscriberId) => {
+    await this.subscribers.whileLocked(scope, ref, async ({ id: subscriberId }) => {
       const { id } = await this.topics.existing(scope, topicKey);
       await this.consents.change(
         scope,
@@ -146,7 +147,7 @@ export class ConsentsService {
   }
 
   /** All consents ever given, topics newest first. Throws NotFoundError. */
-  preferences(scope: ProjectScope, address: EmailAddress): Promise<ConsentPreferences> {
+  preferences(scope: ProjectScope, ref: SubscriberRef): Promise<ConsentPreferences> {
     return this.database.transaction(scope, async () => {
       const rows = await this.database
         .tables<AudienceTables>()
@@ -172,6 +173,7 @@ export class ConsentsService {
               .whereRef('l.subscriberId', '=', 'b.id')
               .whereRef('l.topicId', '=', 'c.topicId')
               .where('l.toStatus', '=', 'SUBSCRIBED')
+              .where('l.addressChange', 'is', null)
               .orderBy('l.position', 'desc')
               .limit(1)
               .as('agreed'),
@@ -181,7 +183,7 @@ export class ConsentsService {
         .select(['c.status', 'c.grantedAt', 'c.confirmedAt', 'c.revokedAt', 'agreed.textLocale'])
         .select('agreed.textVersion')
         .where('b.environmentId', '=', scope.environmentId)
-        .where('b.emailKey', '=', address.key)
+        .where(isNamed(ref))
         .orderBy('t.createdAt', 'desc')
         .orderBy('t.id', 'desc')
         .execute();
@@ -208,7 +210,7 @@ export class ConsentsService {
       where b.environment_id = ${scope.environmentId} and b.id = any(${[...ids]}::uuid[]) order by b.id for update
     `.execute(tables);
     const { rows } = await sql<LockedPerson>`
-      select b.id, ${this.suppressions.isSuppressed(scope, sql`b.email_key`)} as suppressed from audience.subscribers b
+      select b.id, ${this.suppressions.isSuppressed(scope, sql`b.email_key`, 'MARKETING', 'each')} as suppressed from audience.subscribers b
       where b.environment_id = ${scope.environmentId} and b.id = any(${[...ids]}::uuid[])
     `.execute(tables);
     return rows;

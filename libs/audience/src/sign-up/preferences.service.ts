@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, named } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import type { ConsentProof, ConsentStatus } from '../consents/consent.js';
 import { ConsentRepository, type SubscriberOutcome } from '../consents/consent.repository.js';
+import { ConsentRecordsQuery } from './consent-records.query.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
+import type { SuppressedStreams } from '../suppressions/suppression.js';
 import { grantFault, type TopicTexts } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 
@@ -25,8 +28,8 @@ export interface PageReader {
 export interface Preferences extends Omit<PageReader, 'subscriberId'> {
   /** IANA; null where it is not known. */
   readonly timeZone: string | null;
-  /** The address is suppressed, which preferences cannot change. */
-  readonly suppressed: boolean;
+  /** The mail that a suppression of the address bars, which preferences cannot change; null without one. */
+  readonly suppressed: SuppressedStreams | null;
   /** When the pause of all mail ends; null when mail is not paused. */
   readonly pausedUntil: Date | null;
   /** In the order of names: the active topics, and others that the reader may still get mail about. */
@@ -50,6 +53,7 @@ export class PreferencesService {
     private readonly suppressions: SuppressionRepository,
     private readonly topics: TopicRepository,
     private readonly consents: ConsentRepository,
+    private readonly records: ConsentRecordsQuery,
     private readonly clock: Clock,
   ) {}
 
@@ -62,17 +66,17 @@ export class PreferencesService {
         .leftJoin('audience.suppressions as s', (join) =>
           join.onRef('s.environmentId', '=', 'b.environmentId').onRef('s.emailKey', '=', 'b.emailKey'),
         )
-        .select(['b.email', 'b.locale', 'b.timeZone', 'b.pausedUntil', 's.emailKey as suppressedKey'])
+        .select(['b.email', 'b.locale', 'b.timeZone', 'b.pausedUntil', 's.streams as suppressed'])
         .where('b.environmentId', '=', scope.environmentId)
         .where('b.id', '=', subscriberId)
         .executeTakeFirst();
       if (subscriber === undefined) return null;
-      const { email, locale, timeZone, pausedUntil, suppressedKey } = subscriber;
+      const { email, locale, timeZone, pausedUntil, suppressed } = subscriber;
       return {
         email,
         locale,
         timeZone,
-        suppressed: suppressedKey !== null,
+        suppressed,
         pausedUntil: pausedUntil !== null && pausedUntil > this.clock.now() ? pausedUntil : null,
         topics: await this.#topicsOf(scope, subscriberId),
       };
@@ -82,21 +86,26 @@ export class PreferencesService {
   /** The address and language of a subscriber; null when there is no such subscriber. */
   readerOf(scope: ProjectScope, subscriberId: string): Promise<PageReader | null> {
     return this.database.transaction(scope, async () => {
-      const reader = await this.database
-        .tables<AudienceTables>()
-        .selectFrom('audience.subscribers')
-        .modifyFront(named('mail_reader'))
-        .select(['id as subscriberId', 'email', 'locale'])
-        .where('environmentId', '=', scope.environmentId)
-        .where('id', '=', subscriberId)
-        .executeTakeFirst();
+      const [[reader]] = await this.database.together(this.readingReader(scope, subscriberId));
       return reader ?? null;
     });
   }
 
+  /** Statement that reads the address and language of a subscriber, and may lock it; none for null. */
+  readingReader(
+    { environmentId }: ProjectScope,
+    subscriberId: string | null,
+    lock?: 'lock',
+  ): RawBuilder<PageReader> {
+    return sql<PageReader>`${named('mail_reader')}
+      select b.id as subscriber_id, b.email, b.locale from audience.subscribers b
+      where b.environment_id = ${environmentId} and b.id = ${subscriberId} ${lock === undefined ? sql`` : sql`for update`}`;
+  }
+
   /**
-   * Grants consent to an active topic, confirmed by the link itself. Does nothing for a suppressed address. Throws NotFoundError
-   * for an unknown topic, and for a private one without a pending consent.
+   * Grants consent to an active topic, confirmed by the link itself, unless it may be of a mail to an address before: then by the
+   * topic's rules. Does nothing for a suppressed address. Throws NotFoundError for an unknown topic, and for a private one without
+   * a pending consent.
    */
   async join(
     scope: ProjectScope,
@@ -109,7 +118,8 @@ export class PreferencesService {
       if (topic === undefined || grantFault(topic) !== null) throw new NotFoundError();
       const address = await this.subscribers.addressOf(scope, subscriberId);
       if (address === null || (await this.suppressions.find(scope, address.key)) !== null) return;
-      const order = { subscriberIds: [subscriberId], action: 'join', topics: [topic] } as const;
+      const action = (await this.records.isAddressProven(scope, subscriberId)) ? 'join' : 'grant';
+      const order = { subscriberIds: [subscriberId], action, topics: [topic] } as const;
       const [outcome] = await this.consents.change(scope, order, proof);
       // The consent just written goes with the transaction.
       if (topic.visibility === 'PRIVATE' && !wasGranted(outcome)) throw new NotFoundError();

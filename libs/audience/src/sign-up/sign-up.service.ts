@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import {
   Clock,
-  DomainError,
   DomainValidationError,
   type EmailAddress,
   newId,
+  patchedMetadata,
   type ProjectScope,
 } from '#kernel';
 import { Database, named, Publisher } from '#platform';
@@ -23,25 +23,17 @@ import { definitionsLock } from '../custom-fields/custom-field.repository.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
 import { refuseFull, SubscriberLimitService } from '../subscriber-limit.service.js';
 import type { SubscriberPatch, SubscriberSource, SubscriberView } from '../subscribers/subscriber.js';
+import { SubscriberExistsError, unlessOthers } from '../subscribers/subscriber.errors.js';
 import { SuppressedError } from '../suppressions/suppression.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { type GrantableTopic, isTopicKey, topicKeyFaults } from '../topics/topic.js';
 
 /** A new subscriber, who consents to at least one topic. */
 export type NewSubscriberInput = SubscriberPatch & {
-  readonly address: EmailAddress;
+  readonly address: Pick<EmailAddress, 'value' | 'key'>;
   readonly topicKeys: readonly string[];
   readonly source: SubscriberSource;
 };
-
-/** Another subscriber of the project has the address. */
-export class SubscriberExistsError extends DomainError {
-  override readonly code = 'already-exists';
-
-  constructor() {
-    super('A subscriber with this e-mail address exists already.');
-  }
-}
 
 /** The facts that decide about a sign-up, locked until the transaction ends. */
 interface SignUpTerms {
@@ -82,13 +74,13 @@ export class SignUpService {
       const terms = found!;
       const customFields = checkedFields(input, terms);
       if (terms.isSuppressed) throw new SuppressedError();
-      if (terms.isSubscriber) throw new SubscriberExistsError();
+      if (terms.isSubscriber) throw new SubscriberExistsError('email');
       refuseFull(reservation!);
       const context = { at: this.clock.now(), proof };
       const first = firstConsents(terms.topics, context.at);
       const making = makingOf(scope, { ...input, customFields }, first, context);
       const writing = await this.consents.creation(scope, making, newSubscriberColumns, first, context);
-      const [[made]] = await this.database.together(...writing);
+      const [[made]] = await unlessOthers(this.database.together(...writing));
       const subscriber = made!;
       // Other topics that an erased address had left stay left.
       if (terms.isErased) await this.erased.restore(scope, [input.address.key], context);
@@ -149,15 +141,22 @@ function makingOf(
   { status }: FirstConsents,
   { at }: ChangeContext,
 ): RawBuilder<unknown> {
-  const { address, customFields, source } = input;
-  const { firstName = null, lastName = null, phone = null, locale = null, timeZone = null } = input;
+  const { address, customFields, metadata, source } = input;
+  const {
+    externalId = null,
+    firstName = null,
+    lastName = null,
+    phone = null,
+    locale = null,
+    timeZone = null,
+  } = input;
   return sql`${named('make_subscriber')}
     with made as (
-      insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name,
-        last_name, phone, locale, time_zone, custom_fields, source, status, created_at, updated_at)
-      values (${newId()}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key},
+      insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, external_id,
+        first_name, last_name, phone, locale, time_zone, custom_fields, metadata, source, status, created_at, updated_at)
+      values (${newId()}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key}, ${externalId},
         ${firstName}, ${lastName}, ${phone}, ${locale}, ${timeZone},
-        ${JSON.stringify(customFields)}::jsonb, ${source}, ${status}, ${at}, ${at})
+        ${JSON.stringify(customFields)}::jsonb, ${JSON.stringify(patchedMetadata({}, metadata))}::jsonb, ${source}, ${status}, ${at}, ${at})
       returning *
     )`;
 }

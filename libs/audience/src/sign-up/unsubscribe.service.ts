@@ -1,11 +1,24 @@
 import { Injectable } from '@nestjs/common';
-import type { ProjectScope } from '#kernel';
+import { type RawBuilder, sql } from 'kysely';
+import { newId, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
 import type { ConsentProof } from '../consents/consent.js';
-import { ConsentRepository } from '../consents/consent.repository.js';
+import {
+  type ConsentDecision,
+  ConsentRepository,
+  type StoredConsent,
+} from '../consents/consent.repository.js';
 import { type Unsubscription, UnsubscriptionRepository } from '../consents/unsubscription.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { TopicRepository } from '../topics/topic.repository.js';
+
+export interface LeavingOptions {
+  /** All consents of the reader, read since the row is locked; default: it is locked, and they are read. */
+  readonly stored?: readonly StoredConsent[] | undefined;
+  /** Statements for the message that writes the consents. */
+  readonly beside?: readonly RawBuilder<unknown>[];
+}
 
 /**
  * Unsubscribes the reader of a mail by a link, and undoes it; does nothing for an erased subscriber. Each unsubscription returns
@@ -14,6 +27,7 @@ import { TopicRepository } from '../topics/topic.repository.js';
 @Injectable()
 export class UnsubscribeService {
   constructor(
+    private readonly database: Database,
     private readonly subscribers: SubscriberRepository,
     private readonly suppressions: SuppressionsService,
     private readonly topics: TopicRepository,
@@ -32,29 +46,54 @@ export class UnsubscribeService {
     return this.leaveTopics(scope, subscriberId, [topic.id], proof);
   }
 
+  /** Statement that reads the consents of a reader; none for null. */
+  reading(scope: ProjectScope, subscriberId: string | null): RawBuilder<StoredConsent> {
+    return this.consents.reading(scope, sql`array[${subscriberId}::uuid]`);
+  }
+
   /** Revokes the consents to these topics. */
   leaveTopics(
     scope: ProjectScope,
     subscriberId: string,
     topicIds: readonly string[],
     proof: ConsentProof,
+    { stored, beside = [] }: LeavingOptions = {},
   ): Promise<string | null> {
-    return this.subscribers.whileLockedById(scope, subscriberId, async () => {
-      const taken = await this.#revoke(scope, subscriberId, topicIds, proof);
-      return this.#undoable(scope, { ...taken, subscriberId, suppressedAt: null }, proof);
-    });
+    const [id, linkId] = [newId(), linkOf(proof, subscriberId)];
+    const order = { subscriberIds: [subscriberId], action: 'revoke', topicIds } as const;
+    const keeping = (decisions: readonly ConsentDecision[]) =>
+      this.unsubscriptions.adding(scope, id, {
+        ...takenBy(decisions),
+        subscriberId,
+        linkId,
+        suppressedAt: null,
+      });
+    const leave = async () => {
+      const decisions = await this.consents.change(scope, order, proof, {
+        stored,
+        beside: (all) => [...keeping(all), ...beside],
+      });
+      if (takenBy(decisions).revokedAt !== null) return id;
+      return this.unsubscriptions.latest(scope, subscriberId, linkId);
+    };
+    return stored === undefined ? this.subscribers.whileLockedById(scope, subscriberId, leave) : leave();
   }
 
   /** Revokes all consents and suppresses the address. */
   leaveEverything(scope: ProjectScope, subscriberId: string, proof: ConsentProof): Promise<string | null> {
     return this.subscribers.whileOwned(scope, subscriberId, async (address) => {
-      const taken = await this.#revoke(scope, subscriberId, undefined, proof);
+      const order = { subscriberIds: [subscriberId], action: 'revoke' } as const;
+      const taken = takenBy(await this.consents.change(scope, order, proof));
       const wasSuppressed = await this.suppressions.isSuppressed(scope, address.key);
       const added = wasSuppressed
         ? null
         : await this.suppressions.suppress(scope, address, 'GLOBAL_UNSUBSCRIBE', proof);
+      const [id, linkId] = [newId(), linkOf(proof, subscriberId)];
       const suppressedAt = added?.suppressedAt ?? null;
-      return this.#undoable(scope, { ...taken, subscriberId, suppressedAt }, proof);
+      const adding = this.unsubscriptions.adding(scope, id, { ...taken, subscriberId, linkId, suppressedAt });
+      if (adding.length === 0) return this.unsubscriptions.latest(scope, subscriberId, linkId);
+      await this.database.together(...adding);
+      return id;
     });
   }
 
@@ -78,36 +117,19 @@ export class UnsubscribeService {
       const taken = await this.unsubscriptions.take(scope, unsubscriptionId, subscriberId, linkId);
       if (taken === null) return null;
       const { consents: before, revokedAt, suppressedAt } = taken;
-      if (suppressedAt !== null) await this.suppressions.liftUnsubscribed(scope, address.key, suppressedAt);
+      if (suppressedAt !== null) await this.suppressions.liftUnsubscribed(scope, address, suppressedAt);
       if (revokedAt === null) return [];
       const outcomes = await this.consents.restore(scope, subscriberId, { before, revokedAt }, proof);
       return outcomes.flatMap(({ topicId, consent }) => (consent?.status === 'SUBSCRIBED' ? [topicId] : []));
     });
   }
+}
 
-  /** Revokes consents, all where no topics are named; returns those that it took, as they were before. */
-  async #revoke(
-    scope: ProjectScope,
-    subscriberId: string,
-    topicIds: readonly string[] | undefined,
-    proof: ConsentProof,
-  ): Promise<Pick<Unsubscription, 'consents' | 'revokedAt'>> {
-    const before = await this.consents.ofSubscriber(scope, subscriberId);
-    const order = { subscriberIds: [subscriberId], action: 'revoke', ...(topicIds && { topicIds }) } as const;
-    const done = (await this.consents.change(scope, order, proof)).filter(({ isDone }) => isDone);
-    const consents = before.filter(({ topicId }) => done.some((outcome) => outcome.topicId === topicId));
-    return { consents, revokedAt: done[0]?.consent?.revokedAt ?? null };
-  }
-
-  async #undoable(
-    scope: ProjectScope,
-    taken: Omit<Unsubscription, 'linkId'>,
-    proof: ConsentProof,
-  ): Promise<string | null> {
-    const linkId = linkOf(proof, taken.subscriberId);
-    const added = await this.unsubscriptions.add(scope, { ...taken, linkId });
-    return added ?? this.unsubscriptions.latest(scope, taken.subscriberId, linkId);
-  }
+/** The consents that were revoked, as they were before. */
+function takenBy(decisions: readonly ConsentDecision[]): Pick<Unsubscription, 'consents' | 'revokedAt'> {
+  const done = decisions.filter(({ isDone }) => isDone);
+  const consents = done.flatMap(({ stored }) => stored ?? []);
+  return { consents, revokedAt: done[0]?.consent?.revokedAt ?? null };
 }
 
 /** The delivery that the link is about, or for preferences the subscriber. */

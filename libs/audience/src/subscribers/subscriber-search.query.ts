@@ -62,6 +62,34 @@ export function everyoneFound(scope: ProjectScope, q: string, request: PageReque
   return foundIn(scope, placesOf(q), request);
 }
 
+/** The first `most` matches behind the cursor, in no order; twice who is found in two places. */
+export function foundUpTo(
+  scope: ProjectScope,
+  q: string,
+  request: PageRequest,
+  most: number,
+): RawBuilder<unknown> {
+  return sql`${foundIn(scope, placesOf(q), request, sql` union all `)} limit ${most}`;
+}
+
+/** Condition: a row `b` is found by `q`. */
+export function isFound(q: string): RawBuilder<boolean> {
+  return foundInAny(placesOf(q));
+}
+
+function foundInAny(places: readonly Place[]): RawBuilder<boolean> {
+  return sql<boolean>`(${sql.join(
+    places.map(({ begins }) => begins),
+    sql` or `,
+  )})`;
+}
+
+/** Rows of the newest subscribers behind the cursor, as many as are read rather than sorting the matches. */
+export function newestBehind(scope: ProjectScope, request: PageRequest): RawBuilder<unknown> {
+  return sql`select b.* from ${subscribers(scope)} and ${NEWEST_FIRST.isBehind(request)}
+    order by b.created_at desc, b.id desc limit ${WALK}`;
+}
+
 /** The first of many matches, found among the newest subscribers. */
 function walked(scope: ProjectScope, places: readonly Place[], request: PageRequest): RawBuilder<unknown> {
   return sql`w as materialized (
@@ -69,21 +97,23 @@ function walked(scope: ProjectScope, places: readonly Place[], request: PageRequ
       select * from ${subscribers(scope)} and ${NEWEST_FIRST.isBehind(request)} and (select total from n) > ${MANY}
       order by b.created_at desc, b.id desc limit ${WALK}
     ) b
-    where ${sql.join(
-      places.map(({ begins }) => begins),
-      sql` or `,
-    )}
+    where ${foundInAny(places)}
     order by b.created_at desc, b.id desc ${limitOf(request)}
   )`;
 }
 
-function foundIn(scope: ProjectScope, places: readonly Place[], request: PageRequest): RawBuilder<unknown> {
+function foundIn(
+  scope: ProjectScope,
+  places: readonly Place[],
+  request: PageRequest,
+  together = sql` union `,
+): RawBuilder<unknown> {
   return sql.join(
     places.map(
       ({ begins }) =>
         sql`select b.id, b.created_at from ${subscribers(scope)} and ${begins} and ${NEWEST_FIRST.isBehind(request)}`,
     ),
-    sql` union `,
+    together,
   );
 }
 

@@ -1,21 +1,31 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import {
-  type EmailAddress,
+  DomainValidationError,
   NotFoundError,
   offsetOf,
   type Page,
   type PageRequest,
   type ProjectScope,
 } from '#kernel';
-import { Database, limitOf, ListOrder, neverJoined, NEWEST_FIRST, totalOf, named } from '#platform';
+import {
+  Database,
+  limitOf,
+  ListOrder,
+  neverJoined,
+  NEWEST_FIRST,
+  named,
+  SQL_STATE,
+  sqlStateOf,
+  totalOf,
+} from '#platform';
 import type { SubscriberStatus } from '../consents/consent.js';
 import { type Counted, countedPage } from '../counted-page.js';
 import { changedCount, createdCount, subscriberCount, topicSubscriberCount } from '../counters.query.js';
 import { isTopicKey } from '../topics/topic.js';
-import { normalizedName, type SubscriberView } from './subscriber.js';
-import { subscriberColumns } from './subscriber.repository.js';
-import { everyoneFound, searched } from './subscriber-search.query.js';
+import { normalizedName, type SubscriberRef, type SubscriberView } from './subscriber.js';
+import { isNamed, subscriberColumns } from './subscriber.repository.js';
+import { everyoneFound, foundUpTo, isFound, newestBehind, searched } from './subscriber-search.query.js';
 
 export interface SubscriberFilter {
   readonly status?: SubscriberStatus | undefined;
@@ -33,6 +43,8 @@ const NOBODY: Page<SubscriberView> = { items: [], totalElements: 0, next: null }
 
 /** The most subscribers changed since a time to sort. */
 const SORTED = 5_000;
+/** The most subscribers who are looked up rather than compared as sets, which reads everybody who meets a filter. */
+const LOOKED_UP = 20_000;
 /** Up to this offset a page is read from the beginning of the list. */
 const NEAR = 2_000;
 
@@ -41,14 +53,14 @@ const NEAR = 2_000;
 export class SubscribersQuery {
   constructor(private readonly database: Database) {}
 
-  /** Newest first. */
+  /** Newest first. Throws DomainValidationError when more are found or were changed than can be counted in time. */
   async page(
     scope: ProjectScope,
     filter: SubscriberFilter,
     request: PageRequest,
   ): Promise<Page<SubscriberView>> {
     if (filter.topicKey !== undefined && !isTopicKey(filter.topicKey)) return NOBODY;
-    const rows = await this.database.statement(
+    const asked = this.database.statement(
       scope,
       sql<Counted<SubscriberView>>`${named('list_subscribers')}
         with ${listed(scope, filter, request)}
@@ -63,22 +75,39 @@ export class SubscribersQuery {
       `,
       { isList: true },
     );
+    const rows = await asked.catch((error: unknown) => {
+      throw tooMany(filter, error);
+    });
     return countedPage(rows, request);
   }
 
   /** Throws NotFoundError. */
-  async byAddress(scope: ProjectScope, address: EmailAddress): Promise<SubscriberView> {
+  async get(scope: ProjectScope, ref: SubscriberRef): Promise<SubscriberView> {
     // The most frequent query: a transaction would take three round trips.
     const [subscriber] = await this.database.statement(
       scope,
-      sql<SubscriberView>`${named('subscriber_of_address')}
+      sql<SubscriberView>`${named('subscriber_of_path')}
         select ${subscriberColumns(scope)} from audience.subscribers b
-        where b.environment_id = ${scope.environmentId} and b.email_key = ${address.key}
+        where b.environment_id = ${scope.environmentId} and ${isNamed(ref)}
       `,
     );
     if (subscriber === undefined) throw new NotFoundError();
     return subscriber;
   }
+}
+
+/** The error of a list that took too long, as the client's where another request would do; else `error`. */
+export function tooMany({ q, updatedAfter }: SubscriberFilter, error: unknown): unknown {
+  if (sqlStateOf(error) !== SQL_STATE.queryCanceled) return error;
+  if (q !== undefined && q !== '')
+    return new DomainValidationError({
+      q: 'finds more people than can be counted in time: give more of the address or name',
+    });
+  return updatedAfter === undefined
+    ? error
+    : new DomainValidationError({
+        updatedAfter: 'finds more people than can be counted in time: give a later time',
+      });
 }
 
 /**
@@ -94,17 +123,55 @@ export function listed(
   const { updatedAfter } = filter;
   if (q !== '') {
     if (isWhole(filter)) return searched(scope, q, request);
-    return sql`
-      f as materialized (${among(everyoneFound(scope, q, request), scope, filter)}),
-      n as materialized (select ${totalOf(request, sql`(select count(*) from f)`)} as total),
-      p as (select id from f order by created_at desc, id desc ${limitOf(request)})
-    `;
+    return searchedAmong(scope, q, filter, request);
   }
   if (updatedAfter !== undefined) return changed(scope, filter, request, updatedAfter);
   if (isWhole(filter) && offsetOf(request) > NEAR) return marked(scope, request);
   return sql`
     n as materialized (select ${totalOf(request, total(scope, filter))} as total),
     p as (${walk(scope, filter, request)})`;
+}
+
+/**
+ * People found by `q` who meet other conditions: few are looked up, many are compared as sets of index entries. Behind a cursor,
+ * many are soon met on a walk in the order of the list.
+ */
+function searchedAmong(
+  scope: ProjectScope,
+  q: string,
+  filter: SubscriberFilter,
+  request: PageRequest,
+): RawBuilder<unknown> {
+  const areFew = sql`(select are_few from size)`;
+  const found = everyoneFound(scope, q, request);
+  const { id, createdAt, order } = orderedBy(filter);
+  const walked = sql`select b.id, b.created_at from (${newestBehind(scope, request)}) b
+    where ${isFound(q)} and not ${areFew}`;
+  const isWalk = request.after ? sql`true` : sql`false`;
+  return sql`
+    size as materialized (select count(*) <= ${LOOKED_UP} as are_few from (${foundUpTo(scope, q, request, LOOKED_UP + 1)}) found),
+    w as materialized (
+      select id from (${among(sql`select * from (${walked}) w where ${isWalk}`, scope, filter)}) w
+      order by created_at desc, id desc ${limitOf(request)}
+    ),
+    f as materialized (
+      ${among(sql`select * from (${found}) found where ${areFew}`, scope, filter)}
+      union all
+      (
+        select * from (${found}) found where not ${areFew}
+        intersect
+        select ${id}, ${createdAt} from ${matching(scope, filter)} and ${order.isBehind(request)} and not ${areFew}
+      )
+    ),
+    n as materialized (select ${totalOf(request, sql`(select count(*) from f)`)} as total),
+    p as (
+      select id from w where (select count(*) from w) = ${request.size + 1}
+      union all
+      select id from (
+        select id, created_at from f where (select count(*) from w) < ${request.size + 1}
+        order by created_at desc, id desc ${limitOf(request)}
+      ) sorted
+    )`;
 }
 
 /** Subscribers changed since a time: few are sorted, many are soon met on a walk in the order of the list. */
@@ -114,12 +181,13 @@ function changed(
   request: PageRequest,
   updatedAfter: Date,
 ): RawBuilder<unknown> {
-  const areFew = sql`(select count(*) <= ${SORTED} from changed)`;
+  const most = filter.topicKey === undefined ? SORTED : LOOKED_UP;
+  const areFew = sql`(select count(*) <= ${most} from changed)`;
   const sorted = { ...filter, updatedAfter: undefined };
   return sql`
     changed as materialized (
       select b.id, b.created_at from audience.subscribers b
-      where b.environment_id = ${scope.environmentId} and b.updated_at > ${updatedAfter} limit ${SORTED + 1}
+      where b.environment_id = ${scope.environmentId} and b.updated_at > ${updatedAfter} limit ${most + 1}
     ),
     f as materialized (${among(sql`select * from changed where ${areFew}`, scope, sorted)}),
     n as materialized (
@@ -175,6 +243,14 @@ function total(scope: ProjectScope, filter: SubscriberFilter): RawBuilder<number
   if (updatedAfter !== undefined && !isDated && status === undefined && topicKey === undefined) {
     return changedCount(scope, updatedAfter);
   }
+  if (updatedAfter !== undefined && topicKey !== undefined) {
+    // Two indexes are compared as sets: a join looked up everybody in the topic.
+    return sql<number>`(select count(*) from (
+      select b.id from audience.subscribers b where b.environment_id = ${scope.environmentId} and b.updated_at > ${updatedAfter}
+      intersect all
+      select c.subscriber_id from ${matching(scope, { ...filter, updatedAfter: undefined })}
+    ) common)`;
+  }
   if (updatedAfter !== undefined || (isDated && topicKey !== undefined)) {
     return sql<number>`(select count(*) from ${matching(scope, filter)})`;
   }
@@ -189,8 +265,9 @@ function walk(scope: ProjectScope, filter: SubscriberFilter, request: PageReques
   const before = offsetOf(request);
   // One more says whether there are more.
   const size = request.size + 1;
-  const rows = matching(scope, filter);
   const { id, createdAt, order } = orderedBy(filter);
+  // The range leads into that index: before the first statistics, sorting everybody seems cheaper where another one is smaller.
+  const rows = sql`${matching(scope, filter)} ${isWhole(filter) ? sql`and b.created_at <= 'infinity'` : sql``}`;
   const forward = sql`and ${order.isBehind(request)} order by ${order.by} ${limitOf(request)}`;
   if (before <= NEAR) return sql`select ${id} as id from ${rows} ${forward}`;
   const after = sql`n.total - ${before + size}`;
@@ -232,7 +309,8 @@ function matching(scope: ProjectScope, filter: SubscriberFilter): RawBuilder<unk
   if (topicKey === undefined) {
     return sql`audience.subscribers b where b.environment_id = ${scope.environmentId} ${conditions}`;
   }
-  const subscribers = sql`join audience.subscribers b on b.environment_id = c.environment_id and b.id = c.subscriber_id`;
+  const subscribers = sql`join audience.subscribers b
+    on b.environment_id = c.environment_id and b.created_at = c.subscriber_created_at and b.id = c.subscriber_id`;
   return sql`audience.consents c ${updatedAfter === undefined ? sql`` : subscribers}
     where ${inTopic(scope, topicKey)} ${conditions}`;
 }
@@ -262,26 +340,32 @@ function topicId(scope: ProjectScope, topicKey: string): RawBuilder<unknown> {
 
 /**
  * The `people`, by `id` and `created_at`, who meet the other conditions; reads rows only for conditions on them. An OFFSET keeps
- * the planner from joining, so that each is looked up: a join compared them with everybody in the topic.
+ * the planner from joining, so that each is looked up: a join compared them with everybody in the topic. Each look-up says all
+ * that an index begins with, so that there is no wrong one: by id alone, an index of statuses was read from end to end for each.
  */
 function among(
   people: RawBuilder<unknown>,
   scope: ProjectScope,
   filter: SubscriberFilter,
 ): RawBuilder<unknown> {
-  const { status, topicKey, updatedAfter } = filter;
-  const ofRow = status !== undefined || updatedAfter !== undefined;
+  const { status, topicKey, updatedAfter, ...dates } = filter;
+  const ofStatus = topicKey === undefined ? status : undefined;
+  const subscriber = sql`cross join lateral (
+      select from audience.subscribers b
+      where b.environment_id = ${scope.environmentId} and b.created_at = f.created_at and b.id = f.id
+        ${ofStatus === undefined ? sql`` : sql`and b.status = ${ofStatus}`}
+        ${updatedAfter === undefined ? sql`` : sql`and b.updated_at > ${updatedAfter}`} ${neverJoined}
+    ) b`;
+  const consent = sql`cross join lateral (
+      select from audience.consents c
+      where ${inTopic(scope, topicKey ?? '')} and c.subscriber_created_at = f.created_at and c.subscriber_id = f.id
+        ${conditionsOf({ status }, OF_TOPIC)} ${neverJoined}
+    ) c`;
   return sql`
     select f.id, f.created_at
     from (${people}) f
-    ${
-      ofRow
-        ? sql`cross join lateral (select b.status, b.updated_at from audience.subscribers b
-          where b.environment_id = ${scope.environmentId} and b.id = f.id ${neverJoined}) b`
-        : sql``
-    }
-    ${topicKey === undefined ? sql`` : sql`cross join lateral (select 1 from audience.consents c where c.subscriber_id = f.id and ${inTopic(scope, topicKey)} ${neverJoined}) c`}
-    where true ${conditionsOf(filter, { status: sql`b.status`, createdAt: sql`f.created_at` })}
-      ${updatedAfter === undefined ? sql`` : sql`and b.updated_at > ${updatedAfter}`}
+    ${ofStatus === undefined && updatedAfter === undefined ? sql`` : subscriber}
+    ${topicKey === undefined ? sql`` : consent}
+    where true ${conditionsOf(dates, { status: sql`null`, createdAt: sql`f.created_at` })}
   `;
 }

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainValidationError, NotFoundError } from '#kernel';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
-import { SignUpService, SubscriberExistsError } from '../sign-up/sign-up.service.js';
+import { SignUpService } from '../sign-up/sign-up.service.js';
+import { SubscriberExistsError } from './subscriber.errors.js';
 import { SuppressedError } from '../suppressions/suppression.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { SubscribersQuery } from './subscribers.query.js';
@@ -34,7 +35,7 @@ describe('subscribers', () => {
       source: 'API',
       customFields: {},
     });
-    expect(await query.byAddress(scope, address('ada@example.COM'))).toEqual(ada);
+    expect(await query.get(scope, address('ada@example.COM'))).toEqual(ada);
     expect(await audience.ledger(ada.id)).toEqual(
       expect.arrayContaining(['none → SUBSCRIBED (API_KEY)', 'none → PENDING_CONFIRMATION (API_KEY)']),
     );
@@ -77,7 +78,7 @@ describe('subscribers', () => {
         'customFields.age': 'is not a known field',
       },
     });
-    await expect(query.byAddress(scope, address('a@example.com'))).rejects.toThrow(NotFoundError);
+    await expect(query.get(scope, address('a@example.com'))).rejects.toThrow(NotFoundError);
   });
 
   it('have one address each, in whatever spelling, even when two are made at the same moment', async () => {
@@ -107,7 +108,8 @@ describe('subscribers', () => {
     );
     const subscribed = await audience.test.query(
       `select c.status from audience.consents c join audience.suppressions s using (environment_id)
-       join audience.subscribers b on b.id = c.subscriber_id and b.email_key = s.email_key
+       join audience.subscribers b 
+         on b.id = c.subscriber_id and b.email_key = s.email_key and b.environment_id = c.environment_id
        where c.environment_id = $1 and (c.status = 'SUBSCRIBED' or b.status <> 'SUPPRESSED')`,
       [scope.environmentId],
     );
@@ -119,19 +121,19 @@ describe('subscribers', () => {
     const created = await audience.subscribe(scope, 'a@example.com', await audience.topic(scope));
     const ofA = address('a@example.com');
     audience.clock.advance(1_000);
-    expect(await service.update(scope, ofA, {})).toEqual(created);
-    const named = await service.update(scope, ofA, { firstName: 'Ada', phone: '+441234' });
+    expect(await service.update(scope, ofA, {}, PROOF)).toEqual(created);
+    const named = await service.update(scope, ofA, { firstName: 'Ada', phone: '+441234' }, PROOF);
     expect(named).toMatchObject({ firstName: 'Ada', lastName: null, phone: '+441234' });
     expect(named.updatedAt).toEqual(audience.clock.now());
-    expect(await service.update(scope, ofA, { firstName: null })).toMatchObject({
+    expect(await service.update(scope, ofA, { firstName: null }, PROOF)).toMatchObject({
       firstName: null,
       phone: '+441234',
     });
-    await expect(service.update(scope, ofA, { customFields: { plan: null } })).rejects.toMatchObject({
+    await expect(service.update(scope, ofA, { customFields: { plan: null } }, PROOF)).rejects.toMatchObject({
       errors: { 'customFields.plan': 'is not a known field' },
     });
     await expect(
-      service.update(scope, address('b@example.com'), { customFields: { plan: 1 } }),
+      service.update(scope, address('b@example.com'), { customFields: { plan: 1 } }, PROOF),
     ).rejects.toThrow(NotFoundError);
   });
 
@@ -162,11 +164,16 @@ describe('subscribers', () => {
     const news = await audience.topic(scope);
     const offers = await audience.topic(scope, { doubleOptInEnabled: true });
     await audience.subscribe(scope, 'Ada.L@example.com', news);
-    await service.update(scope, address('ada.l@example.com'), { firstName: 'Ada', lastName: 'Lovelace' });
+    await service.update(
+      scope,
+      address('ada.l@example.com'),
+      { firstName: 'Ada', lastName: 'Lovelace' },
+      PROOF,
+    );
     const middle = audience.clock.now();
     audience.clock.advance(1_000);
     await audience.subscribe(scope, '100%_sure@bücher.example', offers);
-    await service.update(scope, address('100%_sure@bücher.example'), { firstName: 'Émile' });
+    await service.update(scope, address('100%_sure@bücher.example'), { firstName: 'Émile' }, PROOF);
     const found = async (filter: Parameters<SubscribersQuery['page']>[1]) =>
       (await query.page(scope, filter, FIRST_PAGE)).items.map(({ email }) => email);
 
@@ -193,10 +200,10 @@ describe('subscribers', () => {
     const topic = await audience.topic(test);
     await audience.subscribe(test, 'a@example.com', topic);
     for (const stranger of [live, other]) {
-      await expect(query.byAddress(stranger, address('a@example.com'))).rejects.toThrow(NotFoundError);
-      await expect(service.update(stranger, address('a@example.com'), { firstName: 'X' })).rejects.toThrow(
-        NotFoundError,
-      );
+      await expect(query.get(stranger, address('a@example.com'))).rejects.toThrow(NotFoundError);
+      await expect(
+        service.update(stranger, address('a@example.com'), { firstName: 'X' }, PROOF),
+      ).rejects.toThrow(NotFoundError);
       expect((await query.page(stranger, { q: 'a' }, FIRST_PAGE)).totalElements).toBe(0);
       await expect(audience.subscribe(stranger, 'a@example.com', topic)).rejects.toThrow(
         DomainValidationError,

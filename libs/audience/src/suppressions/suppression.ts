@@ -1,13 +1,33 @@
 import { DomainError, type EmailAddress, type ProjectScope } from '#kernel';
 import type { SuppressionReason } from '../consents/consent.js';
 
-/** An address that gets no mail from a project. It need not be a subscriber's. */
+/** Mail that a suppression bars. MARKETING: all that needs consent, and asking for it; ALL: messages to one person, too. */
+export const SUPPRESSED_STREAMS = ['ALL', 'MARKETING'] as const;
+export type SuppressedStreams = (typeof SUPPRESSED_STREAMS)[number];
+
+/** A stream of mail. TRANSACTIONAL: messages to one person, which need no consent. */
+export type MailStream = 'MARKETING' | 'TRANSACTIONAL';
+
+/** Streams that each reason bars, unless its cause demands more. */
+export const STREAMS_OF_REASON: Readonly<Record<SuppressionReason, SuppressedStreams>> = {
+  GLOBAL_UNSUBSCRIBE: 'MARKETING',
+  SPAM_COMPLAINT: 'MARKETING',
+  HARD_BOUNCE: 'ALL',
+  BLOCKED: 'ALL',
+};
+
+/** True when a suppression of these streams bars mail of `stream`. */
+export const bars = (streams: SuppressedStreams, stream: MailStream): boolean =>
+  streams === 'ALL' || stream === 'MARKETING';
+
+/** An address that gets no mail, or no marketing, from a project. It need not be a subscriber's. */
 export class Suppression {
   readonly environmentId: number;
   readonly emailKey: string;
   /** As it was given. */
   readonly email: string;
   readonly reason: SuppressionReason;
+  readonly streams: SuppressedStreams;
   readonly suppressedAt: Date;
 
   constructor(
@@ -20,12 +40,13 @@ export class Suppression {
     this.emailKey = key;
     this.email = value;
     this.reason = reason;
+    this.streams = STREAMS_OF_REASON[reason];
     this.suppressedAt = now;
   }
 }
 
 /** The public view of a suppression. */
-export type SuppressionDetails = Pick<Suppression, 'email' | 'reason' | 'suppressedAt'>;
+export type SuppressionDetails = Pick<Suppression, 'email' | 'reason' | 'streams' | 'suppressedAt'>;
 
 /** A stored suppression: of an erased address only a keyed digest is left. */
 export type StoredSuppression = Omit<SuppressionDetails, 'email'> & { readonly email: string | null };

@@ -1,25 +1,45 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { Clock, type EmailAddress, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database, limitOf, ListOrder, Publisher, totalOf } from '#platform';
-import type { ConsentProof, SuppressionReason } from '../consents/consent.js';
+import { type ConsentProof, STATUS_OF_SUPPRESSED, type SuppressionReason } from '../consents/consent.js';
 import { ConsentRepository } from '../consents/consent.repository.js';
+import { writingStatuses } from '../consents/subscriber-status.query.js';
 import { UnsubscriptionRepository } from '../consents/unsubscription.repository.js';
 import { type Counted, countedPage } from '../counted-page.js';
 import { suppressionCount } from '../counters.query.js';
-import { type OwnedAddress, SubscriberRepository } from '../subscribers/subscriber.repository.js';
-import type { SuppressionDetails } from './suppression.js';
+import type { SubscriberRef } from '../subscribers/subscriber.js';
+import {
+  type MailedAddress,
+  type OwnedAddress,
+  SubscriberRepository,
+} from '../subscribers/subscriber.repository.js';
+import {
+  bars,
+  type MailStream,
+  STREAMS_OF_REASON,
+  type SuppressedStreams,
+  type SuppressionDetails,
+} from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';
 
 export interface SuppressionView {
   readonly email: string;
   readonly suppressed: boolean;
   readonly reason: SuppressionReason | null;
+  /** The mail that is barred. */
+  readonly streams: SuppressedStreams | null;
   readonly suppressedAt: Date | null;
 }
 
 export interface SuppressionFilter {
   readonly reason?: SuppressionReason | undefined;
+}
+
+/** The failure of a mail that suppresses its address. A complaint bars at least the stream of the mail complained of. */
+export interface FailureCause {
+  readonly reason: 'HARD_BOUNCE' | 'SPAM_COMPLAINT';
+  readonly streams: SuppressedStreams;
 }
 
 const LATEST_FIRST = new ListOrder([
@@ -41,8 +61,8 @@ export class SuppressionsService {
   ) {}
 
   /**
-   * Suppresses an address, a subscriber's or not, and returns the suppression that holds: the first reason and time win.
-   * GLOBAL_UNSUBSCRIBE also revokes all consents, even if another reason holds. Earlier unsubscriptions can no longer be undone.
+   * Suppresses an address, a subscriber's or not, and returns the suppression that holds: the first reason and time win,
+   * and what is barred only ever widens. GLOBAL_UNSUBSCRIBE also revokes all consents, even if another reason holds. Earlier unsubscriptions can no longer be undone.
    */
   suppress(
     scope: ProjectScope,
@@ -51,48 +71,71 @@ export class SuppressionsService {
     by: ConsentProof,
   ): Promise<SuppressionDetails> {
     return this.subscribers.whileAddressLocked(scope, address.key, async (subscriberId) => {
-      const [suppression] = await this.#add(scope, [{ ...address, subscriberId }], reason, by);
+      const cause = { reason, streams: STREAMS_OF_REASON[reason], by };
+      const [suppression] = await this.#add(scope, [{ ...address, subscriberId }], cause);
       return suppression!;
     });
   }
 
-  /** Suppresses addresses for another reason: of subscribers by their ids, who may be erased meanwhile, or given ones. */
-  async suppressAll(
+  /**
+   * Suppresses addresses that mail went to, whoever has them now, for a failure of that mail; none of people who were erased since.
+   * Returns the ids of the subscribers who have them.
+   */
+  suppressAll(
     scope: ProjectScope,
-    owners: readonly (string | Pick<EmailAddress, 'value' | 'key'>)[],
-    reason: Exclude<SuppressionReason, 'GLOBAL_UNSUBSCRIBE'>,
-  ): Promise<void> {
-    await this.subscribers.whileAllOwned(scope, owners, async (addresses) => {
-      if (addresses.length > 0) await this.#add(scope, addresses, reason);
+    mailed: readonly MailedAddress[],
+    cause: FailureCause,
+  ): Promise<ReadonlySet<string>> {
+    return this.subscribers.whileAllLocked(scope, mailed, async (addresses) => {
+      if (addresses.length > 0) await this.#add(scope, addresses, cause);
+      return new Set(addresses.flatMap(({ subscriberId }) => subscriberId ?? []));
     });
+  }
+
+  /** Suppresses the present address of a person, if there is one, for a failure of mail to an earlier one. */
+  async suppressPerson(scope: ProjectScope, subscriberId: string, cause: FailureCause): Promise<void> {
+    await this.subscribers.whileOwned(scope, subscriberId, ({ value, key }) =>
+      this.#add(scope, [{ value, key, subscriberId }], cause),
+    );
   }
 
   async #add(
     scope: ProjectScope,
     addresses: readonly OwnedAddress[],
-    reason: SuppressionReason,
-    by?: ConsentProof,
+    { reason, streams, by }: Pick<SuppressionDetails, 'reason' | 'streams'> & { readonly by?: ConsentProof },
   ): Promise<readonly SuppressionDetails[]> {
     const now = this.clock.now();
-    const added = await this.suppressions.addAll(scope, addresses, reason, now);
-    const events = added.flatMap(({ isNew, suppression: data }, index) =>
-      isNew
-        ? [{ type: 'suppression.added' as const, subscriberId: addresses[index]!.subscriberId, data }]
-        : [],
-    );
+    const added = await this.suppressions.addAll(scope, addresses, { reason, streams }, now);
+    // Where nobody has the address, the person who had it: an erasure finds the event by them.
+    const events = added.flatMap(({ hasChanged, suppression: data }, index) => {
+      const { subscriberId, mailedTo = null } = addresses[index]!;
+      return hasChanged
+        ? [{ type: 'suppression.added' as const, subscriberId: subscriberId ?? mailedTo, data }]
+        : [];
+    });
     await this.publisher.publish(scope, ...events);
     const subscriberIds = addresses.flatMap(({ subscriberId }) => subscriberId ?? []);
     if (subscriberIds.length > 0) {
-      await this.unsubscriptions.close(scope, subscriberIds);
+      const statusOf = new Map(
+        addresses.flatMap(({ subscriberId }, index) =>
+          subscriberId === null
+            ? []
+            : [[subscriberId, STATUS_OF_SUPPRESSED[added[index]!.suppression.reason]] as const],
+        ),
+      );
+      await this.database.together(
+        this.unsubscriptions.closing(scope, subscriberIds),
+        ...writingStatuses(scope, statusOf, now),
+      );
       if (reason === 'GLOBAL_UNSUBSCRIBE' && by !== undefined)
         await this.consents.change(scope, { subscriberIds, action: 'revoke' }, by);
-      await this.consents.refreshStatuses(scope, subscriberIds, now);
     }
     return added.map(({ suppression }) => suppression);
   }
 
-  /** Removes the address from the list, if it is there. Consents do not change. */
-  lift(scope: ProjectScope, emailKey: string): Promise<void> {
+  /** Removes an address, or that of a person, from the list, if it is there. Consents do not change. Throws NotFoundError. */
+  async lift(scope: ProjectScope, ref: SubscriberRef): Promise<void> {
+    const { key: emailKey } = await this.subscribers.addressNamed(scope, ref);
     return this.subscribers.whileAddressLocked(scope, emailKey, async (subscriberId) => {
       const wasThere = await this.suppressions.remove(scope, emailKey);
       if (!wasThere) return;
@@ -103,20 +146,51 @@ export class SuppressionsService {
   }
 
   /** The same, if it is the suppression that an unsubscription added at this moment. */
-  async liftUnsubscribed(scope: ProjectScope, emailKey: string, suppressedAt: Date): Promise<void> {
-    const stored = await this.suppressions.find(scope, emailKey);
-    const isSame = stored?.suppressedAt.getTime() === suppressedAt.getTime();
-    if (isSame && stored.reason === 'GLOBAL_UNSUBSCRIBE') await this.lift(scope, emailKey);
-  }
-
-  async isSuppressed(scope: ProjectScope, emailKey: string): Promise<boolean> {
-    return (await this.suppressions.find(scope, emailKey)) !== null;
-  }
-
-  /** The suppression of an address, erased or not. */
-  async of(scope: ProjectScope, address: EmailAddress): Promise<SuppressionView> {
+  async liftUnsubscribed(
+    scope: ProjectScope,
+    address: Pick<EmailAddress, 'value' | 'key'>,
+    suppressedAt: Date,
+  ): Promise<void> {
     const stored = await this.suppressions.find(scope, address.key);
-    if (stored === null) return { email: address.value, suppressed: false, reason: null, suppressedAt: null };
+    const isSame = stored?.suppressedAt.getTime() === suppressedAt.getTime();
+    if (isSame && stored.reason === 'GLOBAL_UNSUBSCRIBE' && stored.streams === 'MARKETING')
+      await this.lift(scope, address);
+  }
+
+  /** True when mail of the stream may not go to an address, erased or not. */
+  async isSuppressed(
+    scope: ProjectScope,
+    emailKey: string,
+    stream: MailStream = 'MARKETING',
+  ): Promise<boolean> {
+    const stored = await this.suppressions.find(scope, emailKey);
+    return stored !== null && bars(stored.streams, stream);
+  }
+
+  /** The addresses, erased or not, to which mail of the stream may not go. */
+  suppressedAmong(
+    scope: ProjectScope,
+    emailKeys: readonly string[],
+    stream: MailStream,
+  ): Promise<ReadonlySet<string>> {
+    return this.suppressions.suppressedAmong(scope, emailKeys, stream);
+  }
+
+  /** SQL: mail of the stream may not go to the address of a column of address keys, erased or not; each is looked up. */
+  isColumnSuppressed(
+    scope: ProjectScope,
+    emailKey: RawBuilder<unknown>,
+    stream: MailStream,
+  ): RawBuilder<boolean> {
+    return this.suppressions.isSuppressed(scope, emailKey, stream, 'each');
+  }
+
+  /** The suppression of an address, erased or not, or of that of a person. Throws NotFoundError. */
+  async of(scope: ProjectScope, ref: SubscriberRef): Promise<SuppressionView> {
+    const address = await this.subscribers.addressNamed(scope, ref);
+    const stored = await this.suppressions.find(scope, address.key);
+    if (stored === null)
+      return { email: address.value, suppressed: false, reason: null, streams: null, suppressedAt: null };
     return toView({ ...stored, email: stored.email ?? address.value });
   }
 
@@ -130,7 +204,7 @@ export class SuppressionsService {
       ${reason === undefined ? sql`` : sql`and reason = ${reason}`}`;
     return this.database.read(scope, { isList: true }, async () => {
       const { rows } = await sql<Counted<SuppressionDetails>>`
-        select n.total, s.email, s.reason, s.suppressed_at, s.place
+        select n.total, s.email, s.reason, s.streams, s.suppressed_at, s.place
         from (select ${totalOf(request, suppressionCount(scope, reason))} as total) n
         left join (
           select s.*, k.place from (
@@ -147,6 +221,6 @@ export class SuppressionsService {
   }
 }
 
-function toView({ email, reason, suppressedAt }: SuppressionDetails): SuppressionView {
-  return { email, suppressed: true, reason, suppressedAt };
+function toView({ email, reason, streams, suppressedAt }: SuppressionDetails): SuppressionView {
+  return { email, suppressed: true, reason, streams, suppressedAt };
 }

@@ -67,6 +67,21 @@ export class TopicRepository {
     return topic;
   }
 
+  /** The topics with these ids. */
+  async ofIds(
+    { environmentId }: ProjectScope,
+    topicIds: readonly string[],
+  ): Promise<readonly Pick<GrantableTopic, 'id' | 'doubleOptInEnabled'>[]> {
+    return this.database
+      .tables<AudienceTables>()
+      .selectFrom('audience.topics')
+      .select(['id', 'doubleOptInEnabled'])
+      .where('environmentId', '=', environmentId)
+      .where('id', '=', sql<string>`any(${topicIds}::uuid[])`)
+      .where('deletedAt', 'is', null)
+      .execute();
+  }
+
   /** The topics with these keys, by key, locked against deletion until the transaction ends. */
   async named(
     scope: ProjectScope,

@@ -1,4 +1,4 @@
-import { matchLocale } from '#kernel';
+import { matchLocale, type Metadata, type MetadataPatch, patchedMetadata } from '#kernel';
 import { patched } from '../patched.js';
 
 export const TOPIC_STATUSES = ['ACTIVE', 'INACTIVE', 'ARCHIVED'] as const;
@@ -20,6 +20,7 @@ const FIELDS = [
   'icon',
   'doubleOptInEnabled',
   'translations',
+  'metadata',
 ] as const;
 
 /** Texts in other languages: the keys are locales as `parseLocale` writes them. */
@@ -33,8 +34,10 @@ export type TopicFields = Pick<Topic, (typeof FIELDS)[number]>;
 /** A new topic; by default ACTIVE, PUBLIC and double opt-in. */
 export type NewTopic = Pick<TopicFields, 'name'> & TopicPatch;
 
-/** Changes; absent fields stay. */
-export type TopicPatch = { readonly [Field in keyof TopicFields]?: TopicFields[Field] | undefined };
+/** Changes; absent fields stay, and absent keys of metadata. */
+export type TopicPatch = {
+  readonly [Field in Exclude<keyof TopicFields, 'metadata'>]?: TopicFields[Field] | undefined;
+} & { readonly metadata?: MetadataPatch | undefined };
 
 /** A subject of mail that people consent to. */
 export class Topic {
@@ -51,6 +54,7 @@ export class Topic {
   doubleOptInEnabled = true;
   /** For readers of another language than the topic's own texts. */
   translations: TopicTranslations = {};
+  metadata: Metadata = {};
   readonly createdAt: Date;
   updatedAt: Date;
   /** When it was deleted; from then on nobody can find it. */
@@ -70,8 +74,10 @@ export class Topic {
     this.change(wanted, now);
   }
 
+  /** Throws DomainValidationError. */
   change(patch: TopicPatch, now: Date): void {
-    if (patched(this, FIELDS, patch)) this.updatedAt = now;
+    const metadata = patchedMetadata(this.metadata, patch.metadata);
+    if (patched(this, FIELDS, { ...patch, metadata })) this.updatedAt = now;
   }
 
   delete(now: Date): void {

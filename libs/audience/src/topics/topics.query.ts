@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import { NotFoundError, type Page, type PageRequest, type Place, type ProjectScope } from '#kernel';
+import { isUuid, NotFoundError, type Page, type PageRequest, type Place, type ProjectScope } from '#kernel';
 import { Database, limitOf, NEWEST_FIRST, totalOf } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { type Counted, countedPage } from '../counted-page.js';
@@ -19,6 +19,19 @@ export interface TopicFilter {
 }
 
 export type NamedTopic = Pick<Topic, 'id' | 'topicKey' | 'name' | 'status'> & TopicTexts;
+
+/** SQL: the topics among these ids, an array, as JSON; in no order. */
+export function namedTopics(
+  { environmentId }: ProjectScope,
+  topicIds: RawBuilder<unknown>,
+): RawBuilder<readonly NamedTopic[]> {
+  return sql<readonly NamedTopic[]>`(
+    select coalesce(json_agg(json_build_object('id', t.id, 'topicKey', t.topic_key, 'name', t.name, 'description', t.description,
+      'translations', t.translations, 'status', t.status)), '[]')
+    from audience.topics t
+    where t.environment_id = ${environmentId} and t.deleted_at is null and t.id = any(${topicIds})
+  )`;
+}
 
 /** Reads topics with their counts. Does not find deleted ones. */
 @Injectable()
@@ -81,6 +94,44 @@ export class TopicsQuery {
     );
   }
 
+  /** Keys and names of topics by their ids, also of deleted ones. */
+  async keysAndNames(
+    scope: ProjectScope,
+    topicIds: readonly string[],
+  ): Promise<ReadonlyMap<string, Pick<NamedTopic, 'topicKey' | 'name'>>> {
+    if (topicIds.length === 0) return new Map();
+    return this.database.transaction(scope, async () => {
+      const topics = await this.database
+        .tables<AudienceTables>()
+        .selectFrom('audience.topics')
+        .select(['id', 'topicKey', 'name'])
+        .where('environmentId', '=', scope.environmentId)
+        .where((eb) => eb('id', '=', eb.fn.any(eb.val([...topicIds]))))
+        .execute();
+      return new Map(topics.map((topic) => [topic.id, topic]));
+    });
+  }
+
+  /** The topics of this project among these ids and keys, by what was given. */
+  async chosen(
+    scope: ProjectScope,
+    idsOrKeys: readonly string[],
+  ): Promise<ReadonlyMap<string, Pick<NamedTopic, 'id'>>> {
+    if (idsOrKeys.length === 0) return new Map();
+    return this.database.transaction(scope, async () => {
+      const rows = await topicsOf(this.database.tables(), scope)
+        .select(['id', 'topicKey'])
+        .where((eb) =>
+          eb.or([
+            eb('id', '=', sql<string>`any(${idsOrKeys.filter(isUuid)}::uuid[])`),
+            eb('topicKey', '=', sql<string>`any(${idsOrKeys.filter(isTopicKey)}::text[])`),
+          ]),
+        )
+        .execute();
+      return new Map(rows.flatMap((topic) => [[topic.id, topic] as const, [topic.topicKey, topic] as const]));
+    });
+  }
+
   #named(scope: ProjectScope, topicIds: readonly string[]) {
     return topicsOf(this.database.tables(), scope)
       .select(['id', 'topicKey', 'name', 'description', 'translations', 'status'])
@@ -101,7 +152,7 @@ type PlacedTopic = TopicView & { readonly place: Place };
 function viewsOf(scope: ProjectScope, wanted: RawBuilder<unknown>): RawBuilder<PlacedTopic> {
   return sql<PlacedTopic>`
     select w.id, w.topic_key, w.name, w.description, w.status, w.visibility, w.priority, w.icon,
-      w.double_opt_in_enabled, w.translations, w.created_at, w.updated_at,
+      w.double_opt_in_enabled, w.translations, w.metadata, w.created_at, w.updated_at,
       n.subscribers as subscriber_count, n.active as active_subscriber_count,
       json_build_array(w.created_at, w.id) as place
     from (${wanted}) w cross join lateral (${topicCounts(scope, sql`w.id`)}) n

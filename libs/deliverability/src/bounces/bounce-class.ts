@@ -1,5 +1,14 @@
 /** Meaning of a refusal for the address, the message or us; each class has its own consequence. */
-export type BounceClass = 'hard' | 'mailbox' | 'policy' | 'sender' | 'content' | 'network' | 'unknown';
+export const BOUNCE_CLASSES = [
+  'hard',
+  'mailbox',
+  'policy',
+  'sender',
+  'content',
+  'network',
+  'unknown',
+] as const;
+export type BounceClass = (typeof BOUNCE_CLASSES)[number];
 
 /** Failure of a mail that was sent: it comes back, for a reason of one of these classes, or is called spam. */
 export type MailFailure = BounceClass | 'complaint';

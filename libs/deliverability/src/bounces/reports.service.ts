@@ -29,8 +29,11 @@ export type DeliveryReport = ReportFacts & Pick<ReturnPathClaims, 'deliveryId'>;
 
 const KEPT_MS = 180 * 24 * 60 * 60_000;
 
-/** Recording of bounces in the open transaction: a port of the context that sends mail. */
+/** Recording of what became of mail, in the open transaction: a port of the context that sends mail. */
 export abstract class BounceRecorder {
+  /** Tells that mails arrived; safe to repeat. */
+  abstract delivered(scope: ProjectScope, deliveryIds: readonly string[]): Promise<void>;
+
   /** `early`: the ids of deliveries of which it is not recorded yet that they were sent. */
   abstract allBounced(
     scope: ProjectScope,
@@ -77,6 +80,11 @@ export class ReportsService {
   async unsubscribeAll(scope: ProjectScope, deliveryIds: readonly string[]): Promise<void> {
     const jobs = deliveryIds.map((deliveryId) => unsubscribeByMail({ deliveryId }));
     if (jobs.length > 0) await this.database.transaction(scope, () => enqueue(this.database, scope, ...jobs));
+  }
+
+  /** Tells that mails arrived; safe to repeat. */
+  async delivered(scope: ProjectScope, deliveryIds: readonly string[]): Promise<void> {
+    if (deliveryIds.length > 0) await this.recorder?.delivered(scope, deliveryIds);
   }
 
   /**

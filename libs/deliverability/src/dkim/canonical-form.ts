@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 
 /** A header field as it stands in a message. */
 export interface HeaderField {
@@ -55,6 +55,13 @@ const LINE_END = Buffer.from('\r\n');
 export function relaxedBody(body: Buffer): Buffer {
   const end = endOfContent(body);
   if (end === 0) return body.subarray(0, 0);
+  const pieces = relaxedPieces(body, end);
+  if (pieces.length === 1 && isLineEnd(body, end)) return body.subarray(0, end + 2);
+  return Buffer.concat([...pieces, LINE_END]);
+}
+
+/** The relaxed form of what is before `end`, which no blank and no line end precedes, as parts of it. */
+function relaxedPieces(body: Buffer, end: number): Buffer[] {
   const pieces: Buffer[] = [];
   let from = 0;
   for (let at = 0; at < end; at += 1) {
@@ -70,13 +77,40 @@ export function relaxedBody(body: Buffer): Buffer {
     from = next;
     at = next - 1;
   }
-  if (pieces.length === 0 && isLineEnd(body, end)) return body.subarray(0, end + 2);
-  return Buffer.concat([...pieces, body.subarray(from, end), LINE_END]);
+  pieces.push(body.subarray(from, end));
+  return pieces;
 }
 
 /** The `bh=` of a body: SHA-256 of its relaxed form, base64. */
 export function relaxedBodyHash(body: Buffer): string {
   return hash('sha256', relaxedBody(body), 'base64');
+}
+
+/** `relaxedBodyHash` of a body that comes in chunks, whatever they cut apart. */
+export class RelaxedBodyHash {
+  readonly #hash = createHash('sha256');
+  /** Blanks and line ends, which may be a line's or the body's last. */
+  #undecided: Buffer = Buffer.alloc(0);
+  #isEmpty = true;
+
+  update(chunk: Buffer): void {
+    const body = this.#undecided.length === 0 ? chunk : Buffer.concat([this.#undecided, chunk]);
+    let end = body.length;
+    while (isBlank(body[end - 1]) || body[end - 1] === CR || body[end - 1] === LF) end -= 1;
+    if (end > 0) {
+      for (const piece of relaxedPieces(body, end)) this.#hash.update(piece);
+      this.#isEmpty = false;
+    }
+    this.#undecided = body.subarray(end);
+  }
+
+  /** base64. */
+  digest(): string {
+    const rest = relaxedBody(this.#undecided);
+    if (rest.length > 0) this.#hash.update(rest);
+    else if (!this.#isEmpty) this.#hash.update(LINE_END);
+    return this.#hash.digest('base64');
+  }
 }
 
 const isBlank = (byte: number | undefined): boolean => byte === SPACE || byte === TAB;

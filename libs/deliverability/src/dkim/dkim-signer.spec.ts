@@ -1,6 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { joinOctets, sizeOf } from '#kernel';
 import { ed25519Key, type PublishedKey, rsaKey } from '#testing/dkim-keys';
 import * as fc from '#testing/properties';
+import { turnsDuring } from '#testing/loop-turns';
+import { RelaxedBodyHash, relaxedBodyHash } from './canonical-form.js';
 import { DkimSigner, SigningTurns } from './dkim-signer.js';
 import { verdicts } from '#testing/dkim-verdicts';
 import { parseSigningKey } from './dkim-key.js';
@@ -12,7 +15,7 @@ const ed25519 = ed25519Key('mw2');
 const signer = new DkimSigner();
 
 async function sign(message: Buffer, ...keys: readonly PublishedKey[]): Promise<Buffer> {
-  const fields = await signer.sign(message, { domain: DOMAIN, keys: keys.map(parseSigningKey) }, NOW);
+  const fields = await signer.sign([message], { domain: DOMAIN, keys: keys.map(parseSigningKey) }, NOW);
   return Buffer.concat([Buffer.from(fields, 'latin1'), message]);
 }
 
@@ -182,17 +185,43 @@ describe('DkimSigner', () => {
   });
 
   it('leaves the event loop free while it signs', async () => {
-    const many = Promise.all(Array.from({ length: 640 }, () => sign(message, rsa)));
-    let turns = 0;
-    let ended = false;
-    const count = () => {
-      turns += 1;
-      if (!ended) setImmediate(count);
-    };
-    setImmediate(count);
-    await many;
-    ended = true;
+    const turns = await turnsDuring(Promise.all(Array.from({ length: 640 }, () => sign(message, rsa))));
     expect(turns).toBeGreaterThan(20);
+  });
+});
+
+describe('a large message', () => {
+  const identity = { domain: DOMAIN, keys: [rsa, ed25519].map(parseSigningKey) };
+  const head = messageOf(HEADERS, '');
+  const line = `${'a line of  base64 '.repeat(4)}\t\r\n`;
+  const pieces = [head, ...Array.from({ length: 120 }, () => line.repeat(1_100)), '\r\n', ' \r\n'];
+
+  it('is signed piece by piece as it would be in one', async () => {
+    const whole = joinOctets(pieces, Buffer.alloc(sizeOf(pieces)));
+    const fields = await signer.sign(pieces, identity, NOW);
+    const signed = Buffer.concat([Buffer.from(fields, 'latin1'), whole]);
+    expect(await verdicts(signed, DOMAIN, [rsa, ed25519])).toEqual([
+      'rsa-sha256 pass',
+      'ed25519-sha256 pass',
+    ]);
+  });
+
+  it('keeps nobody waiting while it is hashed', async () => {
+    expect(await turnsDuring(signer.sign(pieces, identity, NOW))).toBeGreaterThan(20);
+  });
+
+  it('has the same hash, wherever it is cut', () => {
+    const body = fc.string({ unit: fc.constantFrom('a', ' ', '\t', '\r\n', '\r', '\n'), maxLength: 60 });
+    fc.assert(
+      fc.property(body, fc.array(fc.nat(60)), (text, cuts) => {
+        const bytes = Buffer.from(text);
+        const hash = new RelaxedBodyHash();
+        const places = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
+        for (const [at, to] of places.slice(1).entries()) hash.update(bytes.subarray(places[at], to));
+        expect(hash.digest()).toBe(relaxedBodyHash(bytes));
+      }),
+      { numRuns: fc.runs(2_000) },
+    );
   });
 });
 

@@ -1,7 +1,10 @@
 import { createHash, sign } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { joinOctets, type Octets, sizeOf } from '#kernel';
 import {
   type HeaderField,
   headerFields,
+  RelaxedBodyHash,
   relaxedBodyHash,
   relaxedField,
   UnsignableMessageError,
@@ -128,12 +131,20 @@ export class DkimSigner {
 
   /**
    * A DKIM-Signature field for each key, to stand before the message. Never none: rejects instead.
-   * @param message RFC 5322, CRLF line ends only
+   * @param message pieces of it: RFC 5322, CRLF line ends only; its header section is in the first one
    * @throws {UnsignableMessageError} when the message has no From or its header section cannot be read
    */
-  async sign(message: Buffer, { domain, keys, replaced }: DkimIdentity, signedAt: Date): Promise<string> {
+  async sign(
+    message: readonly Octets[],
+    { domain, keys, replaced = [] }: DkimIdentity,
+    signedAt: Date,
+  ): Promise<string> {
     if (keys.length === 0) throw new RangeError('A signature needs a key.');
-    const digest = digestOf(message, replaced ?? []);
+    const size = sizeOf(message);
+    const digest =
+      size > LARGE
+        ? await digestOfLarge(message, replaced)
+        : digestOf(joinOctets(message, Buffer.allocUnsafe(size)), replaced);
     const seconds = Math.floor(signedAt.getTime() / 1_000);
     const signatures = await Promise.all(keys.map((key) => this.#signature(digest, domain, key, seconds)));
     return signatures.join('');
@@ -149,16 +160,52 @@ export class DkimSigner {
   }
 }
 
+/** Octets from which a message is hashed piece by piece, neither copied nor in one go. */
+const LARGE = 262_144;
+
 function digestOf(message: Buffer, replaced: readonly string[]): Digest {
+  const bodyAt = endOfHead(message);
+  return {
+    bodyHash: relaxedBodyHash(message.subarray(bodyAt)),
+    ...digestOfHead(message, bodyAt, replaced),
+  };
+}
+
+async function digestOfLarge(message: readonly Octets[], replaced: readonly string[]): Promise<Digest> {
+  const [begin = '', ...rest] = message;
+  const first = octets(begin);
+  const bodyAt = endOfHead(first);
+  const head = digestOfHead(first, bodyAt, replaced);
+  const body = new RelaxedBodyHash();
+  body.update(first.subarray(bodyAt));
+  let unbroken = 0;
+  for (const piece of rest) {
+    body.update(octets(piece));
+    unbroken += piece.length;
+    if (unbroken < LARGE) continue;
+    await nextTurn();
+    unbroken = 0;
+  }
+  return { bodyHash: body.digest(), ...head };
+}
+
+const octets = (piece: Octets): Buffer => (typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece);
+
+function endOfHead(message: Buffer): number {
   const end = message.indexOf(HEAD_END);
   if (end < 0) throw new UnsignableMessageError('The message has no end of its header section.');
-  const { names, fields } = signedHeaders(headerFields(message.toString('latin1', 0, end)), replaced);
+  return end + HEAD_END.length;
+}
+
+function digestOfHead(
+  message: Buffer,
+  bodyAt: number,
+  replaced: readonly string[],
+): Omit<Digest, 'bodyHash'> {
+  const head = message.toString('latin1', 0, bodyAt - HEAD_END.length);
+  const { names, fields } = signedHeaders(headerFields(head), replaced);
   if (!fields.some(({ key }) => key === 'from')) throw new UnsignableMessageError('The message has no From.');
-  return {
-    bodyHash: relaxedBodyHash(message.subarray(end + HEAD_END.length)),
-    names,
-    canonical: fields.map((field) => `${relaxedField(field)}\r\n`).join(''),
-  };
+  return { names, canonical: fields.map((field) => `${relaxedField(field)}\r\n`).join('') };
 }
 
 /** The field up to the value of `b=`, folded. */

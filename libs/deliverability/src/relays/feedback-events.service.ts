@@ -3,20 +3,22 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Counter, Registry } from 'prom-client';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
-import { Database, enqueue, jobType } from '#platform';
+import { Database, enqueue, jobType, Publisher } from '#platform';
 import { factsOf, type ReportFacts } from '../bounces/report.js';
 import { type DeliveryReport, inSets, ReportsService } from '../bounces/reports.service.js';
 import { ReturnPaths } from '../bounces/return-path.js';
 import type { FeedbackEvent, OnceToken, ReadFeedback } from './kinds/kind.js';
 import type { RelayKind } from './kinds/kinds.js';
 
+/** Fate of a mail by a provider's event: it arrived, came back, was called spam; null for a reader who unsubscribed. */
+export type FeedbackFacts = ReportFacts | 'delivered' | null;
+
 /** An event that names its mail by the provider's own id alone. */
 export interface FeedbackByMessageId {
   readonly messageId: string;
   /** Mark of the address that the event names. */
   readonly addressMark: string | null;
-  /** Null for a reader who unsubscribed. */
-  readonly facts: ReportFacts | null;
+  readonly facts: FeedbackFacts;
 }
 
 /** Finds the mails that a provider names by its own ids, and stores its reports on them. */
@@ -41,10 +43,11 @@ export function addressMark(address: string): string {
 }
 
 /**
- * The facts of a provider's event, as of a report to the return path; null for a reader who unsubscribed. It tells nothing of
- * what destinations make of the installation: a project could slow down others with what it posts.
+ * The facts of a provider's event, as of a report to the return path. It tells nothing of what destinations make of the
+ * installation: a project could slow down others with what it posts.
  */
-export function factsOfFeedback(event: Exclude<FeedbackEvent, { kind: 'delivered' }>): ReportFacts | null {
+export function factsOfFeedback(event: FeedbackEvent): FeedbackFacts {
+  if (event.kind === 'delivered') return 'delivered';
   if (event.kind === 'unsubscribed') return null;
   if (event.kind === 'complaint') return factsOf({ kind: 'complaint', originalMessageId: null }, null);
   const { basicCode, enhancedCode, excerpt, address } = event;
@@ -97,12 +100,13 @@ export interface ReportingRelay {
 /** An event whose delivery is known. */
 export interface FeedbackOnDelivery {
   readonly deliveryId: string;
-  /** Null for a reader who unsubscribed. */
-  readonly facts: ReportFacts | null;
+  readonly facts: FeedbackFacts;
 }
 
 const reportsIn = (feedback: readonly FeedbackOnDelivery[]): DeliveryReport[] =>
-  feedback.flatMap(({ deliveryId, facts }) => (facts === null ? [] : [{ ...facts, deliveryId }]));
+  feedback.flatMap(({ deliveryId, facts }) =>
+    facts === null || facts === 'delivered' ? [] : [{ ...facts, deliveryId }],
+  );
 
 interface Sorted {
   readonly known: FeedbackOnDelivery[];
@@ -119,6 +123,7 @@ export class FeedbackEventsService {
     private readonly database: Database,
     private readonly reports: ReportsService,
     private readonly paths: ReturnPaths,
+    private readonly publisher: Publisher,
     private readonly metrics: FeedbackMetrics,
   ) {}
 
@@ -149,9 +154,11 @@ export class FeedbackEventsService {
 
   /** Keeps and tells what was not known before. */
   async record(scope: ProjectScope, feedback: readonly FeedbackOnDelivery[]): Promise<void> {
-    const unsubscribed = feedback.filter(({ facts }) => facts === null).map(({ deliveryId }) => deliveryId);
+    const idsOf = (wanted: FeedbackFacts) =>
+      new Set(feedback.flatMap(({ facts, deliveryId }) => (facts === wanted ? [deliveryId] : [])));
+    await this.reports.delivered(scope, [...idsOf('delivered')]);
     await this.reports.takeAll(scope, reportsIn(feedback));
-    await this.reports.unsubscribeAll(scope, [...new Set(unsubscribed)]);
+    await this.reports.unsubscribeAll(scope, [...idsOf(null)]);
   }
 
   async #isFirst({ scope, id }: ReportingRelay, { value, until }: OnceToken): Promise<boolean> {
@@ -162,14 +169,18 @@ export class FeedbackEventsService {
     return numAffectedRows === 1n;
   }
 
-  /** A mail of another project, whose events come to this one from an account that both use, is left alone. */
-  #sort({ environmentId }: ProjectScope, event: FeedbackEvent, { known, toFind }: Sorted): FeedbackResult {
-    if (event.kind === 'delivered') return 'delivered';
+  /**
+   * A mail of another project, whose events come to this one from an account that both use, is left alone. That a mail arrived is
+   * looked into where an endpoint listens.
+   */
+  #sort(scope: ProjectScope, event: FeedbackEvent, { known, toFind }: Sorted): FeedbackResult {
+    if (event.kind === 'delivered' && !this.publisher.hasListeners(scope, 'email.delivered'))
+      return 'delivered';
     const claims = event.token === null ? null : this.paths.readToken(event.token);
-    if (claims !== null && claims.environmentId !== environmentId) return 'foreign';
+    if (claims !== null && claims.environmentId !== scope.environmentId) return 'foreign';
     if (claims !== null) {
       known.push({ deliveryId: claims.deliveryId, facts: factsOfFeedback(event) });
-      return 'taken';
+      return event.kind === 'delivered' ? 'delivered' : 'taken';
     }
     const { providerMessageId: messageId, address } = event;
     if (messageId === null) return 'unknown';

@@ -8,7 +8,7 @@ import type { RelaySigning, RelayStatus, RelayStream } from './kinds/kind.js';
 import { kindRules, type RelayKind } from './kinds/kinds.js';
 import type { Relay } from './relay.js';
 
-/** The streams that mail is sent by: none is TRANSACTIONAL so far. */
+/** The streams that every project sends mail by; TRANSACTIONAL only where it sends messages. */
 const STREAMS_IN_USE: readonly RelayStream[] = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'];
 
 /** The properties of a relay that decide which records its mail needs. */
@@ -123,6 +123,19 @@ export class RelaysQuery {
         carriesOurSignature: records.includes('DKIM'),
         usesOurReturnPath: records.includes('SPF'),
       };
+    });
+  }
+
+  /** Names of the environment's relays, by their keys. */
+  names(scope: ProjectScope): Promise<ReadonlyMap<string, string>> {
+    return this.database.transaction(scope, async () => {
+      const relays = await this.database
+        .tables<DeliverabilityTables>()
+        .selectFrom('deliverability.relays')
+        .select(['relayKey', 'name'])
+        .where('environmentId', '=', scope.environmentId)
+        .execute();
+      return new Map(relays.map(({ relayKey, name }) => [relayKey, name]));
     });
   }
 

@@ -26,6 +26,30 @@ export interface VersionReferences {
   readonly mailTopicIds: readonly (string | null)[];
   readonly topicIds: readonly string[];
   readonly segmentIds: readonly string[];
+  /** Ids of what steps wait for, by the place of the node; null for another step. */
+  readonly waitIds: readonly (string | null)[];
+}
+
+/**
+ * The ids of all that an automation's steps wait for, or of that alone for which nobody waits: in versions without anybody inside, but
+ * for the one that people enter.
+ */
+export async function waitsOf(
+  database: Database,
+  { environmentId }: ProjectScope,
+  automationId: string,
+  unusedBeside: number | null = null,
+): Promise<readonly string[]> {
+  const isUnused = sql`v.id <> ${unusedBeside} and not exists (
+    select 1 from messaging.automation_runs r
+    where r.environment_id = ${environmentId} and r.version_id = v.id and r.wake_at is not null
+  )`;
+  const { rows } = await sql<{ id: string }>`
+    select w.id from messaging.automation_versions v cross join unnest(v.wait_ids) as w(id)
+    where v.environment_id = ${environmentId} and v.automation_id = ${automationId} and w.id is not null
+      and ${unusedBeside === null ? sql`true` : isUnused}
+  `.execute(database.tables());
+  return rows.map(({ id }) => id);
 }
 
 /** Adds, changes and removes the automations of a project, and adds their versions. */
@@ -78,10 +102,18 @@ export class AutomationRepository {
       .where('environmentId', '=', environmentId)
       .where('automationId', '=', automationId)
       .executeTakeFirstOrThrow();
-    const { mailTopicIds, topicIds, segmentIds } = references;
+    const { mailTopicIds, topicIds, segmentIds, waitIds } = references;
     const { id } = await tables
       .insertInto('messaging.automation_versions')
-      .values({ ...content, mailTopicIds, topicIds, segmentIds, createdAt, version: (newest ?? 0) + 1 })
+      .values({
+        ...content,
+        mailTopicIds,
+        topicIds,
+        segmentIds,
+        waitIds,
+        createdAt,
+        version: (newest ?? 0) + 1,
+      })
       .returning('id')
       .executeTakeFirstOrThrow();
     return id;

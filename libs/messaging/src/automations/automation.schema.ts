@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
+import type { Metadata } from '#kernel';
 import { Automation, type AutomationStatus, type TriggerType } from './automation.js';
 
 /** messaging.automations */
@@ -16,6 +17,7 @@ export const AutomationSchema = defineEntity({
     status: p.string().$type<AutomationStatus>(),
     triggerType: p.string().$type<TriggerType>().nullable(),
     triggerTopicId: p.uuid().nullable(),
+    metadata: p.json().$type<Metadata>(),
     nodes: p.text().nullable(),
     edges: p.text().nullable(),
     nodeCount: p.integer().nullable(),

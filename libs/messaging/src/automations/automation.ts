@@ -1,4 +1,4 @@
-import { DomainError, InvalidStateError } from '#kernel';
+import { DomainError, InvalidStateError, type Metadata, type MetadataPatch, patchedMetadata } from '#kernel';
 
 export const AUTOMATION_STATUSES = ['DRAFT', 'ACTIVE', 'PAUSED', 'ARCHIVED'] as const;
 export type AutomationStatus = (typeof AUTOMATION_STATUSES)[number];
@@ -36,7 +36,10 @@ export type AutomationFields = Readonly<
 >;
 
 /** A new automation; what is left out is empty. */
-export type NewAutomation = Pick<AutomationFields, 'name'> & Partial<AutomationFields>;
+export type NewAutomation = Pick<AutomationFields, 'name'> & AutomationChanges;
+
+/** Changes; absent fields stay, and absent keys of metadata. */
+export type AutomationChanges = Partial<AutomationFields> & { readonly metadata?: MetadataPatch | undefined };
 
 const AUTOMATION_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
 
@@ -64,6 +67,7 @@ export class Automation {
   status: AutomationStatus = 'DRAFT';
   triggerType: TriggerType | null = null;
   triggerTopicId: string | null = null;
+  metadata: Metadata = {};
   /** The steps and the edges between them, as JSON. */
   nodes: string | null = null;
   edges: string | null = null;
@@ -88,18 +92,19 @@ export class Automation {
     this.environmentId = environmentId;
     this.automationKey = automationKey;
     this.name = fields.name;
-    Object.assign(this, fields);
+    Object.assign(this, fields, { metadata: patchedMetadata({}, fields.metadata) });
     this.createdAt = now;
     this.updatedAt = now;
   }
 
-  /** Changes the fields that are given. Throws `InvalidStateError` for another trigger while it is ACTIVE. */
-  describe(changes: Partial<AutomationFields>, now: Date): void {
+  /** Changes the fields that are given. Throws `InvalidStateError` for another trigger while it is ACTIVE, DomainValidationError. */
+  describe(changes: AutomationChanges, now: Date): void {
     const { triggerType = this.triggerType, triggerTopicId = this.triggerTopicId } = changes;
     const isOther = triggerType !== this.triggerType || triggerTopicId !== this.triggerTopicId;
     if (isOther) refuseUnlessAllowed('changeTrigger', this.status);
     if (Object.keys(changes).length === 0) return;
-    Object.assign(this, changes, { isRevised: this.isRevised || isOther, updatedAt: now });
+    const metadata = patchedMetadata(this.metadata, changes.metadata);
+    Object.assign(this, changes, { metadata, isRevised: this.isRevised || isOther, updatedAt: now });
   }
 
   /** Replaces the steps. Active runs go on in the version that they entered. Throws `InvalidStateError`. */

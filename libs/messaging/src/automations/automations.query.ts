@@ -14,7 +14,16 @@ import { countOf, Database, NEWEST_FIRST } from '#platform';
 import type { Automation, AutomationFields, AutomationStatus, AutomationWarning } from './automation.js';
 import { automationOf, automationsOf } from './automation.repository.js';
 
-type Fields = 'id' | 'automationKey' | 'status' | 'nodes' | 'edges' | 'nodeCount' | 'createdAt' | 'updatedAt';
+type Fields =
+  | 'id'
+  | 'automationKey'
+  | 'metadata'
+  | 'status'
+  | 'nodes'
+  | 'edges'
+  | 'nodeCount'
+  | 'createdAt'
+  | 'updatedAt';
 
 export interface AutomationView extends AutomationFields, Pick<Automation, Fields> {
   readonly triggerTopicName: string | null;
@@ -28,15 +37,6 @@ export interface AutomationView extends AutomationFields, Pick<Automation, Field
 
 export interface AutomationFilter {
   readonly status?: AutomationStatus | undefined;
-}
-
-/** A counter of an automation that differs from its runs. */
-export interface AutomationDiscrepancy {
-  readonly automationId: string;
-  readonly counter: 'entered' | 'completed' | 'ended';
-  readonly counted: number;
-  /** Counted from the runs. */
-  readonly actual: number;
 }
 
 type Row = Omit<AutomationView, 'triggerTopicName' | 'warnings'> & { readonly place: Place };
@@ -79,38 +79,10 @@ export class AutomationsQuery {
     });
   }
 
-  /** Counters of all projects that differ from their runs. Reads all runs, in one snapshot. */
-  discrepancies(): Promise<readonly AutomationDiscrepancy[]> {
-    return this.database.system(async () => {
-      const { rows } = await sql<AutomationDiscrepancy>`
-        with counted as (
-          select environment_id, automation_number as number, sum(entered)::bigint as entered,
-            sum(completed)::bigint as completed, sum(ended)::bigint as ended
-          from messaging.automation_counters group by environment_id, automation_number
-        ), actual as (
-          select environment_id, automation_number as number, count(*) as entered,
-            count(*) filter (where status in ('COMPLETED', 'CONVERTED')) as completed,
-            count(*) filter (where status in ('FAILED', 'CANCELLED')) as ended
-          from messaging.automation_runs group by environment_id, automation_number
-        )
-        select m.id as automation_id, v.counter, v.counted, v.actual
-        from counted c full join actual a using (environment_id, number)
-        join messaging.automations m using (environment_id, number)
-        cross join lateral (values
-          ('entered', coalesce(c.entered, 0), coalesce(a.entered, 0)),
-          ('completed', coalesce(c.completed, 0), coalesce(a.completed, 0)),
-          ('ended', coalesce(c.ended, 0), coalesce(a.ended, 0))
-        ) v(counter, counted, actual)
-        where v.counted <> v.actual order by 1, 2
-      `.execute(this.database.tables());
-      return rows;
-    });
-  }
-
   /** `wanted` is in parentheses. Its counts are added laterally, an automation of the page at a time. */
   async #views(scope: ProjectScope, wanted: RawBuilder<unknown>) {
     const { rows } = await sql<Row>`
-      select a.id, a.automation_key, a.name, a.description, a.status, a.trigger_type, a.trigger_topic_id, a.nodes, a.edges,
+      select a.id, a.automation_key, a.name, a.description, a.status, a.trigger_type, a.trigger_topic_id, a.metadata, a.nodes, a.edges,
         a.node_count, a.created_at, a.updated_at, n.*, json_build_array(a.created_at, a.id) as place
       from ${wanted} a cross join lateral (
         select coalesce(sum(c.entered), 0)::bigint as total_entered,

@@ -53,21 +53,27 @@ export class CampaignAudienceQuery {
     return this.database.transaction(scope, () => this.usage.hold(scope));
   }
 
-  /** Faults of the ids that an author chose, by field. */
-  async faults(
+  /** The draft with ids where its author chose topics and segments by their keys, and the faults of those, by field. */
+  async chosen<Draft extends Partial<CampaignDraft>>(
     scope: ProjectScope,
-    { topicIds = [], segmentIds = [] }: Partial<CampaignDraft>,
-  ): Promise<Faults> {
-    const topics = new Set((await this.topics.named(scope, topicIds)).map(({ id }) => id));
-    const segments = await this.segments.named(scope, segmentIds);
-    const statuses = new Map(segments.map(({ id, status }) => [id, status]));
-    return {
-      ...faultsOf('topicIds', topicIds, (id) => (topics.has(id) ? null : 'is not a known topic')),
-      ...faultsOf('segmentIds', segmentIds, (id) => {
-        if (!statuses.has(id)) return 'is not a known segment';
-        return statuses.get(id) === 'ACTIVE' ? null : 'is not an active segment';
+    draft: Draft,
+  ): Promise<{ readonly draft: Draft; readonly faults: Faults }> {
+    const { topicIds = [], segmentIds = [] } = draft;
+    const topics = await this.topics.chosen(scope, topicIds);
+    const segments = await this.segments.chosen(scope, segmentIds);
+    const faults = {
+      ...faultsOf('topicIds', topicIds, (chosen) => (topics.has(chosen) ? null : 'is not a known topic')),
+      ...faultsOf('segmentIds', segmentIds, (chosen) => {
+        const segment = segments.get(chosen);
+        if (segment === undefined) return 'is not a known segment';
+        return segment.status === 'ACTIVE' ? null : 'is not an active segment';
       }),
     };
+    const ids = {
+      ...(draft.topicIds && { topicIds: topicIds.map((chosen) => topics.get(chosen)?.id ?? chosen) }),
+      ...(draft.segmentIds && { segmentIds: segmentIds.map((chosen) => segments.get(chosen)?.id ?? chosen) }),
+    };
+    return { draft: { ...draft, ...ids }, faults };
   }
 
   /** The state of the topics and segments, for the pre-send checks. */

@@ -26,6 +26,7 @@ export type PublishedCampaign = Pick<
   | 'name'
   | 'subject'
   | 'status'
+  | 'metadata'
   | 'estimatedRecipientCount'
   | 'scheduledAt'
   | 'scheduledAtLocal'
@@ -259,13 +260,14 @@ const withCheck = (checks: readonly PreSendCheck[], made: PreSendCheck): PreSend
   checks.map((check) => (check.code === made.code ? made : check));
 
 function dataOf({ id, campaignKey, name, subject, status, ...rest }: PublishedCampaign) {
-  const { estimatedRecipientCount, scheduledAt, scheduledAtLocal, completedAt } = rest;
+  const { metadata, estimatedRecipientCount, scheduledAt, scheduledAtLocal, completedAt } = rest;
   return {
     id,
     campaignKey,
     name,
     subject,
     status,
+    metadata,
     estimatedRecipientCount,
     scheduledAt,
     scheduledAtLocal,

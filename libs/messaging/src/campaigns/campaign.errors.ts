@@ -1,4 +1,4 @@
-import { DomainError } from '#kernel';
+import { DomainError, RateLimitedError } from '#kernel';
 import type { PreSendCheck } from '#deliverability';
 
 /** A critical check failed; `checks` are all that were made. */
@@ -29,18 +29,9 @@ export class ScheduleMissingError extends DomainError {
 }
 
 /** More test mails were asked for than an hour allows. */
-export class TooManyTestMailsError extends DomainError {
-  override readonly code = 'rate-limited';
-
-  constructor(
-    limit: number,
-    readonly retryAfterSeconds: number,
-  ) {
-    super(`At most ${limit} test mails an hour.`);
-  }
-
-  override get members(): Readonly<Record<string, unknown>> {
-    return { retryAfterSeconds: this.retryAfterSeconds };
+export class TooManyTestMailsError extends RateLimitedError {
+  constructor(limit: number, retryAfterSeconds: number) {
+    super(`At most ${limit} test mails an hour.`, retryAfterSeconds);
   }
 }
 

@@ -18,6 +18,7 @@ import { Campaign, type CampaignStatus, DRAFT_FIELDS, isCampaignKey, type NewCam
 
 const COLUMNS = [
   ...DRAFT_FIELDS,
+  'metadata',
   'id',
   'campaignKey',
   'status',

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
+import type { Metadata } from '#kernel';
 import type { CampaignTranslations } from './campaign-content.js';
 import { Campaign, type CampaignStatus, type PreSendStatus, type SendStrategy } from './campaign.js';
 
@@ -25,6 +26,7 @@ export const CampaignSchema = defineEntity({
     sendStrategy: p.string().$type<SendStrategy>().nullable(),
     scheduledAt: p.datetime(3).nullable(),
     scheduledAtLocal: p.text().nullable(),
+    metadata: p.json().$type<Metadata>(),
     status: p.string().$type<CampaignStatus>(),
     failureReason: p.text().nullable(),
     estimatedRecipientCount: p.bigint('number').nullable(),

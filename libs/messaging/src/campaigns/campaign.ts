@@ -1,4 +1,12 @@
-import { firstMomentOf, InvalidStateError, lastMomentOf, UnavailableError } from '#kernel';
+import {
+  firstMomentOf,
+  InvalidStateError,
+  lastMomentOf,
+  type Metadata,
+  type MetadataPatch,
+  patchedMetadata,
+  UnavailableError,
+} from '#kernel';
 import { type CampaignTranslations, CONTENT_PARTS } from './campaign-content.js';
 import { ScheduleMissingError } from './campaign.errors.js';
 
@@ -60,7 +68,10 @@ export const DRAFT_FIELDS = [
 export type CampaignDraft = Readonly<Pick<Campaign, (typeof DRAFT_FIELDS)[number]>>;
 
 /** A new draft; what is left out is empty. */
-export type NewCampaign = Pick<CampaignDraft, 'name'> & Partial<CampaignDraft>;
+export type NewCampaign = Pick<CampaignDraft, 'name'> & CampaignChanges;
+
+/** The author's changes; absent keys of metadata stay. */
+export type CampaignChanges = Partial<CampaignDraft> & { readonly metadata?: MetadataPatch | undefined };
 
 export type CampaignIdentity = Pick<Campaign, 'id' | 'environmentId' | 'campaignKey'>;
 
@@ -118,6 +129,7 @@ export class Campaign {
   scheduledAt: Date | null = null;
   /** As `parseLocalTime` returns it: each recipient gets it when it is that time where they are. */
   scheduledAtLocal: string | null = null;
+  metadata: Metadata = {};
   status: CampaignStatus = 'DRAFT';
   failureReason: string | null = null;
   estimatedRecipientCount: number | null = null;
@@ -163,7 +175,7 @@ export class Campaign {
   }
 
   /** Applies changes. An analysis is void when a part that it looked at has changed; a schedule stands. */
-  revise(changes: Partial<CampaignDraft>, now: Date): void {
+  revise(changes: CampaignChanges, now: Date): void {
     this.refuseUnlessAllowed('change');
     if (Object.keys(changes).length === 0) return;
     const [partsBefore, audienceBefore] = [analysedParts(this), audienceParts(this)];
@@ -269,10 +281,11 @@ export class Campaign {
     this.updatedAt = now;
   }
 
-  private write(changes: Partial<CampaignDraft>): void {
+  private write(changes: CampaignChanges): void {
     const { topicIds = this.topicIds, segmentIds = this.segmentIds } = changes;
     const audience = { topicIds: distinct(topicIds), segmentIds: distinct(segmentIds) };
-    Object.assign(this, changes, audience, changedTimes(changes, this));
+    const metadata = patchedMetadata(this.metadata, changes.metadata);
+    Object.assign(this, changes, audience, changedTimes(changes, this), { metadata });
   }
 
   /** True once its time has come; a campaign that failed since and is sent again keeps to its recipients' hours. */

@@ -6,7 +6,7 @@ import { Database } from '#platform';
 import { expectContent } from '../content/processes/content-processes.service.js';
 import {
   type Campaign,
-  type CampaignDraft,
+  type CampaignChanges,
   type CampaignStatus,
   type NewCampaign,
   timeFaults,
@@ -55,19 +55,18 @@ export class CampaignsService {
   create(scope: ProjectScope, draft: NewCampaign): Promise<Campaign> {
     return this.database.transaction(scope, async () => {
       const now = this.clock.now();
-      await this.#refuseFaults(scope, draft, now);
+      const named = await this.#checked(scope, draft, now);
       await this.planLimits.admitCampaign(scope, now);
       expectContent(this.database);
-      return this.campaigns.add(scope, draft, now);
+      return this.campaigns.add(scope, named, now);
     });
   }
 
   /** Changes what is given and leaves the rest. */
-  revise(scope: ProjectScope, campaignKey: string, changes: Partial<CampaignDraft>): Promise<Campaign> {
+  revise(scope: ProjectScope, campaignKey: string, changes: CampaignChanges): Promise<Campaign> {
     return this.campaigns.whileLocked(scope, campaignKey, async (campaign, now) => {
       if (campaign.status === 'SCHEDULED') await this.audience.hold(scope);
-      await this.#refuseFaults(scope, changes, now);
-      campaign.revise(changes, now);
+      campaign.revise(await this.#checked(scope, changes, now), now);
       expectContent(this.database);
       return campaign;
     });
@@ -81,12 +80,19 @@ export class CampaignsService {
     });
   }
 
-  async #refuseFaults(scope: ProjectScope, draft: Partial<CampaignDraft>, now: Date): Promise<void> {
+  /** The draft with the ids of what it names by key. Throws DomainValidationError with all its faults. */
+  async #checked<Draft extends CampaignChanges>(
+    scope: ProjectScope,
+    given: Draft,
+    now: Date,
+  ): Promise<Draft> {
+    const { draft, faults } = await this.audience.chosen(scope, given);
     const errors = {
-      ...(await this.audience.faults(scope, draft)),
+      ...faults,
       ...contentFaults(draft),
       ...timeFaults(draft, now),
     };
     if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
+    return draft;
   }
 }

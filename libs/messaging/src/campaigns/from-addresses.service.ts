@@ -86,6 +86,13 @@ export class FromAddressesService {
     return this.#signingDomain(scope, domain);
   }
 
+  /** True where live mail from this domain must wait until it is verified. */
+  async isBarred({ environment, ...scope }: ProjectScope, domain: string): Promise<boolean> {
+    if (environment !== 'LIVE' || !this.config.REQUIRE_VERIFIED_DOMAIN) return false;
+    const summary = await this.domains.summary({ environment, ...scope });
+    return summary === null || !summary.verified || !isAtOrBelow(domain, summary.domainName);
+  }
+
   /** The words for readers of a language; null: the project's. */
   async wording(scope: ProjectScope, locale: string | null): Promise<Wording> {
     return (await this.wordings.of(scope, [locale])).wording;

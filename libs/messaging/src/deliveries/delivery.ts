@@ -1,6 +1,10 @@
-import type { Environment, MailBody } from '#kernel';
+import type { RelayStream } from '#deliverability';
+import { type Environment, type MailBody, maskAddress, maskAddresses } from '#kernel';
 
-export type DeliveryKind = 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST';
+export type DeliveryKind = 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST' | 'MESSAGE';
+
+/** The stream of relays by which mail of a kind goes. */
+export const streamOf = (kind: DeliveryKind): RelayStream => (kind === 'MESSAGE' ? 'TRANSACTIONAL' : kind);
 
 /** States of a delivery; the last five are terminal, AMBIGUOUS where it is not sent again. */
 export const DELIVERY_STATES = [
@@ -44,6 +48,22 @@ export interface ClaimedDelivery {
   readonly possibleDuplicate: boolean;
   /** The project's relay that it was handed to last, or is being handed to; null: the installation's, or none yet. */
   readonly relayKey: string | null;
+}
+
+/** Fields of a delivery that show an address. */
+export interface Addressed {
+  readonly email: string | null;
+  readonly lastError: string | null;
+}
+
+/** A delivery for those who may not read subscribers: addresses are masked, also in what a mail server said. */
+export function masked<Row extends Addressed>(row: Row): Row {
+  const { email, lastError } = row;
+  return {
+    ...row,
+    email: email === null ? null : maskAddress(email),
+    lastError: lastError === null ? null : maskAddresses(lastError),
+  };
 }
 
 /** The links of a mail, as the test inbox shows them. */

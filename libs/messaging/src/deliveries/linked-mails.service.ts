@@ -7,7 +7,17 @@ import {
   PreferencesService,
 } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
-import { before, Database, type LinkedMail, named, neverJoined, Periodic, removeOldRows } from '#platform';
+import {
+  before,
+  Database,
+  type LinkedMail,
+  named,
+  neverJoined,
+  Periodic,
+  removeOldRows,
+  type RowsOf,
+  type Statements,
+} from '#platform';
 
 /** A mail of a campaign or of an automation. */
 export interface MailOfLink {
@@ -33,10 +43,18 @@ export async function findMailOfLink(
   database: Database,
   scope: ProjectScope,
   deliveryId: string,
-  lock?: 'lock',
 ): Promise<MailOfLink | null> {
-  const { environmentId } = scope;
-  const { rows } = await sql<MailOfLink>`${named('mail_of_link')}
+  const [[mail]] = await database.together(readingMailOfLink(scope, deliveryId));
+  return mail ?? null;
+}
+
+/** Statement that reads the mail of a link, and may lock it. */
+function readingMailOfLink(
+  { environmentId }: ProjectScope,
+  deliveryId: string,
+  lock?: 'lock',
+): RawBuilder<MailOfLink> {
+  return sql<MailOfLink>`${named('mail_of_link')}
     select d.id, d.queued_on, d.subscriber_id, d.address, d.address_key, d.locale,
       coalesce(d.sent_at, d.created_at) as shown_at, d.message_id,
       c.id as campaign_id, v.id as version_id, p.place,
@@ -52,9 +70,7 @@ export async function findMailOfLink(
     left join messaging.automation_versions v on v.id = r.version_id and v.environment_id = ${environmentId}
     cross join lateral (select messaging.place_of_step(d.source_id) as place) p
     where d.id = ${deliveryId} and d.environment_id = ${environmentId} and (c.id is not null or v.id is not null)
-    ${lock === undefined ? sql`` : sql`for update of d`}
-  `.execute(database.tables());
-  return rows[0] ?? null;
+    ${lock === undefined ? sql`` : sql`for update of d`}`;
 }
 
 /** The topics of a campaign; a topic's own id where it is none. */
@@ -83,9 +99,10 @@ export interface LinkToMail {
  */
 export type MailReader = PageReader | 'nobody' | 'unknown';
 
-interface MailAndReader extends Pick<MailOfLink, 'locale' | 'topicIds'> {
+export interface MailAndReader extends Pick<MailOfLink, 'locale' | 'topicIds'> {
   readonly reader: MailReader;
-  readonly messageId?: string;
+  /** Null where it is no longer kept. */
+  readonly kept: MailOfLink | null;
 }
 
 /** Finds the mails of links and the present owners of their addresses, in the open transaction. */
@@ -98,18 +115,39 @@ export class LinkedMailsService {
     private readonly clock: Clock,
   ) {}
 
-  /** A mail that is no longer kept is found by its token and its subscriber; null without such a mail. */
-  async find(
+  /**
+   * A mail that is no longer kept is found by its token and its subscriber; null without such a mail. Also the rows of `beside`,
+   * read in the same message, behind the locks (`lock`) of the mail and of the token's subscriber.
+   */
+  async find<Rows extends readonly unknown[]>(
     scope: ProjectScope,
     { id, mail: linked = null }: LinkToMail,
+    beside: Statements<Rows>,
     lock?: 'lock',
+  ): Promise<readonly [MailAndReader | null, ...RowsOf<Rows>]> {
+    const [[kept], [reader], ...rows] = await this.database.together<[MailOfLink, PageReader, ...unknown[]]>(
+      readingMailOfLink(scope, id, lock),
+      this.people.readingReader(scope, linked?.subscriberId ?? null, lock),
+      ...beside,
+    );
+    const mail = await this.#with(scope, kept ?? null, linked, reader ?? null);
+    return [mail, ...(rows as readonly unknown[] as RowsOf<Rows>)];
+  }
+
+  /** `reader` is the token's subscriber. */
+  async #with(
+    scope: ProjectScope,
+    kept: MailOfLink | null,
+    linked: LinkedMail | null,
+    reader: PageReader | null,
   ): Promise<MailAndReader | null> {
-    const kept = await findMailOfLink(this.database, scope, id, lock);
-    if (kept !== null) return { ...kept, reader: await this.readerOf(scope, kept) };
+    if (kept !== null) {
+      const isOwn = reader !== null && reader.subscriberId === kept.subscriberId;
+      return { ...kept, kept, reader: isOwn ? reader : await this.readerOf(scope, kept) };
+    }
     if (linked === null) return null;
-    const reader = (await this.people.readerOf(scope, linked.subscriberId)) ?? 'unknown';
     const topicIds = await topicsAbout(this.database, scope, linked.aboutId);
-    return { reader, locale: null, topicIds };
+    return { reader: reader ?? 'unknown', locale: null, topicIds, kept };
   }
 
   /** The mail's subscriber; if erased, the one who signed up with the address since. */
@@ -138,13 +176,14 @@ export class LinkedMailsService {
 
 const KEPT_MS = ERASED_MAILS_KEPT_DAYS * 24 * 60 * 60_000;
 
-/** A person whose mails are being erased, known by the digest of the address alone. */
+/** A person whose mails are being erased. */
 interface ErasedReader {
   readonly subscriberId: string;
-  readonly digest: Buffer;
+  /** Expression for the digest of the address of a delivery `d`: a person may have had several. */
+  readonly digest: RawBuilder<Buffer>;
 }
 
-/** Keeps the digest of the address with each recent mail of a subscriber, whose deliveries are depersonalised next. */
+/** Keeps the digest of its address with each recent mail of a subscriber, whose deliveries are depersonalised next. */
 export async function keepErasedMails(
   database: Database,
   { environmentId }: ProjectScope,
@@ -153,7 +192,7 @@ export async function keepErasedMails(
 ): Promise<void> {
   await sql`
     insert into messaging.erased_mails (environment_id, delivery_id, address_digest, queued_on)
-    select ${environmentId}, d.id, ${digest}::bytea, d.queued_on from messaging.deliveries d
+    select ${environmentId}, d.id, ${digest}, d.queued_on from messaging.deliveries d
     where d.environment_id = ${environmentId} and d.subscriber_id = ${subscriberId}
       and d.kind in ('CAMPAIGN', 'AUTOMATION') and ${isRecent(sql`d.queued_on`, now)}
     on conflict (environment_id, delivery_id) do nothing

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { SuppressionsService } from '#audience';
+import { type FailureCause, SuppressionsService } from '#audience';
 import { bounceClassesOf, CONSEQUENCES, type MailFailure } from '#deliverability';
-import { type EmailAddress, parseEmailAddress, type ProjectScope } from '#kernel';
+import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, named } from '#platform';
 import type { DeliveryKind } from '../deliveries/delivery.js';
 import { LinkedMailsService } from '../deliveries/linked-mails.service.js';
@@ -32,7 +32,25 @@ export interface FailedMail {
 /** A failed mail, with its failure. */
 type Failure = FailedMail & { readonly failure: MailFailure };
 
-const reasonOf = ({ failure }: Failure) => (failure === 'complaint' ? 'SPAM_COMPLAINT' : 'HARD_BOUNCE');
+/** The address as the mail has it; none where its person was erased. */
+function mailedAddress({ subscriberId, address }: FailedMail) {
+  const parsed = parseEmailAddress(address);
+  return 'address' in parsed ? [{ ...parsed.address, subscriberId }] : [];
+}
+
+const BOUNCED: FailureCause = { reason: 'HARD_BOUNCE', streams: 'ALL' };
+const COMPLAINT_ABOUT_MARKETING: FailureCause = { reason: 'SPAM_COMPLAINT', streams: 'MARKETING' };
+
+/** A complaint bars the stream of the mail that it is about. */
+const COMPLAINT_ABOUT: Readonly<Record<DeliveryKind, FailureCause>> = {
+  OPT_IN: COMPLAINT_ABOUT_MARKETING,
+  CAMPAIGN: COMPLAINT_ABOUT_MARKETING,
+  AUTOMATION: COMPLAINT_ABOUT_MARKETING,
+  TEST: COMPLAINT_ABOUT_MARKETING,
+  MESSAGE: { reason: 'SPAM_COMPLAINT', streams: 'ALL' },
+};
+
+const causeOf = ({ failure, kind }: Failure) => (failure === 'complaint' ? COMPLAINT_ABOUT[kind] : BOUNCED);
 
 /** Suppresses addresses as a failure demands, however it became known. */
 @Injectable()
@@ -47,10 +65,10 @@ export class AddressConsequencesService {
   async follow(scope: ProjectScope, failed: readonly Failure[]): Promise<void> {
     const suppressed: Failure[] = [];
     for (const mail of failed) if (await this.#isSuppressed(scope, mail)) suppressed.push(mail);
-    for (const [reason, mails] of Map.groupBy(suppressed, reasonOf)) {
-      const owners: (string | EmailAddress)[] = [];
-      for (const mail of mails) owners.push(...(await this.#ownerOf(scope, mail)));
-      await this.suppressions.suppressAll(scope, owners, reason);
+    for (const [cause, mails] of Map.groupBy(suppressed, causeOf)) {
+      const reached = await this.suppressions.suppressAll(scope, mails.flatMap(mailedAddress), cause);
+      if (cause === BOUNCED) continue;
+      for (const mail of mails) await this.#silence(scope, mail, cause, reached);
     }
   }
 
@@ -61,29 +79,29 @@ export class AddressConsequencesService {
       : consequence === 'suppress';
   }
 
-  /** A subscriber's id, or the address of nobody: suppressed by the person, who must not come back with an address if erased. */
-  async #ownerOf(scope: ProjectScope, mail: Failure): Promise<readonly (string | EmailAddress)[]> {
-    const subscriberId =
-      mail.failure === 'complaint' ? await this.#complainant(scope, mail) : mail.subscriberId;
-    if (subscriberId !== null) return [subscriberId];
-    const parsed = parseEmailAddress(mail.address);
-    return 'address' in parsed ? [parsed.address] : [];
-  }
-
   /**
-   * The person who has the address of the mail now: they want no more mail, whoever had it when it was sent. A bounce tells of
-   * the address as it was then.
+   * Suppresses the present address, too, of whom a complained-of mail was for, or who has its address since: they want no more
+   * mail. A bounce tells of the address that the mail went to alone.
    */
-  async #complainant(scope: ProjectScope, mail: FailedMail): Promise<string | null> {
+  async #silence(
+    scope: ProjectScope,
+    mail: Failure,
+    cause: FailureCause,
+    reached: ReadonlySet<string>,
+  ): Promise<void> {
     const reader = await this.mails.readerOf(scope, { ...mail, id: mail.deliveryId });
-    return typeof reader === 'string' ? mail.subscriberId : reader.subscriberId;
+    if (typeof reader === 'string' || reached.has(reader.subscriberId)) return;
+    await this.suppressions.suppressPerson(scope, reader.subscriberId, cause);
   }
 
   /**
    * True when the mailbox, full or otherwise unwilling, has turned away at least three campaigns over at least 14 days up to this
    * mail, in the order of sending and without one in between that stayed. Bounces for other reasons say nothing of it.
    */
-  async #isGivenUp(scope: ProjectScope, { kind, subscriberId, finishedAt }: FailedMail): Promise<boolean> {
+  async #isGivenUp(
+    scope: ProjectScope,
+    { kind, subscriberId, addressKey, finishedAt }: FailedMail,
+  ): Promise<boolean> {
     if (kind !== 'CAMPAIGN' || subscriberId === null || finishedAt === null) return false;
     const { rows } = await sql<{ campaigns: number; seconds: number }>`${named('mails_of_address')}
       with mails as materialized (
@@ -91,7 +109,7 @@ export class AddressConsequencesService {
           d.bounce_class in (${TURNED_AWAY}) or (d.state = 'FAILED' and d.reason in (${TURNED_AWAY})) as returned
         from messaging.deliveries d
         where d.environment_id = ${scope.environmentId} and d.subscriber_id = ${subscriberId} and d.kind = 'CAMPAIGN'
-          and d.finished_at <= ${finishedAt}
+          and d.address_key = ${addressKey} and d.finished_at <= ${finishedAt}
       )
       select count(distinct source_id)::int as campaigns,
         coalesce(extract(epoch from max(finished_at) - min(finished_at)), 0)::float8 as seconds

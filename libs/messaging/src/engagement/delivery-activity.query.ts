@@ -65,14 +65,14 @@ function events(scope: ProjectScope, mails: MailFilter, types: readonly string[]
   return sql`select e.subscriber_id, e.occurred_at from messaging.delivery_events e
     where e.environment_id = ${scope.environmentId} and e.type = any(${[...types]}::text[])
       and e.subscriber_id is not null ${ofCampaigns(scope, mails, sql`e.campaign_id`)}
-      and e.classification = 'human' ${mails.url === undefined ? sql`` : followed(mails.url)}`;
+      and e.classification = 'human' ${mails.url === undefined ? sql`` : followed(scope, mails.url)}`;
 }
 
 /** Events of a link: the event's own or, by its number, one of the sets that the campaign's mails went out with. */
-function followed(url: string): RawBuilder<unknown> {
+function followed({ environmentId }: ProjectScope, url: string): RawBuilder<unknown> {
   return sql`and (e.url = ${url} or (e.url is null and exists (
     select 1 from messaging.link_sets s
-    where s.campaign_id = e.campaign_id and s.environment_id = e.environment_id
+    where s.campaign_id = e.campaign_id and s.environment_id = ${environmentId}
       and s.translation is null and s.urls[e.link_number] = ${url}
   )))`;
 }

@@ -1,17 +1,31 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type BounceClass, type BounceRecorder, CONSEQUENCES } from '#deliverability';
 import { Clock, newId, type ProjectScope } from '#kernel';
 import { Database, named } from '#platform';
 import { isQueuedOn } from '../deliveries/delivery-queue.query.js';
+import { noteMessageFeedback } from '../deliveries/message-status.repository.js';
 import type { DeliveriesTable, MessagingTables } from '../messaging-tables.js';
 import { AddressConsequencesService, type FailedMail } from './address-consequences.service.js';
-import { addFeedback } from './campaign-counters.repository.js';
+import type { MailOfLink } from '../deliveries/linked-mails.service.js';
+import { addNodeFeedback, countingNodes } from './automation-counters.repository.js';
+import {
+  addFeedback,
+  countingUnsubscription,
+  FEEDBACK_WRITER,
+  unsubscribingInHour,
+} from './campaign-counters.repository.js';
 import { MailPublisherService } from './mail-publisher.service.js';
 
 /** A mail that something came back of. */
 interface AnsweredMail
-  extends FailedMail, Pick<DeliveriesTable, 'queuedOn' | 'sourceId' | 'sentAt' | 'bouncedAt'> {}
+  extends FailedMail, Pick<DeliveriesTable, 'queuedOn' | 'sourceId' | 'sentAt' | 'bouncedAt' | 'relayKey'> {}
+
+/** A mail of a campaign or an automation. */
+type UnsubscribedMail = Pick<
+  MailOfLink,
+  'id' | 'queuedOn' | 'campaignId' | 'versionId' | 'place' | 'subscriberId'
+>;
 
 /** A mail that a provider names by this id. */
 export interface RelayedDelivery extends Pick<DeliveriesTable, 'address'> {
@@ -85,7 +99,7 @@ export class DeliveryFeedbackService implements BounceRecorder {
     return early.length > 0 ? 'too-early' : 'nothing-new';
   }
 
-  /** The same for many: the first of each counts. Only bounces of mails that were sent are recorded, only campaigns' counted. */
+  /** The same for many: the first of each counts. Only bounces of mails that were sent are recorded and counted. */
   allBounced(scope: ProjectScope, bounces: readonly BouncedDelivery[]): Promise<BounceOutcomes> {
     const classes = new Map(bounces.toReversed().map((bounce) => [bounce.deliveryId, bounce.bounceClass]));
     return this.database.transaction(scope, async () => {
@@ -94,14 +108,26 @@ export class DeliveryFeedbackService implements BounceRecorder {
         const bounceClass = classes.get(mail.deliveryId);
         return bounceClass === undefined || mail.bouncedAt !== null ? [] : [{ ...mail, bounceClass }];
       });
-      const counted = await this.#noteBounces(scope, mails);
+      const now = this.clock.now();
+      const counted = await this.#noteBounces(scope, mails, now);
       await this.#publishBounces(scope, mails);
+      await this.#noteMessages(scope, mails, 'BOUNCED');
       await this.addresses.follow(
         scope,
         mails.map((mail) => ({ ...mail, failure: mail.bounceClass })),
       );
-      await this.#countBounces(scope, counted);
+      await this.#countBounces(scope, counted, now);
       return { taken: mails.map(({ deliveryId }) => deliveryId), early };
+    });
+  }
+
+  /** A provider says that they arrived: nothing follows but that it is published, once a mail. */
+  async delivered(scope: ProjectScope, deliveryIds: readonly string[]): Promise<void> {
+    await this.database.transaction(scope, async () => {
+      const mails = await mailsOf(this.database, scope, deliveryIds).execute();
+      for (const ofDay of Map.groupBy(mails, ({ queuedOn }) => queuedOn).values())
+        await this.publisher.delivered(together(scope, ofDay));
+      await this.#noteMessages(scope, mails, 'DELIVERED');
     });
   }
 
@@ -110,32 +136,81 @@ export class DeliveryFeedbackService implements BounceRecorder {
     await this.database.transaction(scope, async () => {
       const mail = await lockMail(this.database, scope, deliveryId);
       if (mail === null) return;
-      const isNew = await this.#isNew(scope, mail, 'COMPLAINED');
+      await this.#noteMessages(scope, [mail], 'COMPLAINED');
+      const now = this.clock.now();
+      const isNew = await this.#addComplaint(scope, mail, now);
       if (isNew) await this.publisher.complained(together(scope, [mail]));
       await this.addresses.follow(scope, [{ ...mail, failure: 'complaint' }]);
-      if (!isNew || mail.kind !== 'CAMPAIGN') return;
-      const now = this.clock.now();
-      const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, complained: 1 };
+      if (!isNew) return;
+      const { environmentId } = scope;
+      const { sourceId } = mail;
+      const hours = [{ ...hourOf(mail), environmentId, at: now, complained: 1 }];
+      if (mail.kind === 'AUTOMATION') {
+        await addNodeFeedback(this.database, environmentId, [{ sourceId, at: now, complained: 1 }]);
+        return addFeedback(this.database, { hours });
+      }
+      const change = { campaignId: sourceId, environmentId, complained: 1 };
       await addFeedback(this.database, {
         counters: [{ ...change, lastEventAt: now }],
         minutes: [{ ...change, at: now }],
+        hours,
       });
     });
   }
 
-  /** Its reader unsubscribed through it. The consents are the caller's part of the transaction. */
-  async unsubscribed(scope: ProjectScope, deliveryId: string): Promise<void> {
-    await this.database.transaction(scope, async () => {
-      const mail = await lockMail(this.database, scope, deliveryId);
-      const isNew = mail !== null && (await this.#isNew(scope, mail, 'UNSUBSCRIBED'));
-      if (!isNew || mail.kind !== 'CAMPAIGN') return;
-      const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, unsubscribed: 1 };
-      await addFeedback(this.database, { counters: [{ ...change, lastEventAt: this.clock.now() }] });
-    });
+  /** Publishes that its reader unsubscribes through a mail, which is locked, unless that is noted already. */
+  async tellUnsubscription({ environmentId }: ProjectScope, mail: UnsubscribedMail): Promise<void> {
+    if (!this.publisher.hasListeners({ environmentId }, 'email.unsubscribed')) return;
+    const { id: deliveryId, queuedOn, campaignId } = mail;
+    const { rows } = await sql<{ isNew: boolean }>`
+      select ${isUnanswered({ environmentId, type: 'UNSUBSCRIBED', mail: { deliveryId, queuedOn, campaignId } })} as is_new
+    `.execute(this.database.tables());
+    if (rows[0]?.isNew === true)
+      await this.publisher.unsubscribed({ environmentId, ids: [deliveryId], queuedOn });
   }
 
-  #isNew(scope: ProjectScope, mail: AnsweredMail, type: keyof typeof KEPT_ANSWERS): Promise<boolean> {
-    return addFeedbackEvent(this.database, scope, { type, at: this.clock.now(), mail });
+  /**
+   * Statement that notes that its reader unsubscribed through a mail, which is locked: each once. The consents are the caller's
+   * part of the transaction.
+   */
+  notingUnsubscription(
+    { environmentId }: ProjectScope,
+    { id, queuedOn, campaignId, versionId, place, subscriberId }: UnsubscribedMail,
+  ): RawBuilder<unknown> {
+    const at = this.clock.now();
+    const mail = { deliveryId: id, queuedOn, campaignId, subscriberId };
+    const noting = addingAnswer({ environmentId, type: 'UNSUBSCRIBED', at, mail });
+    const unsubscription = { environmentId, at, mail: { id, queuedOn } };
+    if (campaignId !== null) return countingUnsubscription(noting, unsubscription);
+    const noted = sql`select ${versionId}::bigint as version_id, ${place}::smallint as place, ${at}::timestamptz as at,
+      ${environmentId}::bigint as environment_id, 1 as unsubscribed from noted`;
+    return sql`${named('note_unsubscribed')}
+      with noted as (${noting}), counted as (
+        ${countingNodes(['unsubscribed'], noted, FEEDBACK_WRITER)} returning null::uuid as campaign_id
+      ), ${unsubscribingInHour(sql`(select distinct campaign_id from counted)`, unsubscription)}`;
+  }
+
+  /** False where there is one already, and for mail that has no events. */
+  async #addComplaint({ environmentId }: ProjectScope, mail: AnsweredMail, at: Date): Promise<boolean> {
+    if (mail.kind !== 'CAMPAIGN' && mail.kind !== 'AUTOMATION') return false;
+    const campaignId = mail.kind === 'CAMPAIGN' ? mail.sourceId : null;
+    const answer = {
+      environmentId,
+      type: 'COMPLAINED',
+      at,
+      mail: { ...mail, campaignId },
+    } as const;
+    const [added] = await this.database.together(sql`${named('note_feedback')} ${addingAnswer(answer)}`);
+    return added.length === 1;
+  }
+
+  async #noteMessages(
+    scope: ProjectScope,
+    mails: readonly AnsweredMail[],
+    status: Parameters<typeof noteMessageFeedback>[3],
+  ): Promise<void> {
+    const ids = mails.flatMap(({ kind, deliveryId }) => (kind === 'MESSAGE' ? deliveryId : []));
+    if (ids.length > 0) await noteMessageFeedback(this.database, scope, ids, status);
   }
 
   async #publishBounces(scope: ProjectScope, mails: readonly BouncedMail[]): Promise<void> {
@@ -145,9 +220,12 @@ export class DeliveryFeedbackService implements BounceRecorder {
   }
 
   /** Marks the mails that were sent, with their events; returns those that are counted. */
-  async #noteBounces(scope: ProjectScope, mails: readonly BouncedMail[]): Promise<readonly BouncedMail[]> {
+  async #noteBounces(
+    scope: ProjectScope,
+    mails: readonly BouncedMail[],
+    now: Date,
+  ): Promise<readonly BouncedMail[]> {
     const sent = mails.filter(({ sentAt }) => sentAt !== null);
-    const now = this.clock.now();
     for (const [queuedOn, ofDay] of Map.groupBy(sent, (mail) => mail.queuedOn)) {
       const bounces = ofDay.map(({ deliveryId, bounceClass }) => ({
         deliveryId,
@@ -170,17 +248,24 @@ export class DeliveryFeedbackService implements BounceRecorder {
         select n."eventId", ${now}, ${scope.environmentId}, case when n.kind = 'CAMPAIGN' then n.source_id end, n.id, n.subscriber_id,
           'BOUNCED', n.bounce_type
         from noted n where n.kind in ('CAMPAIGN', 'AUTOMATION')
+        returning id
       `.execute(this.database.tables());
     }
-    // An automation has no statistics of its own.
-    return sent.filter(({ kind }) => kind === 'CAMPAIGN');
+    return sent;
   }
 
-  async #countBounces(scope: ProjectScope, mails: readonly BouncedMail[]): Promise<void> {
-    const now = this.clock.now();
-    const changes = mails.map((mail) => {
+  async #countBounces(
+    { environmentId }: ProjectScope,
+    mails: readonly BouncedMail[],
+    now: Date,
+  ): Promise<void> {
+    const { CAMPAIGN: ofCampaigns = [], AUTOMATION: ofNodes = [] } = Object.groupBy(
+      mails,
+      ({ kind }) => kind,
+    );
+    const changes = ofCampaigns.map((mail) => {
       const hard = isHard(mail.bounceClass) ? 1 : 0;
-      const of = { campaignId: mail.sourceId, environmentId: scope.environmentId };
+      const of = { campaignId: mail.sourceId, environmentId };
       const senderBounced = CONSEQUENCES[mail.bounceClass].stops === 'domain' ? 1 : 0;
       return {
         counter: { ...of, hardBounced: hard, softBounced: 1 - hard, lastEventAt: now },
@@ -190,15 +275,39 @@ export class DeliveryFeedbackService implements BounceRecorder {
         ],
       };
     });
+    const nodes = ofNodes.flatMap(({ sourceId, sentAt, bounceClass }) => {
+      const hard = isHard(bounceClass) ? 1 : 0;
+      return [
+        { sourceId, at: now, hardBounced: hard, softBounced: 1 - hard },
+        { sourceId, at: sentAt ?? now, delivered: -1 },
+      ];
+    });
+    await addNodeFeedback(this.database, environmentId, nodes);
+    const hours = [...ofCampaigns, ...ofNodes].flatMap((mail) => {
+      const hard = isHard(mail.bounceClass) ? 1 : 0;
+      const of = { ...hourOf(mail), environmentId };
+      return [
+        { ...of, at: now, hardBounced: hard, softBounced: 1 - hard },
+        { ...of, at: mail.sentAt ?? now, delivered: -1 },
+      ];
+    });
     await addFeedback(this.database, {
       counters: changes.map(({ counter }) => counter),
       minutes: changes.flatMap(({ minutes }) => minutes),
+      hours,
     });
   }
 }
 
 /** The statistics tell of hard and soft bounces: hard is what suppresses at once. */
 const isHard = (bounceClass: BounceClass): boolean => CONSEQUENCES[bounceClass].address === 'suppress';
+
+/** The facts of a mail that its hour is told by. */
+const hourOf = ({ kind, sourceId, relayKey, addressKey }: AnsweredMail) => ({
+  campaignId: kind === 'CAMPAIGN' ? sourceId : null,
+  relayKey,
+  addressKey,
+});
 
 const together = ({ environmentId }: ProjectScope, mails: readonly AnsweredMail[]) => ({
   environmentId,
@@ -239,7 +348,7 @@ function mailsOf(database: Database, { environmentId }: ProjectScope, deliveryId
     .selectFrom('messaging.deliveries')
     .modifyFront(named('mails_of_feedback'))
     .select(['id as deliveryId', 'queuedOn', 'kind', 'sourceId', 'subscriberId', 'address', 'addressKey'])
-    .select(['sentAt', 'finishedAt', 'bouncedAt'])
+    .select(['sentAt', 'finishedAt', 'bouncedAt', 'relayKey'])
     .where((eb) => eb('id', '=', eb.fn.any(eb.val([...deliveryIds]))))
     .where('environmentId', '=', environmentId);
 }
@@ -247,31 +356,40 @@ function mailsOf(database: Database, { environmentId }: ProjectScope, deliveryId
 /** Times of answers whose events are kept no longer; a bounce is known from its delivery. */
 const KEPT_ANSWERS = { UNSUBSCRIBED: sql`g.unsubscribed_at`, COMPLAINED: sql`g.complained_at` };
 
-/** Adds the event of a campaign's or an automation's mail; false where it has one. The delivery's lock keeps two of a kind apart. */
-async function addFeedbackEvent(
-  database: Database,
-  scope: ProjectScope,
-  {
-    type,
-    at,
-    mail,
-  }: { readonly type: keyof typeof KEPT_ANSWERS; readonly at: Date; readonly mail: AnsweredMail },
-): Promise<boolean> {
-  if (mail.kind !== 'CAMPAIGN' && mail.kind !== 'AUTOMATION') return false;
-  const { environmentId } = scope;
-  // An automation has no statistics of its own, and its events no campaign.
-  const campaignId = mail.kind === 'CAMPAIGN' ? mail.sourceId : null;
-  const isSame = campaignId === null ? sql`e.campaign_id is null` : sql`e.campaign_id = ${campaignId}`;
-  const { numAffectedRows } = await sql`${named('note_feedback')}
+/** A mail of a campaign, or of an automation, whose campaign is null. */
+interface MailWithEvents extends Pick<AnsweredMail, 'deliveryId' | 'queuedOn' | 'subscriberId'> {
+  readonly campaignId: string | null;
+}
+
+interface Answer {
+  readonly environmentId: number;
+  readonly type: keyof typeof KEPT_ANSWERS;
+  readonly at: Date;
+  readonly mail: MailWithEvents;
+}
+
+/** Adds the event of a mail, unless it has one; returns `campaign_id`. The delivery's lock keeps two of a kind apart. */
+function addingAnswer({ environmentId, type, at, mail }: Answer): RawBuilder<unknown> {
+  const { campaignId, deliveryId, subscriberId } = mail;
+  return sql`
     insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type)
-    select ${newId()}, ${at}, ${environmentId}, ${campaignId}, ${mail.deliveryId}, ${mail.subscriberId}, ${type}
-    where not exists (
+    select ${newId()}, ${at}, ${environmentId}, ${campaignId}, ${deliveryId}, ${subscriberId}, ${type}
+    where ${isUnanswered({ environmentId, type, mail })}
+    returning campaign_id`;
+}
+
+/** Condition that a mail has no answer of the type yet. */
+function isUnanswered({
+  environmentId,
+  type,
+  mail: { campaignId, deliveryId, queuedOn },
+}: Pick<Answer, 'environmentId' | 'type'> & { readonly mail: Omit<MailWithEvents, 'subscriberId'> }) {
+  const isSame = campaignId === null ? sql`e.campaign_id is null` : sql`e.campaign_id = ${campaignId}`;
+  return sql`(not exists (
       select 1 from messaging.delivery_events e
-      where ${isSame} and e.delivery_id = ${mail.deliveryId} and e.environment_id = ${scope.environmentId} and e.type = ${type}
+      where ${isSame} and e.delivery_id = ${deliveryId} and e.environment_id = ${environmentId} and e.type = ${type}
     ) and not exists (
-      select 1 from messaging.delivery_engagement g where g.delivery_id = ${mail.deliveryId} and g.queued_on = ${mail.queuedOn}
+      select 1 from messaging.delivery_engagement g where g.delivery_id = ${deliveryId} and g.queued_on = ${queuedOn}
         and g.environment_id = ${environmentId} and ${KEPT_ANSWERS[type]} is not null
-    )
-  `.execute(database.tables());
-  return numAffectedRows === 1n;
+    ))`;
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
+  AddressChangesService,
   consentProof,
   ErasedAddressesRepository,
   PersonalDataService,
@@ -81,6 +82,15 @@ describe('what comes back of a mail', () => {
         [campaign, now, scope.environmentId],
       );
     }
+    if (state === 'SENT' && kind !== 'OPT_IN') {
+      await messaging.test.query(
+        `insert into messaging.mail_hours as h (environment_id, hour, campaign_id, provider, writer, sent, delivered)
+         values ($3, date_trunc('hour', $2::timestamptz, 'UTC'), $1, 'other', 40, 1, 1)
+         on conflict (environment_id, hour, campaign_id, relay_key, provider, writer) do update
+         set sent = h.sent + 1, delivered = h.delivered + 1`,
+        [kind === 'CAMPAIGN' ? campaign : '00000000-0000-0000-0000-000000000000', now, scope.environmentId],
+      );
+    }
     return id;
   }
 
@@ -91,6 +101,9 @@ describe('what comes back of a mail', () => {
         [scope.environmentId, email],
       )
     )[0]?.reason ?? null;
+
+  const streamsOf = async ({ email }: { readonly email: string }) =>
+    (await messaging.get(SuppressionsService).of(scope, { key: email, value: email })).streams;
 
   /** Mails of so many days after each other, each of which came back so ('' for one that stayed). */
   async function history(classes: readonly (BounceClass | '')[], everyDays: number) {
@@ -262,10 +275,37 @@ describe('what comes back of a mail', () => {
     expect(await statisticsDiscrepancies(messaging.get(Database))).toEqual([]);
   });
 
+  it.each([
+    ['CAMPAIGN', 'MARKETING'],
+    ['AUTOMATION', 'MARKETING'],
+    ['OPT_IN', 'MARKETING'],
+    ['MESSAGE', 'ALL'],
+  ])('about a %s bars by a complaint %s, by a bounce all', async (kind, streams) => {
+    const [returned, complaining] = [await reader(), await reader()];
+    await feedback.bounced(scope, await mail(returned, { kind }), 'hard');
+    await feedback.complained(scope, await mail(complaining, { kind }));
+    expect([await streamsOf(returned), await streamsOf(complaining)]).toEqual(['ALL', streams]);
+  });
+
+  it('bars all mail where a complaint and a bounce come at once, for the first reason', async () => {
+    const people = await Promise.all(Array.from({ length: 6 }, reader));
+    const reasons = await Promise.all(
+      people.map(async (to) => {
+        const [one, other] = [await mail(to), await mail(to)];
+        await Promise.all([feedback.complained(scope, one), feedback.bounced(scope, other, 'hard')]);
+        return suppressionOf(to);
+      }),
+    );
+    for (const reason of reasons) expect(['HARD_BOUNCE', 'SPAM_COMPLAINT']).toContain(reason);
+    expect(await Promise.all(people.map(streamsOf))).toEqual(people.map(() => 'ALL'));
+  });
+
   it('does not bring the address back of a person who was erased meanwhile', async () => {
     const to = await reader();
     const [first, second] = [await mail(to), await mail(to)];
-    await messaging.get(PersonalDataService).erase(scope, { key: to.email }, consentProof('API_KEY', null));
+    await messaging
+      .get(PersonalDataService)
+      .erase(scope, { key: to.email, value: to.email }, consentProof('API_KEY', null));
     await feedback.bounced(scope, first, 'hard');
     await feedback.complained(scope, second);
     expect(await suppressionOf(to)).toBeNull();
@@ -284,14 +324,16 @@ describe('what comes back of a mail', () => {
       await mail(to),
       await mail(to, { kind: 'AUTOMATION' }),
     ];
-    await messaging.get(PersonalDataService).erase(scope, { key: to.email }, consentProof('API_KEY', null));
+    await messaging
+      .get(PersonalDataService)
+      .erase(scope, { key: to.email, value: to.email }, consentProof('API_KEY', null));
     await signUp(to.email);
     await feedback.bounced(scope, bounced, 'hard');
     expect(await suppressionOf(to)).toBeNull();
     // Before the mails are depersonalised, and after.
     await feedback.complained(scope, complained);
     expect(await suppressionOf(to)).toBe('SPAM_COMPLAINT');
-    await messaging.get(SuppressionsService).lift(scope, to.email);
+    await messaging.get(SuppressionsService).lift(scope, { key: to.email, value: to.email });
     const addressDigest = messaging.get(ErasedAddressesRepository).digestOf(scope, to.email).toString('hex');
     await messaging
       .get(Database)
@@ -300,6 +342,41 @@ describe('what comes back of a mail', () => {
       );
     await feedback.complained(scope, opened);
     expect(await suppressionOf(to)).toBe('SPAM_COMPLAINT');
+  });
+
+  it('is about the address that the mail went to; a complaint also about the person, whatever address that is now', async () => {
+    const people = [await reader(), await reader(), await reader(), await reader()] as const;
+    const mails = await Promise.all(people.map((person) => mail(person)));
+    const moved = people.map(({ email }) => ({ email: `new-${email}` }));
+    for (const [index, { id }] of people.entries()) {
+      const parsed = parseEmailAddress(moved[index]!.email);
+      if ('fault' in parsed) throw new Error(parsed.fault);
+      const wanted = { address: parsed.address, emailConfirmed: null, patch: {} };
+      await messaging
+        .get(AddressChangesService)
+        .change(scope, { by: 'id', id }, wanted, consentProof('API_KEY', null));
+    }
+    await feedback.bounced(scope, mails[0]!, 'hard');
+    await feedback.complained(scope, mails[1]!);
+    const [old, present] = [people, moved].map((all) => Promise.all(all.map(suppressionOf)));
+    expect(await old).toEqual(['HARD_BOUNCE', 'SPAM_COMPLAINT', null, null]);
+    expect(await present).toEqual([null, 'SPAM_COMPLAINT', null, null]);
+    await messaging
+      .get(PersonalDataService)
+      .erase(scope, { by: 'id', id: people[2].id }, consentProof('API_KEY', null));
+    await feedback.bounced(scope, mails[2]!, 'hard');
+    await feedback.complained(scope, mails[2]!);
+    expect(await suppressionOf(people[2])).toBeNull();
+    // Turned away at the old address: the new one has no such history.
+    for (const [to, days] of [
+      [people[3], 10],
+      [people[3], 10],
+      [moved[3]!, 10],
+    ] as const) {
+      await feedback.bounced(scope, await mail({ id: people[3].id, email: to.email }), 'mailbox');
+      messaging.clock.advance(days * DAY);
+    }
+    expect(await Promise.all([people[3], moved[3]!].map(suppressionOf))).toEqual([null, null]);
   });
 
   it('is nothing for another project, and for a mail that is not there', async () => {

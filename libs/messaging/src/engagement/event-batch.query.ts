@@ -5,11 +5,16 @@ import { AGENT_KINDS, type AgentKind, type Classification } from './classificati
 /** An open or a click, as it came. */
 export interface TrackedEvent {
   readonly environmentId: number;
-  /** Null for an automation's mail: it has no statistics, but rules ask for its events. */
+  /** Null for an automation's mail. */
   readonly campaignId: string | null;
+  /** The version and the place of the node that sent an automation's mail. */
+  readonly versionId?: number | null;
+  readonly place?: number | null;
   /** The partition of the delivery, `YYYY-MM-DD`. */
   readonly queuedOn: string;
   readonly deliveryId: string;
+  /** The set of the mail's links. */
+  readonly linkSet: number;
   readonly type: 'OPENED' | 'CLICKED';
   /** The number of the link in the mail; null for opens. */
   readonly linkNumber: number | null;
@@ -21,8 +26,8 @@ export interface TrackedEvent {
   readonly agent: AgentKind;
 }
 
-/** Mails of one campaign, or of automations, that were queued on one day. */
-export type Mailing = Pick<TrackedEvent, 'campaignId' | 'queuedOn'>;
+/** Mails of one campaign, or of automations, that were queued on one day and have a set of links in common. */
+export type Mailing = Pick<TrackedEvent, 'campaignId' | 'versionId' | 'place' | 'queuedOn' | 'linkSet'>;
 
 /** The facts of an event beside its mail. */
 export type EventFacts = Pick<TrackedEvent, 'type' | 'linkNumber' | 'url' | 'known' | 'agent'> & {
@@ -39,7 +44,6 @@ const LINKS = sql.lit(AGENT - 1);
 
 /** The number of turns; see `takeTurns`. */
 const TURNS = 64;
-const UUID_BYTES = 16;
 
 /**
  * Events of one environment as the statements take them: in columns, with a value for each event in PostgreSQL's binary form. No
@@ -89,11 +93,11 @@ export class EventBatch {
   }
 
   /** The number of a mailing in this batch. */
-  mailing({ campaignId, queuedOn }: Mailing): number {
-    const name = `${campaignId}/${queuedOn}`;
+  mailing({ campaignId, versionId = null, place = null, queuedOn, linkSet }: Mailing): number {
+    const name = `${campaignId}/${queuedOn}/${linkSet}`;
     const known = this.#places.get(name);
     if (known !== undefined) return known;
-    this.#places.set(name, this.#mailings.push({ campaignId, queuedOn }));
+    this.#places.set(name, this.#mailings.push({ campaignId, versionId, place, queuedOn, linkSet }));
     return this.#mailings.length;
   }
 
@@ -108,11 +112,11 @@ export class EventBatch {
     if (event.type === 'CLICKED') this.#hasClicks = true;
     if (at < this.#earliest) this.#earliest = at;
     if (at > this.#latest) this.#latest = at;
-    this.#turns.add(this.#turnOf(mailing, deliveryId, begin));
+    this.#turns.add(this.#turnOf(mailing));
     this.#length += 1;
   }
 
-  /** The turns of its campaigns and of automations' mails, in order. */
+  /** The turns of its campaigns and of versions of automations, in order. */
   get turns(): readonly number[] {
     return [...this.#turns].sort((a, b) => a - b);
   }
@@ -134,6 +138,7 @@ export class EventBatch {
     return sql`(
       select position, delivery_id, mailing, (${of('queuedOn')}::date[])[mailing] as queued_on,
         ${this.environmentId}::bigint as environment_id, (${of('campaignId')}::uuid[])[mailing] as campaign_id,
+        (${of('linkSet')}::bigint[])[mailing] as link_set, ${this.#nodes},
         case when code >= ${sql.lit(CLICK)} then 'CLICKED' else 'OPENED' end as type,
         nullif(code & ${LINKS}, 0) as link_number, at,
         (${CLASSES}::text[])[code / ${sql.lit(KNOWN)} & 15] as known,
@@ -144,6 +149,14 @@ export class EventBatch {
         ${this.#urls.size === 0 ? [] : this.#urlOfEach.bytes}::int[]
       ) with ordinality u(delivery_id, mailing, code, at, url, position)
     ) k`;
+  }
+
+  /** The node that sent each mail. */
+  get #nodes(): RawBuilder<unknown> {
+    if (!this.hasAutomations) return sql`null::bigint as version_id, null::smallint as place`;
+    const versionIds = this.#mailings.map(({ versionId }) => versionId);
+    const places = this.#mailings.map(({ place }) => place);
+    return sql`(${versionIds}::bigint[])[mailing] as version_id, (${places}::smallint[])[mailing] as place`;
   }
 
   /** The days of its mails, as literals: a plan for any values then has no partitions outside. */
@@ -163,13 +176,9 @@ export class EventBatch {
     return known;
   }
 
-  #turnOf(mailing: number, deliveryId: Buffer, begin: number): number {
-    const campaignId = this.#mailings[mailing - 1]?.campaignId ?? null;
-    const end =
-      campaignId === null
-        ? deliveryId.readUInt16BE(begin + UUID_BYTES - 2)
-        : Number.parseInt(campaignId.slice(-4), 16);
-    return end % TURNS;
+  #turnOf(mailing: number): number {
+    const { campaignId = null, versionId = null } = this.#mailings[mailing - 1] ?? {};
+    return (campaignId === null ? (versionId ?? 0) : Number.parseInt(campaignId.slice(-4), 16)) % TURNS;
   }
 }
 

@@ -1,16 +1,22 @@
 import { Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
 import {
   type ConsentDetails,
   consentProof,
   type NamedTopic,
+  type StoredConsent,
   TopicsQuery,
   UnsubscribeService,
 } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { Database, named } from '#platform';
-import type { MessagingTables } from '../messaging-tables.js';
+import { Database, named, type Statements } from '#platform';
 import { DeliveryFeedbackService } from './delivery-feedback.service.js';
-import { LinkedMailsService, type LinkToMail, type MailReader } from '../deliveries/linked-mails.service.js';
+import {
+  LinkedMailsService,
+  type LinkToMail,
+  type MailAndReader,
+  type MailReader,
+} from '../deliveries/linked-mails.service.js';
 
 /** A mail, as the page that its links lead to describes it. */
 export interface DescribedMail {
@@ -39,38 +45,63 @@ export class MailPagesService {
     private readonly mails: LinkedMailsService,
   ) {}
 
-  /** Null when there is no such mail. */
-  describeMail(scope: ProjectScope, link: LinkToMail): Promise<DescribedMail | null> {
+  /** The mail, null when there is no such mail, and what `beside` read in the same message. */
+  describeMail<Row>(
+    scope: ProjectScope,
+    link: LinkToMail,
+    beside?: RawBuilder<Row>,
+  ): Promise<readonly [DescribedMail | null, readonly Row[]]> {
     return this.database.transaction(scope, async () => {
-      const mail = await this.mails.find(scope, link);
-      if (mail === null) return null;
-      const topics = await this.topics.named(scope, mail.topicIds);
-      return { reader: mail.reader, locale: mail.locale, topics };
+      const reading: Statements<Row[]> = beside === undefined ? [] : [beside];
+      const [mail, read = []] = await this.mails.find(scope, link, reading);
+      if (mail === null) return [null, read] as const;
+      const { reader, locale } = mail;
+      return [{ reader, locale, topics: await this.topicsOf(scope, mail) }, read] as const;
     });
   }
 
+  topicsOf(
+    scope: ProjectScope,
+    { topicIds }: Pick<MailAndReader, 'topicIds'>,
+  ): Promise<readonly NamedTopic[]> {
+    return this.topics.named(scope, topicIds);
+  }
+
   /**
-   * Unsubscribes the person who has the mail's address now from its topics, or from everything. Returns the id by which that can
-   * be undone, or null when there was nothing left to do; `no-reader` without such a person.
+   * Unsubscribes the person who has the mail's address now, if there is one, from its topics, or from everything. Returns the mail,
+   * null when there is no such mail; the id by which it can be undone, or null when there was nothing left to do; and what `beside`
+   * read in the first message.
    */
-  unsubscribe(
+  unsubscribe<Row>(
     scope: ProjectScope,
     link: LinkToMail,
     reach: 'topics' | 'everything',
     { how, ...person }: Unsubscriber,
-  ): Promise<{ readonly undoId: string | null } | 'no-reader'> {
+    beside?: RawBuilder<Row>,
+  ): Promise<readonly [mail: MailAndReader | null, undoId: string | null, beside: readonly Row[]]> {
     return this.database.transaction(scope, async () => {
-      const mail = await this.mails.find(scope, link, 'lock');
-      if (mail === null || typeof mail.reader === 'string') return 'no-reader';
-      const { topicIds, messageId } = mail;
+      const linkedId = link.mail?.subscriberId ?? null;
+      const reading: Statements<[StoredConsent, ...Row[]]> = [
+        this.leaving.reading(scope, linkedId),
+        ...(beside === undefined ? [] : [beside]),
+      ];
+      const [mail, consents, read = []] = await this.mails.find(scope, link, reading, 'lock');
+      if (mail === null || typeof mail.reader === 'string') return [mail, null, read] as const;
+      const { topicIds, kept } = mail;
       const { subscriberId } = mail.reader;
-      const by = consentProof(how, link.id, { ...person, messageId });
-      const undoId =
-        reach === 'everything'
-          ? await this.leaving.leaveEverything(scope, subscriberId, by)
-          : await this.leaving.leaveTopics(scope, subscriberId, topicIds, by);
-      await this.feedback.unsubscribed(scope, link.id);
-      return { undoId };
+      const by = consentProof(how, link.id, { ...person, messageId: kept?.messageId });
+      if (kept !== null) await this.feedback.tellUnsubscription(scope, kept);
+      const noting = kept === null ? [] : [this.feedback.notingUnsubscription(scope, kept)];
+      if (reach === 'topics') {
+        // Another has the address now: the token's subscriber alone is locked.
+        const stored = subscriberId === linkedId ? consents : undefined;
+        const options = { stored, beside: noting };
+        const undoId = await this.leaving.leaveTopics(scope, subscriberId, topicIds, by, options);
+        return [mail, undoId, read] as const;
+      }
+      const undoId = await this.leaving.leaveEverything(scope, subscriberId, by);
+      if (noting.length > 0) await this.database.together(...noting);
+      return [mail, undoId, read] as const;
     });
   }
 
@@ -85,28 +116,23 @@ export class MailPagesService {
     details: ConsentDetails,
   ): Promise<readonly NamedTopic[] | null> {
     return this.database.transaction(scope, async () => {
-      const mail = await this.mails.find(scope, link, 'lock');
+      const [mail] = await this.mails.find(scope, link, [], 'lock');
       if (mail === null || typeof mail.reader === 'string') return null;
-      const by = consentProof('SUBSCRIBER_PAGE', link.id, { ...details, messageId: mail.messageId });
+      const messageId = mail.kept?.messageId;
+      const by = consentProof('SUBSCRIBER_PAGE', link.id, { ...details, messageId });
       const { subscriberId } = mail.reader;
       const topicIds = await this.leaving.undo(scope, subscriberId, unsubscriptionId, by);
       return topicIds === null ? null : this.topics.named(scope, topicIds);
     });
   }
 
-  /** The Message-ID of the mail that asked for a confirmation: part of the consent's record. */
-  confirmationMessageId(scope: ProjectScope, confirmationId: string): Promise<string | null> {
-    return this.database.transaction(scope, async () => {
-      const mail = await this.database
-        .tables<MessagingTables>()
-        .selectFrom('messaging.deliveries')
-        .modifyFront(named('mail_of_confirmation'))
-        .select('messageId')
-        .where('sourceId', '=', confirmationId)
-        .where('environmentId', '=', scope.environmentId)
-        .where('kind', '=', 'OPT_IN')
-        .executeTakeFirst();
-      return mail?.messageId ?? null;
-    });
+  /** Statement that reads the Message-ID of the mail that asked for a confirmation: part of the consent's record. */
+  readingConfirmationMail(
+    { environmentId }: ProjectScope,
+    confirmationId: string,
+  ): RawBuilder<{ readonly messageId: string }> {
+    return sql<{ messageId: string }>`${named('mail_of_confirmation')}
+      select d.message_id from messaging.deliveries d
+      where d.source_id = ${confirmationId} and d.environment_id = ${environmentId} and d.kind = 'OPT_IN' limit 1`;
   }
 }

@@ -3,45 +3,19 @@ import PostalMime from 'postal-mime';
 import type { ProjectScope } from '#kernel';
 import { Database, TrackingTokens } from '#platform';
 import * as fc from '#testing/properties';
+import { type Act, acts, expectedByLink, expectedTotals, linkedContent, READERS } from '#testing/reader-acts';
 import { prepareProject } from '#testing/system';
 import type { Campaign } from '../campaigns/campaign.js';
 import { type DeliveryRow, MessagingFixture } from '../messaging.fixture.js';
+import { CampaignLinksQuery } from '../reports/statistics/campaign-links.query.js';
 import { CampaignStatisticsQuery } from '../reports/statistics/campaign-statistics.query.js';
 import { statisticsDiscrepancies } from '../reports/statistics/statistics-check.query.js';
 import { TimelineQuery } from '../reports/statistics/timeline.query.js';
-import { burstsOf } from './classification.js';
 import type { TrackedEvent } from './event-batch.query.js';
 import { TrackedEventsService } from './tracked-events.service.js';
 import { TrackingService } from './tracking.service.js';
 
-const READERS = 6;
 const RUNS = fc.runs(40);
-const contentJson = JSON.stringify({
-  blocks: ['one', 'two', 'three', 'four'].map((name) => ({
-    type: 'button',
-    label: name,
-    url: `https://acme.example/${name}?utm_source=mail`,
-  })),
-});
-
-/** What a reader or a machine does: which mail, when after it was sent, and what. */
-interface Act {
-  readonly reader: number;
-  readonly ms: number;
-  /** 0 opens, another number follows that link. */
-  readonly place: number;
-  readonly known: 'proxy' | 'scanner' | null;
-}
-
-const acts = fc.array(
-  fc.record({
-    reader: fc.nat(READERS - 1),
-    ms: fc.nat(6_000),
-    place: fc.nat(4),
-    known: fc.constantFrom(null, null, null, null, 'proxy' as const, 'scanner' as const),
-  }),
-  { maxLength: 40 },
-);
 
 describe('opens and clicks of a campaign', () => {
   let fixture: MessagingFixture;
@@ -50,11 +24,12 @@ describe('opens and clicks of a campaign', () => {
   let deliveries: DeliveryRow[];
   let queuedOn: string;
   let sentAt: number;
+  let linkSet: number;
 
   beforeAll(async () => {
     fixture = await MessagingFixture.open();
     scope = (await prepareProject(fixture.test, '')).test;
-    campaign = await fixture.queuedCampaign(scope, READERS, { contentJson });
+    campaign = await fixture.queuedCampaign(scope, READERS, { contentJson: linkedContent });
     fixture.engine.start();
     deliveries = await fixture.settled('all are sent', ({ state }) => state === 'SENT');
     const [row] = await fixture.test.query<{ sent_at: Date; day: string }>(
@@ -62,6 +37,7 @@ describe('opens and clicks of a campaign', () => {
     );
     sentAt = row!.sent_at.getTime();
     queuedOn = row!.day;
+    linkSet = await fixture.linkSetOf(campaign.id);
   });
   afterAll(async () => {
     await fixture?.close();
@@ -72,6 +48,7 @@ describe('opens and clicks of a campaign', () => {
     campaignId: campaign.id,
     queuedOn,
     deliveryId: deliveries[reader]!.id,
+    linkSet,
     type: place === 0 ? 'OPENED' : 'CLICKED',
     linkNumber: place === 0 ? null : place,
     at: new Date(sentAt + ms),
@@ -80,37 +57,20 @@ describe('opens and clicks of a campaign', () => {
   });
   const statistics = async () =>
     (await fixture.get(CampaignStatisticsQuery).of(scope, campaign.campaignKey)).statistics;
+  /** Clicks and the mails with some, by link. */
+  const clicksByLink = async () => {
+    const links = await fixture.get(CampaignLinksQuery).of(scope, campaign.campaignKey);
+    return new Map(links.map(({ linkNumber, clicks, uniqueClicks }) => [linkNumber, [clicks, uniqueClicks]]));
+  };
   const forgetAll = () =>
     fixture.test.query(`
       delete from messaging.delivery_events;
       delete from messaging.delivery_engagement;
+      delete from messaging.link_counters;
       update messaging.campaign_counters set opened = 0, unique_opens = 0, clicked = 0, unique_clicks = 0, last_event_at = null;
-      update messaging.campaign_minutes set opened = 0, clicked = 0`);
+      update messaging.campaign_minutes set opened = 0, clicked = 0;
+      update messaging.mail_hours set opened = 0, unique_opens = 0, clicked = 0, unique_clicks = 0`);
   const write = (made: readonly Act[]) => fixture.get(TrackedEventsService).write(made.map(eventOf));
-
-  /** The definitions of the contract, by brute force over all that was done. */
-  function expected(made: readonly Act[]) {
-    const burstActs = new Set(
-      [
-        ...Map.groupBy(
-          made.filter(({ place }) => place > 0),
-          ({ reader }) => reader,
-        ).values(),
-      ].flatMap((ofOne) =>
-        [...burstsOf(ofOne.map((act) => ({ at: new Date(act.ms), linkNumber: act.place, act })))].map(
-          ({ act }) => act,
-        ),
-      ),
-    );
-    const human = made.filter((act) => act.known === null && act.ms >= 2_000 && !burstActs.has(act));
-    const clicks = human.filter(({ place }) => place > 0);
-    return {
-      totalOpened: human.length,
-      uniqueOpens: new Set(human.map(({ reader }) => reader)).size,
-      totalClicked: clicks.length,
-      uniqueClicks: new Set(clicks.map(({ reader }) => reader)).size,
-    };
-  }
 
   it('are counted the same in whatever batches they come, and the counters are what the events say', async () => {
     await fc.assert(
@@ -124,7 +84,8 @@ describe('opens and clicks of a campaign', () => {
             await write(made.slice(begin, begin + size));
             begin += size;
           }
-          expect(await statistics()).toMatchObject(expected(made));
+          expect(await statistics()).toMatchObject(expectedTotals(made));
+          expect(await clicksByLink()).toEqual(expectedByLink(made));
           expect(await statisticsDiscrepancies(fixture.get(Database))).toEqual([]);
         },
       ),
@@ -138,7 +99,8 @@ describe('opens and clicks of a campaign', () => {
         await forgetAll();
         const shares = [0, 1, 2, 3].map((share) => made.filter((_, index) => index % 4 === share));
         await Promise.all(shares.map(write));
-        expect(await statistics()).toMatchObject(expected(made));
+        expect(await statistics()).toMatchObject(expectedTotals(made));
+        expect(await clicksByLink()).toEqual(expectedByLink(made));
         expect(await statisticsDiscrepancies(fixture.get(Database))).toEqual([]);
       }),
       { numRuns: RUNS },
@@ -260,7 +222,7 @@ describe('without tracking', () => {
 
   it('a mail has neither pixel nor rewritten links, and its numbers are PARTIAL', async () => {
     const scope = (await prepareProject(fixture.test, '')).test;
-    const { campaignKey } = await fixture.queuedCampaign(scope, 1, { contentJson });
+    const { campaignKey } = await fixture.queuedCampaign(scope, 1, { contentJson: linkedContent });
     fixture.engine.start();
     await fixture.settled('it is sent', ({ state }) => state === 'SENT');
     const [message] = await fixture.test.query<{ raw: string }>(

@@ -225,7 +225,8 @@ function numbered(block: RequestBlock, found: ReadonlyMap<number, LinkSet>): Map
   return new Map(
     [...found].map(([number, set]) => {
       const batch = batches.get(set.environmentId)!;
-      return [number, { batch, mailing: batch.mailing(set), urls: isNumbered(set) ? [] : set.urls }];
+      const mailing = batch.mailing({ ...set, linkSet: number });
+      return [number, { batch, mailing, urls: isNumbered(set) ? [] : set.urls }];
     }),
   );
 }

@@ -1,12 +1,19 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
+import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
+import { DeliverabilityModule } from '#deliverability';
 import { type Config, CONFIG } from '#platform';
+import { DataExportsJob } from './exports/data-exports.job.js';
+import { DataExportsService } from './exports/data-exports.service.js';
 import { ReportExportsJob } from './exports/report-exports.job.js';
 import { ReportExportsService } from './exports/report-exports.service.js';
+import { AutomationReportQuery } from './statistics/automation-report.query.js';
 import { CampaignBreakdownsService } from './statistics/campaign-breakdowns.service.js';
+import { CampaignLinksQuery } from './statistics/campaign-links.query.js';
 import { CampaignOverviewQuery } from './statistics/campaign-overview.query.js';
 import { CampaignStatisticsQuery } from './statistics/campaign-statistics.query.js';
+import { MailStatisticsQuery } from './statistics/mail-statistics.query.js';
 import { TimelineQuery } from './statistics/timeline.query.js';
 import { CampaignReportsService } from './writing/campaign-reports.service.js';
 import { OpenAiCompatibleModel } from './writing/openai-compatible.model.js';
@@ -18,24 +25,32 @@ import {
 } from './writing/report-writing.service.js';
 
 const READING = [
+  AutomationReportQuery,
   CampaignBreakdownsService,
+  CampaignLinksQuery,
   CampaignOverviewQuery,
   CampaignReportsService,
   CampaignStatisticsQuery,
+  DataExportsService,
+  MailStatisticsQuery,
   ReportExportsService,
   TimelineQuery,
 ];
 
 /** Reports for API and worker: reading and requesting them. */
-@Module({ imports: [AccessModule], providers: READING, exports: READING })
+@Module({
+  imports: [AccessModule, AudienceModule, DeliverabilityModule],
+  providers: READING,
+  exports: READING,
+})
 export class ReportsModule {}
 
-const WRITING = [ReportDrafts, ReportExportsJob, ReportWritingService];
+const WRITING = [DataExportsJob, ReportDrafts, ReportExportsJob, ReportWritingService];
 const MODEL = { provide: REPORT_MODEL, inject: [CONFIG], useFactory: reportModelOf };
 
 /** Reports for the worker: writing them. */
 @Module({
-  imports: [AccessModule, BillingModule, ReportsModule],
+  imports: [AccessModule, AudienceModule, BillingModule, ReportsModule],
   providers: [...WRITING, MODEL],
   exports: WRITING,
 })

@@ -9,7 +9,7 @@ import {
 import { describeError, redact, type SendOutcome, type SmtpReply } from '#platform';
 import type { AmbiguousPolicy } from '../campaigns/campaign.js';
 import { ContentCompileError, MergeTemplateError } from '../content/content.errors.js';
-import { HeaderValueError } from '../content/mail/mime-message.js';
+import { HeaderValueError } from '../content/mail/header-field.js';
 import type { ClaimedDelivery, DeliveryState } from '../deliveries/delivery.js';
 
 /** The result of one attempt, or of the decision against one. */

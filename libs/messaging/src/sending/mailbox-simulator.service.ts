@@ -43,6 +43,12 @@ interface Simulation {
   readonly state: string;
 }
 
+interface SimulatedLinks extends Pick<LinkSet, 'translation' | 'urls'> {
+  readonly id: number;
+  readonly versionId: number | null;
+  readonly place: number | null;
+}
+
 /** Notes, in the transaction that keeps a mail in the test inbox, what its mailbox is to do with it. */
 export async function noteSimulation(
   database: Database,
@@ -163,8 +169,11 @@ export class MailboxSimulatorService {
         {
           environmentId,
           campaignId,
+          versionId: links.versionId,
+          place: links.place,
           queuedOn,
           deliveryId,
+          linkSet: links.id,
           type: behaviour === 'opened' ? 'OPENED' : 'CLICKED',
           linkNumber: isClick ? 1 : null,
           url: isClick && !isNumbered({ campaignId, ...links }) ? (links.urls[0] ?? null) : null,
@@ -184,8 +193,8 @@ export class MailboxSimulatorService {
             select version_id from messaging.automation_runs
             where environment_id = ${environmentId} and id = messaging.run_of_step(${sourceId}))`
         : sql`campaign_id = ${campaignId}`;
-    const { rows } = await sql<Pick<LinkSet, 'translation' | 'urls'>>`
-      select distinct on (translation) translation, urls from messaging.link_sets
+    const { rows } = await sql<SimulatedLinks>`
+      select distinct on (translation) id, translation, urls, version_id, place from messaging.link_sets
       where environment_id = ${environmentId} and ${isTheirs} and queued_on = ${queuedOn}::date order by translation, id desc
     `.execute(this.database.tables());
     const translations = rows.flatMap(({ translation }) => translation ?? []);
@@ -213,7 +222,8 @@ export class MailboxSimulatorService {
         case 'complained':
           return this.feedback.complained(scope, deliveryId);
         case 'unsubscribed':
-          return this.pages.unsubscribe(scope, { id: deliveryId }, 'topics', READER);
+          await this.pages.unsubscribe(scope, { id: deliveryId }, 'topics', READER);
+          return;
       }
     });
   }

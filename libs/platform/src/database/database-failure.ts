@@ -7,6 +7,7 @@ export class UnfitDatabaseError extends Error {}
 export const SQL_STATE = {
   foreignKeyViolation: '23503',
   lockNotAvailable: '55P03',
+  queryCanceled: '57014',
   uniqueViolation: '23505',
 } as const;
 

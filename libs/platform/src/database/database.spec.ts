@@ -170,6 +170,35 @@ describe('Database', () => {
     expect(await Promise.all(lists)).toEqual([[{ count: 1 }], [{ count: 0 }]]);
   });
 
+  it('reads pages of one moment of a scope, whatever is written between them', async () => {
+    const scope = scopeOf(77);
+    const add = (key: string) =>
+      database.transaction(scope, () =>
+        sql`insert into audience.topics (id, environment_id, topic_key, name, status, double_opt_in_enabled, created_at, updated_at)
+          values (gen_random_uuid(), 77, ${key}, 'News', 'ACTIVE', true, now(), now())`.execute(
+          database.tables(),
+        ),
+      );
+    for (const key of ['T-1', 'T-2', 'T-3', 'T-4', 'T-5']) await add(key);
+    await topicIn(78);
+    const statement = sql<{ id: string }>`select id from audience.topics where name = ${'News'} order by id`;
+    const sizes: number[] = [];
+    for await (const page of database.snapshot(scope, statement, 2)) {
+      sizes.push(page.length);
+      await add(`T-9${sizes.length}`);
+      await database.transaction(scope, () =>
+        sql`update audience.topics set name = 'Changed'`.execute(database.tables()),
+      );
+    }
+    expect(sizes).toEqual([2, 2, 1]);
+    // Left early, it gives its connection back.
+    for (let time = 0; time < 10; time += 1)
+      for await (const page of database.snapshot(scope, sql`select id from audience.topics`, 2)) {
+        expect(page).toHaveLength(2);
+        break;
+      }
+  });
+
   it('refuses to write into another scope', async () => {
     const attempt = database.transaction(scopeOf(31), () =>
       sql`insert into audience.topics (id, environment_id, topic_key, name, status, double_opt_in_enabled, created_at, updated_at)

@@ -6,7 +6,7 @@ import {
   type InferKyselyTable,
   MikroORM,
 } from '@mikro-orm/postgresql';
-import type { Kysely, RawBuilder } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
 import { Outage } from '../lifecycle/outage.js';
@@ -74,6 +74,13 @@ export interface StatementOptions {
   /** False: resolves before the write outlasts a crash of the server, which is certain with the next flushed transaction. */
   readonly flushed?: boolean;
 }
+
+/** Plans of cursors that are read to their end, with memory for what is sorted or hashed. */
+const WHOLE: Settings = {
+  cursor_tuple_fraction: '1',
+  plan_cache_mode: 'force_custom_plan',
+  work_mem: '64MB',
+};
 
 const LOOK_UP_CONNECTIONS = 2;
 const LIST_CONNECTIONS = 4;
@@ -200,6 +207,29 @@ export class Database {
   /** Asks statements of the open transaction in one message, one after the other: none behind one that fails. */
   together<Rows extends readonly unknown[]>(...statements: Statements<Rows>): Promise<RowsOf<Rows>> {
     return this.#open().transaction.together(statements);
+  }
+
+  /**
+   * The rows of one statement, `size` at a time by a cursor: all of the moment at which it began, however long it takes and whatever
+   * is written meanwhile. Its transaction is its own, so what is done between two pages is in none or in another.
+   */
+  async *snapshot<Row>(scope: ProjectScope, statement: RawBuilder<Row>, size: number): AsyncGenerator<Row[]> {
+    this.#refuseForeignSessions();
+    const settings = { ...READ_ONLY, ...WHOLE, ...this.#settingsOf(scope) };
+    const transaction = await Transaction.begin(this.pool, settings);
+    try {
+      const { tables } = transaction;
+      await sql`declare snapshot no scroll cursor for ${statement}`.execute(tables);
+      const page = sql<Row>`fetch forward ${sql.lit(size)} from snapshot`;
+      for (let last = size; last === size;) {
+        const { rows } = await page.execute(tables);
+        if (rows.length > 0) yield rows;
+        last = rows.length;
+      }
+      await transaction.commit([]);
+    } finally {
+      await transaction.rollback();
+    }
   }
 
   /**
@@ -335,9 +365,9 @@ export class Database {
     return settingsOf(sight, this.#clock);
   }
 
-  #unitOfWork({ sql }: Transaction): EntityManager {
+  #unitOfWork({ sql: statements }: Transaction): EntityManager {
     const em = this.#orm.em.fork({ clear: true, useContext: false });
-    em.setTransactionContext(sql);
+    em.setTransactionContext(statements);
     return em;
   }
 

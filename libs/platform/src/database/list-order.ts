@@ -1,5 +1,6 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
-import { offsetOf, type Page, pageOfRows, type PageRequest, type Place } from '#kernel';
+import { offsetOf, type Page, pageOfRows, type PageRequest, type Place, type ProjectScope } from '#kernel';
+import type { Database } from './database.js';
 
 type ColumnType = 'bigint' | 'text' | 'timestamptz' | 'uuid';
 
@@ -52,6 +53,39 @@ export class ListOrder {
   get #names(): RawBuilder<unknown>[] {
     return this.columns.map(([column]) => sql.ref(column));
   }
+}
+
+/**
+ * All rows of a list, `size` at a time. Each page is read in a transaction of its own, so that whoever takes them slowly holds no
+ * connection; rows that are added behind the place that was reached are among them.
+ */
+export async function* pagesOf<Row extends object>(
+  database: Database,
+  scope: ProjectScope,
+  { rows, order, size }: { readonly rows: RawBuilder<Row>; readonly order: ListOrder; readonly size: number },
+): AsyncGenerator<readonly Row[]> {
+  for (let place: Place | null = null, last = size; last === size;) {
+    const after = place === null ? null : { page: 0, totalElements: 0, place };
+    const page = sql<Row & { readonly place: Place }>`
+      select l.*, ${order.place} as place from (${rows}) l
+      where ${order.isBehind({ size, after })} order by ${order.by} limit ${size}
+    `;
+    const found: readonly (Row & { readonly place: Place })[] = await database.read(
+      scope,
+      { isList: true },
+      async () => (await page.execute(database.tables())).rows,
+    );
+    if (found.length > 0) yield found.map(({ place: _place, ...row }) => row as unknown as Row);
+    last = found.length;
+    place = found.at(-1)?.place ?? null;
+  }
+}
+
+/** Rows of all pages, in memory. */
+export async function rowsOf<Row>(pages: AsyncIterable<readonly Row[]>): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for await (const page of pages) rows.push(...page);
+  return rows;
 }
 
 /** Number of rows. */

@@ -1,3 +1,4 @@
+export { FIELDS_PARAMETER } from './operation/answer-fields.js';
 export {
   ApiKeyAuthenticator,
   type AuthenticatedCaller,
@@ -14,7 +15,16 @@ export {
   type OperationOptions,
   type OperationResponse,
 } from './operation/operation.decorator.js';
-export { pageOf, pageQuery, type Pagination, pagination, PLACES, toPage } from './operation/pagination.js';
+export {
+  numberedPageQuery,
+  pageOf,
+  pageQuery,
+  type Pagination,
+  pagination,
+  PLACES,
+  toNumberedPage,
+  toPage,
+} from './operation/pagination.js';
 export {
   invalidRequest,
   isProblemSlug,
@@ -23,6 +33,8 @@ export {
   type ProblemSlug,
   type ProblemType,
 } from './operation/problem.js';
+export { streamedJson } from './operation/streamed-json.js';
+export { requireScopeOf } from './guards/access.hook.js';
 export { LimitClients } from './guards/rate-limit.guard.js';
 export { RouteTable } from './operation/route-table.js';
 export { Draining } from './connections.js';
@@ -30,10 +42,10 @@ export { createHttpAdapter, requestIdOf } from './http-adapter.js';
 export { useHttpKit } from './use-http-kit.js';
 export {
   emailField,
-  emailParam,
   emailText,
   int64,
   parseInput,
+  readInput,
   strictBody,
   timestamp,
   uuid,

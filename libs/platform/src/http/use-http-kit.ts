@@ -14,6 +14,7 @@ import { AccessHook } from './guards/access.hook.js';
 import { IdempotencyGuard } from './guards/idempotency.guard.js';
 import { RateLimitGuard } from './guards/rate-limit.guard.js';
 import { ignoreUnknownExpectations, refuseWithoutHost } from './http-adapter.js';
+import { fieldsSelector, takesFields } from './operation/answer-fields.js';
 import { ApiKeyAuthenticator } from './operation/caller.js';
 import { API_PREFIX } from './operation/operation.decorator.js';
 import { isPage, linkHeader } from './operation/pagination.js';
@@ -143,7 +144,11 @@ function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplicatio
   const { PUBLIC_URL } = app.get<Config>(CONFIG);
   fastify.addHook('preSerialization', (request, reply, payload, done) => {
     const { operation } = request.routeOptions.config;
-    const location = operation?.response.location?.(payload);
+    selectFields(request, reply);
+    const response = operation?.response;
+    const isNew = response?.isNew?.(payload) === true;
+    if (isNew) void reply.status(201);
+    const location = response?.isNew === undefined || isNew ? response?.location?.(payload) : undefined;
     if (location !== undefined) void reply.header('location', `${API_PREFIX}/${location}`);
     const isList = isPage(payload) && operation !== undefined;
     const links = isList ? linkHeader(PUBLIC_URL, request.url, payload.pagination) : '';
@@ -169,6 +174,19 @@ function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplicatio
     logAnswer(logger, metrics, request, reply);
     done();
   });
+}
+
+/** Leaves of the answer the fields that the query names; throws when there are no such ones. */
+function selectFields({ method, query, routeOptions }: FastifyRequest, reply: FastifyReply): void {
+  const { operation } = routeOptions.config;
+  const { fields } = query as { readonly fields?: string };
+  if (operation?.response.schema === undefined || fields === undefined) return;
+  if (!takesFields(method, operation)) return;
+  const select = fieldsSelector(operation.response.schema, fields);
+  const status = String(operation.response.status);
+  void reply.serializer((answer: Record<string, unknown>) =>
+    JSON.stringify(select(JSON.parse(String(reply.serializeInput(answer, status))))),
+  );
 }
 
 /** Policy of pages: nothing but images is loaded, no script runs, forms are posted to us alone, no frame holds them. */

@@ -51,6 +51,7 @@ export async function enqueue(
     /* enqueue_jobs */ insert into platform.jobs (environment_id, name, queue, payload, run_at)
     select ${scope.environmentId}, j.name, j.queue, j.payload, coalesce(j.run_at, ${present})
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as j(name text, queue text, payload jsonb, run_at timestamptz)
+    returning id
   `.execute(database.tables());
   database.notify(JOBS_CHANNEL);
 }

@@ -4,7 +4,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { takenPort } from '#testing/ports';
 import * as fc from '#testing/properties';
-import { enhancedCodeOf, ReplyReader, SmtpChannel, SmtpProtocolError } from './smtp-channel.js';
+import {
+  ConnectionLost,
+  enhancedCodeOf,
+  ReplyReader,
+  SmtpChannel,
+  SmtpProtocolError,
+} from './smtp-channel.js';
 
 describe('the enhanced status code', () => {
   it.each([
@@ -93,7 +99,9 @@ beforeEach(async () => {
   const accepted = once(server, 'connection');
   const socket = connect(port, '127.0.0.1');
   [relay] = (await accepted) as [Socket];
-  channel = new SmtpChannel(new SMTPConnection({}), socket);
+  const connection = new SMTPConnection({});
+  socket.on('error', (error) => connection.emit('error', error));
+  channel = new SmtpChannel(connection, socket);
 });
 
 afterEach(() => {
@@ -105,15 +113,41 @@ afterEach(() => {
 it('leaves a message alone until all of it has left, however late the relay reads', async () => {
   const expected = Array.from({ length: MESSAGES }, (_, at) => `${at}:`.padEnd(OCTETS, String(at % 10)));
   for (const message of expected) channel.write([message.slice(0, 10), Buffer.from(message.slice(10))], 0);
-  const arrived: Buffer[] = [];
-  let octets = 0;
+  expect((await arrived(MESSAGES * OCTETS)) === expected.join('')).toBe(true);
+});
+
+it('sends a large message piece by piece, and what is written meanwhile after it', async () => {
+  const pieces = Array.from({ length: 200 }, (_, at) => `${at}:\u00e4`.padEnd(80_000, String(at % 10)));
+  channel.write(
+    pieces.map((piece, at) => (at % 2 === 0 ? piece : Buffer.from(piece, 'latin1'))),
+    1,
+  );
+  channel.write('QUIT\r\n', 1);
+  const whole = `${pieces.join('')}QUIT\r\n`;
+  expect((await arrived(whole.length)) === whole).toBe(true);
+});
+
+it('forgets the rest of a large message when the relay goes away', async () => {
+  channel.write(
+    Array.from({ length: 200 }, () => Buffer.alloc(80_000)),
+    1,
+  );
+  relay.destroy();
+  await expect(channel.reply(60_000)).rejects.toThrow(ConnectionLost);
+  expect(channel.usable).toBe(false);
+});
+
+/** So many octets, as the relay reads them. */
+async function arrived(octets: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let missing = octets;
   const { promise, resolve } = Promise.withResolvers<void>();
   relay.on('data', (chunk: Buffer) => {
-    arrived.push(chunk);
-    octets += chunk.length;
-    if (octets === MESSAGES * OCTETS) resolve();
+    chunks.push(chunk);
+    missing -= chunk.length;
+    if (missing <= 0) resolve();
   });
   relay.resume();
   await promise;
-  expect(Buffer.concat(arrived).toString('latin1') === expected.join('')).toBe(true);
-});
+  return Buffer.concat(chunks).toString('latin1');
+}

@@ -81,6 +81,8 @@ function decoded(text: string): string {
 const QUIT_MS = 5_000;
 /** Most messages fit in; a larger one gets memory of its own. */
 const MEMORY_OCTETS = 32_768;
+/** Octets from which a message leaves piece by piece. */
+const LARGE_OCTETS = 262_144;
 
 /** No reply will come any more on this connection. */
 export class ConnectionLost extends Error {
@@ -104,6 +106,8 @@ export class SmtpChannel {
   readonly #reader = new ReplyReader();
   readonly #replies: SmtpReply[] = [];
   #memory: Buffer | null = null;
+  /** Pieces that the socket has no room for yet. */
+  #unsent: Octets[] = [];
   #owed = 0;
   #lost: ConnectionLost | null = null;
   #waiter: { resolve(reply: SmtpReply): void; reject(error: Error): void } | null = null;
@@ -117,6 +121,7 @@ export class SmtpChannel {
     socket.setTimeout(0);
     socket.removeAllListeners('data');
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('drain', () => this.#sendOn());
     connection.on('error', (error: Error) => this.#lose(new ConnectionLost(error.message)));
     connection.on('end', () => this.#lose(new ConnectionLost('The relay closed the connection.')));
   }
@@ -125,13 +130,27 @@ export class SmtpChannel {
     return this.#lost === null && this.#socket.writable;
   }
 
-  /** Sends commands or a body, in one write, for which the relay owes so many replies. */
+  /** Sends commands or a body, in one write unless it is large, for which the relay owes so many replies. */
   write(octets: string | readonly Octets[], replies: number): void {
     if (!this.usable) throw this.#lost ?? new ConnectionLost('The relay is closing the connection.');
     this.#owed += replies;
-    this.#socket.write(
-      typeof octets === 'string' ? octets : joinOctets(octets, this.#memoryFor(sizeOf(octets))),
-    );
+    const pieces = typeof octets === 'string' ? [octets] : octets;
+    const size = sizeOf(pieces);
+    if (size > LARGE_OCTETS || this.#unsent.length > 0) {
+      this.#unsent.push(...pieces);
+      this.#sendOn();
+    } else {
+      this.#socket.write(typeof octets === 'string' ? octets : joinOctets(octets, this.#memoryFor(size)));
+    }
+  }
+
+  /** A large message leaves as fast as the socket takes it: no copy of it, and no encryption of all in one go. */
+  #sendOn(): void {
+    while (this.usable && !this.#socket.writableNeedDrain) {
+      const piece = this.#unsent.shift();
+      if (piece === undefined) return;
+      this.#socket.write(piece, 'latin1');
+    }
   }
 
   /** Memory that is used again once all that was written has left: V8 takes new buffers for growth, and collects more often. */
@@ -198,6 +217,7 @@ export class SmtpChannel {
   #lose(error: ConnectionLost): void {
     if (this.#lost !== null) return;
     this.#lost = error;
+    this.#unsent = [];
     this.#connection.close();
     this.#waiter?.reject(error);
     this.#waiter = null;

@@ -148,7 +148,7 @@ export class SmtpSession {
     if (next === undefined || envelope === undefined || 'reply' in envelope)
       return this.channel.write(dataOf(body), 1);
     const commands = Buffer.from(`${envelope.mail}${envelope.rcpt}${DATA.command}`);
-    this.channel.write([...dataOf(body), commands], 4);
+    this.channel.write(dataOf(body).concat(commands), 4);
     this.#offered = next;
   }
 

@@ -27,6 +27,13 @@ export abstract class Publisher {
     type: PublishedEventType,
     rows: RawBuilder<unknown>,
   ): Promise<void>;
+
+  /** The same for rows that bring the `id` of their event, which is published once. */
+  abstract publishOnce(
+    scope: Pick<ProjectScope, 'environmentId'>,
+    type: PublishedEventType,
+    rows: RawBuilder<unknown>,
+  ): Promise<void>;
 }
 
 /** Publishes nothing: for commands, and for tests of one context. */
@@ -38,4 +45,6 @@ export class SilentPublisher extends Publisher {
   override async publish(): Promise<void> {}
 
   override async publishRows(): Promise<void> {}
+
+  override async publishOnce(): Promise<void> {}
 }

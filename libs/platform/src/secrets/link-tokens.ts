@@ -3,8 +3,16 @@ import { LRUCache } from 'lru-cache';
 import { stringify } from 'uuid';
 import { decrypt, encrypt } from './secret-box.js';
 
-/** Purposes of links; `view` is of a mail, `feedback` of a relay's provider. */
-export type LinkKind = 'confirm' | 'unsubscribe' | 'preferences' | 'view' | 'invoice' | 'report' | 'feedback';
+/** Purposes of links; `view` is of a mail, `feedback` of a relay's provider, `export` of a file with a project's data. */
+export type LinkKind =
+  | 'confirm'
+  | 'unsubscribe'
+  | 'preferences'
+  | 'view'
+  | 'invoice'
+  | 'report'
+  | 'feedback'
+  | 'export';
 
 /** Reader and subject of a mail, which its unsubscribe link needs when the mail is no longer kept. */
 export interface LinkedMail {
@@ -17,7 +25,7 @@ export interface LinkedMail {
 export interface LinkClaims {
   readonly kind: LinkKind;
   readonly environmentId: number;
-  /** The confirmation, delivery, subscriber, invoice, campaign or relay's feedback that the link is about. */
+  /** The confirmation, delivery, subscriber, invoice, campaign, relay's feedback or export that the link is about. */
   readonly id: string;
   /** Whole minutes; null for a link that stays good. */
   readonly expiresAt: Date | null;
@@ -32,6 +40,7 @@ const KIND_CODES: Record<LinkKind, number> = {
   invoice: 5,
   report: 6,
   feedback: 7,
+  export: 8,
 };
 const KEY_ID = 1;
 const CLAIMS_BYTES = 27;

@@ -1,16 +1,22 @@
 import type { z } from 'zod';
 import type {
   consentPreferencesView,
+  consentRecordPage,
   grantConsentBody,
   grantedConsentView,
 } from '../../audience/consents.dto.js';
 import type {
   createSubscriberBody,
-  recordedEventView,
-  recordEventBody,
   subscriberView,
   updateSubscriberBody,
+  upsertSubscriberBody,
 } from '../../audience/subscribers.dto.js';
+import type {
+  recordedEventsView,
+  recordedEventView,
+  recordEventBody,
+  recordEventsBody,
+} from '../../audience/subscriber-events.dto.js';
 import type {
   acceptedImportView,
   importBody,
@@ -43,6 +49,7 @@ const CREATED_TOPIC = {
   priority: null,
   icon: null,
   doubleOptInEnabled: true,
+  metadata: {},
   subscriberCount: 0,
   activeSubscriberCount: 0,
   createdAt: '2026-01-12T08:05:00.000Z',
@@ -59,11 +66,13 @@ const TOPIC = {
 
 const NEW_SUBSCRIBER = {
   email: 'ada@example.com',
+  externalId: 'customer-4711',
   firstName: 'Ada',
   lastName: 'Lovelace',
   locale: 'en-GB',
   timeZone: 'Europe/London',
   customFields: { plan: 'pro' },
+  metadata: { crmId: '4711' },
   topicKeys: ['APIT-1'],
   consent: {
     source: 'signup-form',
@@ -78,6 +87,7 @@ const CREATED_SUBSCRIBER = {
   id: ADA_ID,
   subscriberKey: 'APIT-1',
   email: 'ada@example.com',
+  externalId: 'customer-4711',
   firstName: 'Ada',
   lastName: 'Lovelace',
   phone: null,
@@ -86,6 +96,7 @@ const CREATED_SUBSCRIBER = {
   status: 'PENDING_CONFIRMATION',
   source: 'API',
   customFields: { plan: 'pro' },
+  metadata: { crmId: '4711' },
   createdAt: '2026-02-02T10:15:00.000Z',
   updatedAt: '2026-02-02T10:15:00.000Z',
 } satisfies z.output<typeof subscriberView>;
@@ -95,8 +106,14 @@ const SUBSCRIBER_CHANGES = {
   customFields: { plan: 'team' },
 } satisfies z.input<typeof updateSubscriberBody>;
 
+const SUBSCRIBER_UPSERT = {
+  ...SUBSCRIBER_CHANGES,
+  topicKeys: ['APIT-1'],
+  consent: { source: 'account-page' },
+} satisfies z.input<typeof upsertSubscriberBody>;
+
 /** After the click on the link in the opt-in mail. */
-const SUBSCRIBER = {
+export const SUBSCRIBER = {
   ...CREATED_SUBSCRIBER,
   ...SUBSCRIBER_CHANGES,
   status: 'ACTIVE',
@@ -166,6 +183,28 @@ const IMPORT = {
   completedAt: '2026-02-10T14:00:02.000Z',
 } satisfies z.output<typeof importView>;
 
+const CONSENT_RECORDS = onePage({
+  id: '019c5199-cd40-7a42-9d57-3b1f6c8e2a04',
+  topicKey: 'APIT-2',
+  fromStatus: null,
+  toStatus: 'PENDING_CONFIRMATION',
+  actor: 'API_KEY',
+  actorId: '019bf3c4-5d60-7c11-8a2e-4f9b7d3e6a15',
+  source: 'account-page',
+  sourceUrl: null,
+  ipAddress: null,
+  userAgent: null,
+  consentText: null,
+  formVersion: null,
+  messageId: null,
+  textLocale: null,
+  textVersion: null,
+  addressChange: null,
+  occurredAt: '2026-02-12T11:26:00.000Z',
+  createdAt: '2026-02-12T11:26:00.000Z',
+  updatedAt: '2026-02-12T11:26:00.000Z',
+}) satisfies z.output<typeof consentRecordPage>;
+
 const IMPORT_ERRORS = onePage({
   row: 3,
   line: null,
@@ -182,6 +221,26 @@ const RECORDED_EVENT = {
   id: '019c519d-76c0-7d55-9c3e-2f6b8a4d1e96',
 } satisfies z.output<typeof recordedEventView>;
 
+const EVENTS = {
+  events: [
+    {
+      email: 'ada@example.com',
+      name: 'order.completed',
+      properties: { total: 62.5, items: [{ sku: 'A1', quantity: 2 }] },
+      occurredAt: '2026-02-14T09:12:00Z',
+      uniqueId: 'order-1042',
+    },
+    { email: 'grace@example.com', name: 'cart.left', uniqueId: 'cart-77' },
+    { email: 'alan@example.com', name: 'cart.left', uniqueId: 'cart-78' },
+  ],
+} satisfies z.input<typeof recordEventsBody>;
+
+const RECORDED_EVENTS = {
+  accepted: 2,
+  repeated: 0,
+  errors: [{ index: 2, errors: { 'events[2].email': 'is not a known subscriber' } }],
+} satisfies z.output<typeof recordedEventsView>;
+
 const NEW_SUPPRESSION = {
   email: 'bob@example.com',
   reason: 'SPAM_COMPLAINT',
@@ -191,6 +250,7 @@ const SUPPRESSION = {
   email: 'bob@example.com',
   suppressed: true,
   reason: 'SPAM_COMPLAINT',
+  streams: 'MARKETING',
   suppressedAt: '2026-02-17T07:50:00.000Z',
 } satisfies z.output<typeof suppressionView>;
 
@@ -202,13 +262,16 @@ export const AUDIENCE_EXAMPLES: WrittenExamples = {
   listSubscribers: { answer: firstPage(1_310, SUBSCRIBER) },
   createSubscriber: { body: NEW_SUBSCRIBER, answer: CREATED_SUBSCRIBER },
   getSubscriber: { answer: SUBSCRIBER },
+  upsertSubscriber: { body: SUBSCRIBER_UPSERT, answer: SUBSCRIBER },
   updateSubscriber: { body: SUBSCRIBER_CHANGES, answer: SUBSCRIBER },
   getConsents: { answer: CONSENTS },
+  listConsentRecords: { answer: CONSENT_RECORDS },
   grantConsent: { body: NEW_CONSENT, answer: GRANTED_CONSENT },
   importSubscribers: { body: NEW_IMPORT, answer: ACCEPTED_IMPORT },
   getImport: { answer: IMPORT },
   listImportErrors: { answer: IMPORT_ERRORS },
   recordSubscriberEvent: { body: EVENT, answer: RECORDED_EVENT },
+  recordSubscriberEvents: { body: EVENTS, answer: RECORDED_EVENTS },
   listSuppressions: { answer: onePage(SUPPRESSION) },
   suppress: { body: NEW_SUPPRESSION, answer: SUPPRESSION },
   getSuppression: { answer: SUPPRESSION },

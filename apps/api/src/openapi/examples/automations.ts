@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type {
   automationContentBody,
+  automationReportView,
   automationView,
   createAutomationBody,
   enterAutomationBody,
@@ -27,6 +28,7 @@ const CREATED_AUTOMATION = {
   automationKey: 'APIT-1',
   status: 'DRAFT',
   triggerTopicName: 'Product news',
+  metadata: {},
   nodeCount: null,
   totalEntered: 0,
   totalCompleted: 0,
@@ -108,6 +110,30 @@ const EXECUTIONS = onePage({
   ],
 }) satisfies z.output<typeof executionPage>;
 
+const NO_MAILS = { sent: 0, delivered: 0, uniqueOpens: 0, uniqueClicks: 0, unsubscribed: 0, links: [] };
+const MAILS = { sent: 39, delivered: 39, uniqueOpens: 21, uniqueClicks: 8, unsubscribed: 1 };
+
+const REPORT = {
+  automationId: AUTOMATION_ID,
+  automationKey: 'APIT-1',
+  totals: { entered: 42, active: 3, completed: 39, converted: 0, failed: 0, cancelled: 0, ...MAILS },
+  nodes: [
+    { nodeId: 'start', type: 'trigger', isCurrent: true, entered: 42, left: 42, ...NO_MAILS },
+    { nodeId: 'wait', type: 'delay', isCurrent: true, entered: 42, left: 39, ...NO_MAILS },
+    {
+      nodeId: 'mail',
+      type: 'email',
+      isCurrent: true,
+      entered: 39,
+      left: 39,
+      ...MAILS,
+      links: [
+        { url: 'https://acme.example/start', linkNumber: 1, locale: null, clicks: 11, uniqueClicks: 8 },
+      ],
+    },
+  ],
+} satisfies z.output<typeof automationReportView>;
+
 export const AUTOMATION_EXAMPLES: WrittenExamples = {
   listAutomations: { answer: onePage(AUTOMATION) },
   createAutomation: { body: NEW_AUTOMATION, answer: CREATED_AUTOMATION },
@@ -116,6 +142,7 @@ export const AUTOMATION_EXAMPLES: WrittenExamples = {
   updateAutomationContent: { body: CONTENT, answer: AUTOMATION_WITH_CONTENT },
   activateAutomation: { answer: ACTIVE_AUTOMATION },
   pauseAutomation: { answer: PAUSED_AUTOMATION },
+  getAutomationReport: { answer: REPORT },
   listAutomationExecutions: { answer: EXECUTIONS },
   enterAutomation: { body: ENTRY, answer: { id: EXECUTION_ID } satisfies z.output<typeof enteredView> },
 };

@@ -29,6 +29,7 @@ const NEW_CAMPAIGN = {
   fromEmail: 'news@example.com',
   fromName: 'Acme News',
   topicIds: [TOPIC_ID],
+  metadata: { costCentre: 'M-12' },
 } satisfies z.input<typeof createCampaignBody>;
 
 const CREATED_CAMPAIGN = {
@@ -182,6 +183,13 @@ const DELIVERIES = firstPage(
     nextAttemptAt: null,
     sentAt: '2026-03-02T08:00:02.000Z',
     finishedAt: '2026-03-02T08:00:02.000Z',
+    openedAt: '2026-03-02T08:14:30.000Z',
+    clickedAt: '2026-03-02T08:14:52.000Z',
+    clicks: 2,
+    bouncedAt: null,
+    bounceClass: null,
+    unsubscribedAt: null,
+    complainedAt: null,
   },
   {
     id: FAILED_DELIVERY_ID,
@@ -199,6 +207,13 @@ const DELIVERIES = firstPage(
     nextAttemptAt: null,
     sentAt: null,
     finishedAt: '2026-03-02T08:00:02.000Z',
+    openedAt: null,
+    clickedAt: null,
+    clicks: 0,
+    bouncedAt: null,
+    bounceClass: null,
+    unsubscribedAt: null,
+    complainedAt: null,
   },
 ) satisfies z.output<typeof deliveryPage>;
 

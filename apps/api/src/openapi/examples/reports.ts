@@ -1,14 +1,20 @@
 import type { z } from 'zod';
 import type {
   campaignLanguagesView,
+  campaignLinks,
   campaignReportView,
   campaignStatisticsView,
   timeline,
 } from '../../messaging/campaign-report.dto.js';
 import type { openedTestInboxMessageView, testInboxMessageView } from '../../messaging/test-inbox.dto.js';
+import type { createExportBody, exportView } from '../../messaging/exports.dto.js';
+import type { statisticsView } from '../../messaging/statistics.dto.js';
+import type { eventPage } from '../../webhooks/events.dto.js';
+import { ADA_ID } from './audience.js';
 import { CAMPAIGN_ID } from './campaigns.js';
 import { onePage, type WrittenExamples } from './written-example.js';
 
+export const EXPORT_ID = '019cbd39-ae80-7c1e-9c3e-2f6b8a4d1e9f';
 export const MESSAGE_ID = '019c1dd9-3888-7b92-9c3e-2f6b8a4d1e9e';
 
 /** Figures of 1 250 recipients: two were refused at once, a tenth of the others clicked. */
@@ -38,6 +44,33 @@ const STATISTICS = {
   completedAt: '2026-03-02T08:01:30.000Z',
 } satisfies z.output<typeof campaignStatisticsView>;
 
+const ORDER = {
+  what: 'SUBSCRIBERS',
+  segmentKey: 'APIT-1',
+  format: 'CSV',
+} satisfies z.input<typeof createExportBody>;
+
+const QUEUED_EXPORT = {
+  id: EXPORT_ID,
+  ...ORDER,
+  status: 'QUEUED',
+  rows: null,
+  url: null,
+  expiresAt: null,
+  failureReason: null,
+  createdAt: '2026-03-05T09:00:00.000Z',
+  updatedAt: '2026-03-05T09:00:00.000Z',
+} satisfies z.output<typeof exportView>;
+
+const EXPORT = {
+  ...QUEUED_EXPORT,
+  status: 'COMPLETED',
+  rows: 84,
+  url: 'https://mailwright.example/e/AQgAAAAAAQGcvi5NAHwenD4va4pNHp8BxX…',
+  expiresAt: '2026-03-05T10:00:02.000Z',
+  updatedAt: '2026-03-05T09:00:02.000Z',
+} satisfies z.output<typeof exportView>;
+
 const LANGUAGES = {
   languages: [
     { locale: null, sent: 880, delivered: 875, bounced: 5, opened: 430, clicked: 84 },
@@ -45,6 +78,17 @@ const LANGUAGES = {
   ],
   countedAt: '2026-03-05T08:01:00.000Z',
 } satisfies z.output<typeof campaignLanguagesView>;
+
+const LINKS = [
+  {
+    url: 'https://acme.example/sale?utm_source=news&utm_medium=email',
+    linkNumber: 1,
+    locale: null,
+    clicks: 96,
+    uniqueClicks: 81,
+  },
+  { url: 'https://acme.example/jobs', linkNumber: 2, locale: null, clicks: 55, uniqueClicks: 49 },
+] satisfies z.output<typeof campaignLinks>;
 
 const TIMELINE = [
   {
@@ -58,6 +102,30 @@ const TIMELINE = [
   { timestamp: '2026-03-02T09:00:00.000Z', sent: 0, delivered: 0, opened: 148, clicked: 30, bounced: 2 },
   { timestamp: '2026-03-02T10:00:00.000Z', sent: 0, delivered: 0, opened: 70, clicked: 13, bounced: 0 },
 ] satisfies z.output<typeof timeline>;
+
+const FIGURES = {
+  sent: 1_248,
+  delivered: 1_240,
+  bounced: 8,
+  hardBounced: 3,
+  softBounced: 5,
+  opened: 884,
+  uniqueOpens: 620,
+  clicked: 151,
+  uniqueClicks: 124,
+  unsubscribed: 4,
+  complained: 0,
+};
+
+const OVER_TIME = {
+  from: '2026-03-01T00:00:00.000Z',
+  to: '2026-04-01T00:00:00.000Z',
+  interval: 'month',
+  by: 'campaign',
+  rows: [{ timestamp: '2026-03-01T00:00:00.000Z', key: 'APIT-001', name: 'Spring news', ...FIGURES }],
+  totals: FIGURES,
+  othersCount: 0,
+} satisfies z.output<typeof statisticsView>;
 
 const REPORT = {
   campaignId: CAMPAIGN_ID,
@@ -117,13 +185,29 @@ const OPENED_MESSAGE = {
   },
 } satisfies z.output<typeof openedTestInboxMessageView>;
 
-/** Reports of the sent campaign, and the mail of the test inbox. */
+const EVENT = {
+  id: '019c1dd9-34a0-7c41-9c3e-2f6b8a4d1e9e',
+  sequence: 1,
+  type: 'subscriber.created',
+  timestamp: '2026-02-02T10:15:00.000Z',
+  subscriberId: ADA_ID,
+  data: { email: 'ada@example.com', status: 'PENDING_CONFIRMATION' },
+  createdAt: '2026-02-02T10:15:00.000Z',
+  updatedAt: '2026-02-02T10:15:00.000Z',
+} satisfies z.output<typeof eventPage>['data'][number];
+
+/** Reports of the sent campaign, the mail of the test inbox, and events. */
 export const REPORT_EXAMPLES: WrittenExamples = {
+  createExport: { body: ORDER, answer: QUEUED_EXPORT },
+  getExport: { answer: EXPORT },
+  listEvents: { answer: onePage(EVENT) },
   getCampaignReport: { answer: REPORT },
   requestCampaignReport: { answer: REQUESTED_REPORT },
   getCampaignStatistics: { answer: STATISTICS },
   getCampaignLanguages: { answer: LANGUAGES },
+  getCampaignLinks: { answer: LINKS },
   getCampaignTimeline: { answer: TIMELINE },
+  getStatistics: { answer: OVER_TIME },
   listTestInboxMessages: { answer: onePage(MESSAGE) },
   getTestInboxMessage: { answer: OPENED_MESSAGE },
 };

@@ -1,19 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { type Project, ProjectsQuery, ProjectWordings } from '#access';
 import {
+  type Awaited,
   CustomFieldsQuery,
+  FieldUpdatesService,
   type NamedTopic,
+  type PropertyTest,
   SegmentsQuery,
   type SegmentView,
   SubscriberRulesService,
   TopicsQuery,
+  TriggersService,
 } from '#audience';
-import { boundedErrors, type ProjectScope } from '#kernel';
+import { boundedErrors, Clock, newId, type ProjectScope } from '#kernel';
 import { OutgoingHttp } from '#platform';
 import type { Wording } from '#wording';
 import { ContentProcessesService, footerOf } from '../../content/processes/content-processes.service.js';
+import { unknownVariables } from '../../content/merge/merge-review.js';
 import type { MailReview } from '../../content/document/content-review.js';
-import type { Automation, AutomationCheck, AutomationWarning } from '../automation.js';
+import type { Automation, AutomationCheck, AutomationWarning, TriggerType } from '../automation.js';
 import type { VersionReferences } from '../automation.repository.js';
 import {
   type AutomationGraph,
@@ -30,13 +35,18 @@ import { type EmailConfig, namedIn, readConfig } from '../graph/node-config.js';
 const MAX_WARNINGS = 100;
 /** Limit for resolving the hosts of all webhooks; the rest are checked when they are called. */
 const RESOLVING_MS = 5_000;
+/** Events of so many days are searched for the paths that merge tags name. */
+const EVENT_DAYS = 90;
 const IN_CONFIG = /^nodes\[(\d+)\]\.config/;
 const NOT_ACTIVE = 'is not an active topic';
 
 /** An automation's references, looked up. */
 export interface ResolvedAutomation extends VersionReferences {
   readonly eventName: string | null;
+  readonly eventWhere: readonly PropertyTest[];
   readonly triggerSegmentId: string | null;
+  /** The event or rules of each of `waitIds`. */
+  readonly awaited: ReadonlyMap<string, Awaited>;
 }
 
 /** Facts of the project that content is checked against. */
@@ -66,8 +76,11 @@ export class AutomationChecksService {
     private readonly projects: ProjectsQuery,
     private readonly wordings: ProjectWordings,
     private readonly customFields: CustomFieldsQuery,
+    private readonly fieldUpdates: FieldUpdatesService,
     private readonly processes: ContentProcessesService,
+    private readonly triggers: TriggersService,
     private readonly http: OutgoingHttp,
+    private readonly clock: Clock,
   ) {}
 
   /** Checks in the transaction of the activation, which holds all that the automation refers to. */
@@ -102,8 +115,11 @@ export class AutomationChecksService {
       faults.add('triggerTopicId', 'is required for subscriber_joins_list');
     if (triggerTopicId !== null) await this.#topicById(checking, triggerTopicId);
     const mailTopicIds: (string | null)[] = [];
-    let trigger: Pick<ResolvedAutomation, 'eventName' | 'triggerSegmentId'> = {
+    const waitIds: (string | null)[] = [];
+    const awaited = new Map<string, Awaited>();
+    let trigger: Pick<ResolvedAutomation, 'eventName' | 'eventWhere' | 'triggerSegmentId'> = {
       eventName: null,
+      eventWhere: [],
       triggerSegmentId: null,
     };
     for (const [place, node] of graph.nodes.entries()) {
@@ -111,8 +127,13 @@ export class AutomationChecksService {
       if (isOf(node, 'trigger')) trigger = await this.#checkTrigger(checking, node, path);
       else if (!isOf(node, 'email')) await this.#checkNode(checking, node, path);
       mailTopicIds.push(isOf(node, 'email') ? await this.#checkMail(checking, node, path) : null);
+      const wait = isOf(node, 'wait_for') ? readConfig(node, path, new GraphFaults()) : null;
+      const waitId = wait === null ? null : newId();
+      waitIds.push(waitId);
+      if (wait !== null && waitId !== null) awaited.set(waitId, wait.awaited);
     }
-    return { ...trigger, mailTopicIds, topicIds: [...topicIds], segmentIds: [...segmentIds] };
+    const used = { topicIds: [...topicIds], segmentIds: [...segmentIds] };
+    return { ...trigger, ...used, mailTopicIds, waitIds, awaited };
   }
 
   async #checkTrigger(checking: Checking, node: NodeOf<'trigger'>, path: string) {
@@ -122,13 +143,17 @@ export class AutomationChecksService {
     } = checking;
     const config = readConfig(node, path, faults);
     const isBySegment = triggerType === 'segment_entered' || triggerType === 'segment_left';
-    const { segmentKey, eventName } = namedIn(node);
+    const { segmentKey, eventName, exitWhen } = namedIn(node);
+    if (exitWhen !== null) await this.#checkRules(checking, exitWhen, `${path}.exitWhen`);
     if (isBySegment && segmentKey === null)
       faults.add(`${path}.segmentKey`, `is required for ${triggerType}`);
     if (triggerType === 'custom_event' && eventName === null)
       faults.add(`${path}.eventName`, 'is required for custom_event');
+    const eventWhere = config?.where ?? [];
+    if (triggerType !== 'custom_event' && eventWhere.length > 0)
+      faults.add(`${path}.where`, 'must only be used with custom_event');
     const segment = await this.#segment(checking, segmentKey, `${path}.segmentKey`);
-    return { eventName: config?.eventName ?? null, triggerSegmentId: segment?.id ?? null };
+    return { eventName: config?.eventName ?? null, eventWhere, triggerSegmentId: segment?.id ?? null };
   }
 
   /** The topic of the mail; null when there is a fault. */
@@ -151,7 +176,7 @@ export class AutomationChecksService {
     const { scope, faults, mailRules } = checking;
     readConfig(node, path, faults);
     const { rules, topicKey, segmentKey, body } = namedIn(node);
-    if (isOf(node, 'condition') || isOf(node, 'goal')) {
+    if (isOf(node, 'condition') || isOf(node, 'goal') || isOf(node, 'wait_for')) {
       if (rules !== null) await this.#checkRules(checking, rules, `${path}.rules`);
     } else if (isOf(node, 'topic_action')) {
       const isJoining = node.config['action'] === 'subscribe';
@@ -163,7 +188,22 @@ export class AutomationChecksService {
     } else if (isOf(node, 'webhook')) {
       const { customKeys } = mailRules;
       faults.addAll(await this.processes.bodyFaults(scope, { body, customKeys }), `${path}.`);
-    }
+    } else if (isOf(node, 'update_field')) await this.#checkFieldUpdate(checking, node, path);
+  }
+
+  async #checkFieldUpdate(
+    { scope, faults, mailRules: { customKeys } }: Checking,
+    node: NodeOf<'update_field'>,
+    path: string,
+  ): Promise<void> {
+    const config = readConfig(node, path, new GraphFaults());
+    const { key } = namedIn(node);
+    if (key === null) return;
+    const found = await this.fieldUpdates.faults(scope, key, config?.value);
+    faults.addAll(found, `${path}.`);
+    const unknown = config?.template && unknownVariables(config.template, customKeys);
+    const [name] = unknown?.filter((one) => !one.startsWith('event.')) ?? [];
+    if (name !== undefined) faults.add(`${path}.value`, `has {{ ${name} }}, which is not known`);
   }
 
   async #checkRules(checking: Checking, rules: string, path: string): Promise<void> {
@@ -231,8 +271,15 @@ export class AutomationChecksService {
         await this.processes.bodyFaults(scope, { body: namedIn(node).body, customKeys });
   }
 
-  /** Content that mails lose, by its path; it does not prevent an activation. Not within a transaction. */
-  async warnings(scope: ProjectScope, { nodes }: AutomationGraph): Promise<readonly AutomationWarning[]> {
+  /**
+   * Content that mails lose, and paths of events that come out empty, each by its path; they do not prevent an activation. Not
+   * within a transaction.
+   */
+  async warnings(
+    scope: ProjectScope,
+    { nodes }: AutomationGraph,
+    triggerType: TriggerType | null,
+  ): Promise<readonly AutomationWarning[]> {
     const rules = await this.#mailRules(scope);
     const warnings: AutomationWarning[] = [];
     for (const [place, node] of nodes.entries()) {
@@ -241,12 +288,47 @@ export class AutomationChecksService {
       const { removed } = await this.#review(scope, mail, rules);
       warnings.push(...removed.map((piece) => warningOf(`nodes[${place}].config.`, piece)));
     }
+    warnings.push(...(await this.#emptyPaths(scope, nodes, triggerType)));
     const more = warnings.length - MAX_WARNINGS;
     if (more <= 0) return warnings;
     return [
       ...warnings.slice(0, MAX_WARNINGS),
       { path: 'nodes', message: `${more} more pieces of mails are left out, since no mail carries them.` },
     ];
+  }
+
+  /** Merge tags that no event of the last days would fill. */
+  async #emptyPaths(
+    scope: ProjectScope,
+    nodes: readonly AutomationNode[],
+    triggerType: TriggerType | null,
+  ): Promise<readonly AutomationWarning[]> {
+    const found: { readonly path: string; readonly names: readonly string[] }[] = [];
+    for (const [place, node] of nodes.entries()) {
+      if (!isOf(node, 'email') && !isOf(node, 'webhook') && !isOf(node, 'update_field')) continue;
+      const { contentJson, ...texts } = node.config;
+      const content = { ...texts, contentJson: documentOf(contentJson) };
+      for (const { at, names } of await this.processes.eventPaths(scope, content))
+        found.push({ path: `nodes[${place}].config.${at}`, names });
+    }
+    const trigger = nodes.find((node) => isOf(node, 'trigger'));
+    const name = trigger === undefined ? null : namedIn(trigger).eventName;
+    // A client may give data of its own to whom it lets in.
+    if (found.length === 0 || triggerType === 'manual' || triggerType === null) return [];
+    if (triggerType !== 'custom_event' || name === null)
+      return found.map(({ path, names }) => ({
+        path,
+        message: `${path} has {{ event.${names.join('.')} }}, which is empty: no event begins the runs of this automation.`,
+      }));
+    const since = new Date(this.clock.now().getTime() - EVENT_DAYS * 24 * 60 * 60_000);
+    const paths = found.map(({ names }) => names);
+    const empty = new Set(await this.triggers.pathsNeverSeen(scope, { name, since }, paths));
+    return found
+      .filter(({ names }) => empty.has(names.join('.')))
+      .map(({ path, names }) => ({
+        path,
+        message: `${path} has {{ event.${names.join('.')} }}, which no event ${name} of the last ${EVENT_DAYS} days had.`,
+      }));
   }
 
   async #mailRules(scope: ProjectScope): Promise<MailRules> {
@@ -264,6 +346,16 @@ export class AutomationChecksService {
     { project, wording, customKeys }: MailRules,
   ): Promise<MailReview> {
     return this.processes.reviewMail(scope, { mail, footer: footerOf(project, wording), customKeys });
+  }
+}
+
+/** The document of a mail, which may be given as text. */
+function documentOf(contentJson: unknown): unknown {
+  if (typeof contentJson !== 'string') return contentJson;
+  try {
+    return JSON.parse(contentJson) as unknown;
+  } catch {
+    return contentJson;
   }
 }
 

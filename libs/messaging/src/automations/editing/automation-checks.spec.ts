@@ -64,6 +64,19 @@ describe('an automation that cannot be activated', () => {
     });
   });
 
+  it('names what is wrong with the exit and the properties that its trigger asks for', async () => {
+    const exitWhen = rules({ field: 'custom.nope', op: 'exists' });
+    const where = [{ property: 'items[0]', op: 'exists' }];
+    expect(await faults(chain(trigger({ exitWhen, where })))).toEqual({
+      'nodes[0].config.exitWhen.where.field': 'is not a known field',
+      'nodes[0].config.where[0].property': expect.stringMatching(/^must be names with dots/),
+    });
+    const sound = [{ property: 'total', op: 'exists' }];
+    expect(await faults(chain(trigger({ where: sound })))).toEqual({
+      'nodes[0].config.where': 'must only be used with custom_event',
+    });
+  });
+
   it('names webhooks that lead to no public address', async () => {
     const refused = {
       url: expect.stringMatching(/^must lead to a public address; .*OUTGOING_PRIVATE_ADDRESSES$/),
@@ -95,6 +108,63 @@ describe('an automation that cannot be activated', () => {
       contentText: part('not closed'),
       contentJson: 'has {{ custom.unheard }}, which is not known',
     });
+  });
+
+  it.each([
+    [{}, { key: 'is required', value: 'is required: null clears the field' }],
+    [{ key: 'nope', value: 1 }, { key: expect.stringMatching(/^is not a known custom field/) }],
+    [{ key: 'email', value: 'a@b.example' }, { key: expect.stringMatching(/^is not a known custom field/) }],
+    [{ key: 'subscriber.external_id', value: 'x' }, { key: expect.stringMatching(/^is not a known/) }],
+    [{ key: 'first_name', value: '' }, { value: 'must not be empty: null clears the field' }],
+    [{ key: 'first_name', value: { a: 1 } }, { value: expect.stringMatching(/^must be text, a number/) }],
+    [{ key: 'first_name', value: 'x'.repeat(51) }, { value: 'must be at most 50 characters' }],
+    [{ key: 'first_name', value: '{{ event.name' }, { value: expect.stringMatching('not closed') }],
+    [
+      { key: 'first_name', value: '{% if event.name %}{{ event.name }}{% endif %}' },
+      { value: 'may only have merge tags such as {{ event.total | default: 0 }}' },
+    ],
+    [
+      { key: 'first_name', value: '{{ custom.nope }}' },
+      { value: 'has {{ custom.nope }}, which is not known' },
+    ],
+    [
+      { key: 'first_name', value: '{{ topic.name }}' },
+      { value: 'has {{ topic.name }}, but only subscriber, custom and event are known here' },
+    ],
+    [{ key: 'first_name', value: '{{ event.name }}', more: 1 }, { more: 'is not a known field' }],
+  ])('names what is wrong with an update of a field: %j', async (config, expected) => {
+    expect(await stepFaults('update_field', config)).toEqual(expected);
+  });
+
+  it.each([
+    [{}, { timeout: 'is required', event: 'is required where there are no rules' }],
+    [
+      { event: { name: 'order' }, rules: rules({ field: 'phone', op: 'exists' }), timeout: 'P3D' },
+      { rules: 'must be left out beside event' },
+    ],
+    [{ event: { name: 'order' }, timeout: 'P731D' }, { timeout: 'must be at most P730D' }],
+    [{ event: { name: 'order' }, timeout: 'P0D' }, { timeout: 'must be longer than zero' }],
+    [
+      { event: { name: 'order' }, timeout: '3 days' },
+      { timeout: expect.stringMatching(/^must be an ISO 8601/) },
+    ],
+    [{ event: { type: 'CUSTOM' }, timeout: 'P3D' }, { 'event.name': 'is required' }],
+    [{ event: { name: 'Order' }, timeout: 'P3D' }, { 'event.name': 'must be like order.completed' }],
+    [
+      { event: { type: 'OPENED', name: 'order' }, timeout: 'P3D' },
+      { 'event.type': 'must be CUSTOM: events of mails can be named in rules' },
+    ],
+    [
+      { event: { name: 'order', where: [{ property: 'total', op: 'above', value: 1 }] }, timeout: 'P3D' },
+      { 'event.where[0].op': expect.stringMatching(/^must be one of/) },
+    ],
+    [
+      { rules: rules({ field: 'custom.nope', op: 'exists' }), timeout: 'P3D' },
+      { 'rules.where.field': 'is not a known field' },
+    ],
+  ])('names what is wrong with a step that waits: %j', async (config, expected) => {
+    const branches = { 'nodes[1]': 'needs an edge for the branch happened' };
+    expect(await stepFaults('wait_for', config)).toEqual({ ...branches, ...expected });
   });
 
   it('has a subject of more than 500 characters, whatever they take', async () => {

@@ -1,11 +1,11 @@
 import { evaluateDueSegments } from '#testing/due-segments';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
-import { CustomFieldsService, SubscribersService, TopicsService, type TopicView } from '#audience';
+import { CustomFieldsService, SubscriberEventsService, TopicsService, type TopicView } from '#audience';
 import { eventually } from '#testing/eventually';
 import { TrackingService } from '../../engagement/tracking.service.js';
 import { address, AutomationsFixture } from '../automations.fixture.js';
-import { splitSide } from '../runs/automation-steps.service.js';
+import { splitSide } from '../runs/step-executor.service.js';
 import { automationTemplateNames, AutomationTemplatesService } from './automation-templates.service.js';
 
 const MINUTE = 60_000;
@@ -96,7 +96,7 @@ describe('the ready automation', () => {
   }
 
   const reports = (email: string, name: string) =>
-    get(SubscribersService).recordEvent(fixture.scope, address(email), { name });
+    get(SubscriberEventsService).record(fixture.scope, address(email), { name });
   const path = async ({ id }: Installed, email: string) => (await fixture.paths(id, email))[0];
 
   it('welcome greets a new subscriber, and goes on by whether they followed a link', async () => {

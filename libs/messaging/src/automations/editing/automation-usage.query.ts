@@ -1,6 +1,13 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { namedInRules, type Use, UsageCatalogueService, type UsedThings, type UserSource } from '#audience';
+import {
+  changeableField,
+  namedInRules,
+  type Use,
+  UsageCatalogueService,
+  type UsedThings,
+  type UserSource,
+} from '#audience';
 import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
 import { ContentProcessesService } from '../../content/processes/content-processes.service.js';
@@ -63,10 +70,13 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
     const uses: Use[] = [];
     for (const { key, name, nodes } of await this.#versions(scope)) {
       const steps = nodesOf(nodes).map(namedIn);
-      const named = steps.flatMap(({ rules }) => namedBy(rules, things));
+      const named = steps.flatMap(({ rules, exitWhen }) =>
+        [rules, exitWhen].flatMap((one) => namedBy(one, things)),
+      );
+      named.push(...steps.flatMap((step) => setBy(step, things)));
       if (things.kind !== 'option' && named.length === 0) {
         const inContent = await this.processes.customKeys(scope, {
-          texts: steps.map(({ mail, body }) => [mail && { ...mail, contentJson: null }, body]),
+          texts: steps.map(({ mail, body, value }) => [mail && { ...mail, contentJson: null }, body, value]),
           documents: steps.flatMap(({ mail }) => mail?.contentJson ?? []),
         });
         if (inContent.includes(things.key)) named.push(things.key);
@@ -105,6 +115,18 @@ function namedBy(
 ): readonly string[] {
   if (rules === null || things.kind === 'default of a custom field') return [];
   return namedInRules(rules, things);
+}
+
+/** An update_field changes the field, or sets it to one of the options. */
+function setBy(
+  { key, value }: ReturnType<typeof namedIn>,
+  things: Extract<UsedThings, { readonly key: string }>,
+): readonly string[] {
+  const field = key === null ? null : changeableField(key);
+  if (field === null || !('custom' in field) || field.custom !== things.key) return [];
+  if (things.kind === 'custom field') return [things.key];
+  if (things.kind === 'default of a custom field') return [];
+  return [value].flat().filter((one) => typeof one === 'string' && things.values.includes(one)) as string[];
 }
 
 const nodesOf = (nodes: string): readonly AutomationNode[] =>

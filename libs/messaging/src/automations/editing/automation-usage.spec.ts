@@ -88,6 +88,23 @@ describe('what an automation uses', () => {
     ],
     ['a condition', () => condition(`custom.${key}`, 'silver')],
     ['a goal', () => chain(trigger(), step('goal', { name: 'Pro', rules: where(`custom.${key}`, 'x') }))],
+    [
+      'rules that are waited for',
+      () => ({
+        nodes: JSON.stringify([
+          trigger(),
+          step('wait_for', { rules: where(`custom.${key}`, 'gold'), timeout: 'P1D' }),
+          mail('m'),
+        ]),
+        edges: ways('start > wait_for', 'wait_for > m: happened', 'wait_for > m: timeout'),
+      }),
+    ],
+    ['an update', () => chain(trigger(), step('update_field', { key, value: 'gold' }))],
+    [
+      'the value of another',
+      () => chain(trigger(), step('update_field', { key: 'phone', value: `{{ custom.${key} }}` })),
+    ],
+    ['exitWhen', () => chain(trigger({ exitWhen: where(`custom.${key}`, 'x') }), mail('m'))],
   ])(
     'a custom field in %s cannot be archived while it is active, and the refusal names it',
     async (_, content) => {
@@ -121,6 +138,15 @@ describe('what an automation uses', () => {
 
   it('an option that a condition names cannot be removed while it is active', async () => {
     const id = await fixture.active(condition(`custom.${key}`, 'GOLD'));
+    await expect(removeGold()).rejects.toThrow(new InUseError('The option gold', await userOf(id)));
+    await fixture.automations.pause(fixture.scope, id);
+    await removeGold();
+  });
+
+  it('an option that a step sets cannot be removed while it is active', async () => {
+    const id = await fixture.active(
+      chain(trigger(), step('update_field', { key: `custom.${key}`, value: 'gold' })),
+    );
     await expect(removeGold()).rejects.toThrow(new InUseError('The option gold', await userOf(id)));
     await fixture.automations.pause(fixture.scope, id);
     await removeGold();

@@ -6,12 +6,14 @@ import {
   TopicsQuery,
   TriggersService,
   UsageCatalogueService,
+  WaitsService,
 } from '#audience';
 import { PlanLimitsService } from '#billing';
 import { DomainValidationError, InvalidStateError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import {
   type Automation,
+  type AutomationChanges,
   type AutomationFields,
   type AutomationStatus,
   type AutomationWarning,
@@ -19,7 +21,7 @@ import {
   type NewAutomation,
   refuseUnlessAllowed,
 } from '../automation.js';
-import { AutomationRepository } from '../automation.repository.js';
+import { AutomationRepository, waitsOf } from '../automation.repository.js';
 import { AutomationsQuery, type AutomationView } from '../automations.query.js';
 import { type AutomationGraph, isOf, readGraph } from '../graph/automation-graph.js';
 import { GraphFaults } from '../graph/config-reader.js';
@@ -33,9 +35,9 @@ export interface ContentPatch {
   readonly edges?: string | null | undefined;
 }
 
-export interface AutomationPatch extends Partial<AutomationFields> {
+export type AutomationPatch = AutomationChanges & {
   readonly status?: AutomationStatus | undefined;
-}
+};
 
 /** Creates, edits, activates, pauses, archives and deletes automations. */
 @Injectable()
@@ -51,6 +53,7 @@ export class AutomationsService {
     private readonly evaluations: SegmentEvaluationsService,
     private readonly triggers: TriggersService,
     private readonly usage: UsageCatalogueService,
+    private readonly waits: WaitsService,
   ) {}
 
   /** Creates a DRAFT. Throws DomainValidationError. */
@@ -109,6 +112,7 @@ export class AutomationsService {
       const { currentlyActive } = await this.query.get(scope, automation.id);
       automation.delete(currentlyActive, now);
       await this.triggers.forget(scope, automation.id);
+      await this.waits.close(scope, await waitsOf(this.database, scope, automation.id));
       this.automations.removeUnused(automation);
     });
   }
@@ -145,6 +149,10 @@ export class AutomationsService {
     const unchanged = automation.isRevised ? null : automation.versionId;
     const version = unchanged ?? (await this.automations.addVersion(automation, checked.resolved, now));
     automation.activate(version, now);
+    if (unchanged === null) {
+      for (const [waitId, what] of checked.resolved.awaited) await this.waits.open(scope, waitId, what);
+      await this.waits.close(scope, await waitsOf(this.database, scope, automation.id, version));
+    }
     const awaited = awaitedBy(automation, checked.resolved);
     if (awaited === null) await this.triggers.forget(scope, automation.id);
     else await this.triggers.watch(scope, automation.id, awaited);
@@ -182,7 +190,7 @@ export class AutomationsService {
     if (triggerType === 'segment_entered' || triggerType === 'segment_left')
       await this.#evaluateSegment(scope, graph);
     await this.checks.checkBodies(scope, graph);
-    return this.checks.warnings(scope, graph);
+    return this.checks.warnings(scope, graph, triggerType);
   }
 
   /**
@@ -205,7 +213,8 @@ export class AutomationsService {
     const { status, ...before } = await this.query.get(scope, idOrKey);
     const { nodes = before.nodes, edges = before.edges } = content;
     const { graph } = readGraph({ nodes, edges });
-    return graph === undefined || status === 'ACTIVE' ? [] : this.checks.warnings(scope, graph);
+    if (graph === undefined || status === 'ACTIVE') return [];
+    return this.checks.warnings(scope, graph, before.triggerType);
   }
 
   async #refuseUnlessIncluded(scope: ProjectScope): Promise<void> {
@@ -222,7 +231,7 @@ export class AutomationsService {
 /** The trigger to watch; null when only a client lets subscribers in. */
 function awaitedBy(
   { triggerType, triggerTopicId }: Automation,
-  { triggerSegmentId, eventName }: ResolvedAutomation,
+  { triggerSegmentId, eventName, eventWhere }: ResolvedAutomation,
 ): AwaitedTrigger | null {
   if (triggerType === 'subscriber_joins_list' && triggerTopicId !== null)
     return { kind: 'SUBSCRIBED', subject: triggerTopicId };
@@ -231,6 +240,6 @@ function awaitedBy(
   if (triggerType === 'segment_left' && triggerSegmentId !== null)
     return { kind: 'SEGMENT_LEFT', subject: triggerSegmentId };
   if (triggerType === 'custom_event' && eventName !== null)
-    return { kind: 'CUSTOM_EVENT', subject: eventName };
+    return { kind: 'CUSTOM_EVENT', subject: eventName, where: eventWhere };
   return null;
 }

@@ -10,6 +10,8 @@ export const NODE_TYPES = [
   'webhook',
   'topic_action',
   'segment_action',
+  'update_field',
+  'wait_for',
 ] as const;
 export type NodeType = (typeof NODE_TYPES)[number];
 
@@ -44,6 +46,7 @@ export interface AutomationGraph {
 const BRANCHES: Partial<Record<NodeType, readonly string[]>> = {
   condition: ['yes', 'no'],
   ab_split: ['a', 'b'],
+  wait_for: ['happened', 'timeout'],
 };
 
 /** The branches of a step of this type; null when it has one edge, without a branch. */

@@ -68,6 +68,11 @@ export class ConfigReader {
     return this.value(name) !== null;
   }
 
+  /** True for null, too. */
+  isGiven(name: string): boolean {
+    return member(this.object, name) !== undefined;
+  }
+
   /** Null when it is absent. */
   value(name: string): unknown {
     return member(this.object, name) ?? null;

@@ -76,7 +76,7 @@ describe('a graph that is none', () => {
     expect(read(nodes, edges).errors).toEqual({
       'nodes[0].id': 'is required',
       'nodes[1].type':
-        'must be one of trigger, email, delay, condition, ab_split, goal, webhook, topic_action, segment_action',
+        'must be one of trigger, email, delay, condition, ab_split, goal, webhook, topic_action, segment_action, update_field, wait_for',
       'nodes[3].id': 'is used twice',
       'nodes[4].id': 'must be a string',
       'nodes[4].config': 'must be an object',

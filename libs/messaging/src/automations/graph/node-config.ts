@@ -1,7 +1,10 @@
+import type { PropertyTest } from '#audience';
 import { parseEmailAddress } from '#kernel';
 import type { AutomationNode, NodeType } from './automation-graph.js';
 import { ConfigReader, GraphFaults, isObject, isText } from './config-reader.js';
 import { type DelayConfig, readDelay } from './delay.js';
+import { readUpdateField, type UpdateFieldConfig } from './update-field.js';
+import { readEventName, readWaitFor, readWhere, type WaitForConfig } from './wait-for.js';
 
 export const RE_ENTRIES = ['ONCE', 'AFTER_EXIT', 'ALWAYS'] as const;
 /** Limit of a subscriber's runs: one ever, one at a time, or none. */
@@ -10,7 +13,11 @@ export type ReEntry = (typeof RE_ENTRIES)[number];
 export interface TriggerConfig {
   readonly segmentKey: string | null;
   readonly eventName: string | null;
+  /** What the event's properties must be like. */
+  readonly where: readonly PropertyTest[];
   readonly reEntry: ReEntry;
+  /** Rules, as JSON text: whom they hold for before a step takes no further one. */
+  readonly exitWhen: string | null;
 }
 
 export interface EmailConfig {
@@ -43,6 +50,8 @@ export interface NodeConfigs {
   readonly webhook: WebhookConfig;
   readonly topic_action: { readonly action: 'subscribe' | 'unsubscribe'; readonly topicKey: string };
   readonly segment_action: { readonly action: 'add' | 'remove'; readonly segmentKey: string };
+  readonly update_field: UpdateFieldConfig;
+  readonly wait_for: WaitForConfig;
 }
 
 type Readers = {
@@ -53,6 +62,7 @@ type Readers = {
 };
 
 const MAX_KEY = 40;
+const MAX_FIELD = 80;
 const MAX_EVENT_NAME = 64;
 const MAX_SUBJECT = 500;
 const MAX_WEIGHT = 1_000_000;
@@ -66,10 +76,9 @@ const HEADER_VALUE = /^[!-~]([ -~]{0,998}[!-~])?$/;
 /** Headers that the service sets itself. */
 const OURS =
   /^(host|content-.*|connection|transfer-encoding|webhook-.*|user-agent|expect|upgrade|te|trailer|keep-alive|proxy-.*)$/i;
-const EVENT_NAME = /^[a-z][a-z0-9_.]{0,63}$/;
 
 const READERS: Readers = {
-  trigger: { members: ['segmentKey', 'eventName', 'reEntry'], read: readTrigger },
+  trigger: { members: ['segmentKey', 'eventName', 'where', 'reEntry', 'exitWhen'], read: readTrigger },
   email: {
     members: ['subject', 'previewText', 'contentJson', 'contentText', 'fromEmail', 'fromName', 'topicKey'],
     read: readEmail,
@@ -108,6 +117,8 @@ const READERS: Readers = {
       return action === null || segmentKey === null ? null : { action, segmentKey };
     },
   },
+  update_field: { members: ['key', 'value'], read: readUpdateField },
+  wait_for: { members: ['event', 'rules', 'timeout'], read: readWaitFor },
 };
 
 /** The config of a node; null when it has faults, which are added below `path`. Names are not looked up. */
@@ -128,7 +139,11 @@ export function namedIn({ config }: AutomationNode) {
     segmentKey: reader.text('segmentKey', { max: MAX_KEY }),
     eventName: reader.text('eventName', { max: MAX_EVENT_NAME }),
     rules: reader.json('rules'),
+    exitWhen: reader.json('exitWhen'),
     body: reader.value('body'),
+    /** The field that an update_field changes, and what to. */
+    key: reader.text('key', { max: MAX_FIELD }),
+    value: reader.value('value'),
     mail: mailIn(reader),
   };
 }
@@ -142,10 +157,10 @@ function mailIn(reader: ConfigReader): EmailConfig | null {
 function readTrigger(config: ConfigReader): TriggerConfig | null {
   const reEntry = config.has('reEntry') ? config.oneOf('reEntry', RE_ENTRIES) : 'ONCE';
   const segmentKey = config.text('segmentKey', { max: MAX_KEY });
-  const eventName = config.text('eventName', { max: MAX_EVENT_NAME });
-  if (eventName !== null && !EVENT_NAME.test(eventName))
-    return config.fault('eventName', 'must be like order.completed');
-  return reEntry === null ? null : { segmentKey, eventName, reEntry };
+  const eventName = readEventName(config, 'eventName');
+  const where = readWhere(config);
+  const exitWhen = config.has('exitWhen') ? config.json('exitWhen') : null;
+  return reEntry === null || where === null ? null : { segmentKey, eventName, where, reEntry, exitWhen };
 }
 
 function readEmail(config: ConfigReader): EmailConfig | null {

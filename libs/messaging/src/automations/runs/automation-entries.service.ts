@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { SubscribersQuery, TriggersService } from '#audience';
 import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { countingTraffic } from '../../engagement/automation-counters.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { AlreadyInsideError, type Automation, refuseUnlessAllowed } from '../automation.js';
 import { automationOf } from '../automation.repository.js';
@@ -78,7 +79,7 @@ export class AutomationEntriesService {
 
   async #subscriber(scope: ProjectScope, address: EmailAddress): Promise<string> {
     try {
-      return (await this.subscribers.byAddress(scope, address)).id;
+      return (await this.subscribers.get(scope, address)).id;
     } catch (error) {
       if (error instanceof NotFoundError)
         throw new DomainValidationError({ email: 'is not a known subscriber' });
@@ -96,6 +97,7 @@ export class AutomationEntriesService {
     const plan = await this.plans.of(scope, versionId);
     const now = this.clock.now();
     const { position, wakeAt, isWaiting, steps } = runStart(plan, now);
+    const places = [...new Set([...steps.map(({ place }) => place), position])];
     const { reEntry } = plan.trigger.config;
     const isThere = this.triggers.isThere(scope, sql`n.subscriber_id`);
     const isInside = reEntry === 'ONCE' ? sql`true` : sql`r.wake_at is not null`;
@@ -128,6 +130,11 @@ export class AutomationEntriesService {
         select ${scope.environmentId}, ${now}, (${now}::timestamptz at time zone 'UTC')::date, s.place, e.run_id, 'DONE', s.detail
         from entering e cross join unnest(${steps.map(({ place }) => place)}::smallint[],
           ${steps.map(({ detail }) => detail)}::text[]) s(place, detail) returning run_id
+      ), counted as (
+        ${countingTraffic(
+          sql`select ${versionId}::bigint as version_id, p.place, ${scope.environmentId}::bigint as environment_id, e.n as entered, e.n * (p.place <> ${position})::int as departed
+          from (select count(*) as n from entering) e cross join unnest(${places}::smallint[]) p(place) where e.n > 0`,
+        )} returning 1
       ), kept as (
         insert into messaging.automation_run_data (run_id, environment_id, data)
         select run_id, ${scope.environmentId}, data from entering where data is not null and data <> '{}' returning run_id

@@ -65,16 +65,21 @@ export class AutomationRunner {
     }
   }
 
-  /** Enters subscribers whose trigger fired, cancels runs of archived automations, executes due steps. */
+  /** Enters subscribers whose trigger fired, wakes runs for which it happened what they wait for, cancels runs of archived automations, executes due steps. */
   async #dueWork(): Promise<readonly WorkItem[]> {
     if (!(await this.due.isAny())) return [];
     const entries = await this.due.entries();
+    const fulfilled = await this.due.fulfilled();
     const closings = await this.due.closings();
     const versions = await this.due.versions(false);
     return [
       ...entries.map(({ scope, id }) => ({
         name: `entries of ${id}`,
         work: async () => (await this.entries.drain(scope, id)) > 0,
+      })),
+      ...fulfilled.map((scope) => ({
+        name: `waits of ${scope.environmentId}`,
+        work: () => this.runs.wakeFulfilled(scope),
       })),
       ...closings.map(({ scope, id }) => ({
         name: `closing of ${id}`,

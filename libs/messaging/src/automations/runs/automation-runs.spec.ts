@@ -6,6 +6,7 @@ import {
   PersonalDataService,
   SegmentsService,
   SubscribersQuery,
+  SubscriberEventsService,
   SubscribersService,
   SuppressionsService,
   TopicsService,
@@ -24,6 +25,7 @@ import {
   where,
 } from '../automations.fixture.js';
 import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';
+import { automationDiscrepancies } from '../../reports/statistics/automation-check.query.js';
 import { MailPersonalDataService } from '../../mail-personal-data.service.js';
 import { Database } from '#platform';
 
@@ -79,7 +81,12 @@ describe('people in automations', () => {
       const left = await fixture.active(waiting(config), { triggerType: 'segment_left' });
       const ada = await fixture.person();
       const turn = async (plan: string) => {
-        await get(SubscribersService).update(fixture.scope, address(ada.email), { customFields: { plan } });
+        await get(SubscribersService).update(
+          fixture.scope,
+          address(ada.email),
+          { customFields: { plan } },
+          PROOF,
+        );
         fixture.messaging.clock.advance(6 * 60_000);
         await evaluateDueSegments(get);
         await fixture.run();
@@ -106,9 +113,14 @@ describe('people in automations', () => {
       const entered = await fixture.active(waiting({ segmentKey }), { triggerType: 'segment_entered' });
       const left = await fixture.active(waiting({ segmentKey }), { triggerType: 'segment_left' });
       const late = await fixture.person({ customFields: { plan: 'pro' } });
-      await get(SubscribersService).update(fixture.scope, address(early.email), {
-        customFields: { plan: 'free' },
-      });
+      await get(SubscribersService).update(
+        fixture.scope,
+        address(early.email),
+        {
+          customFields: { plan: 'free' },
+        },
+        PROOF,
+      );
       fixture.messaging.clock.advance(6 * 60_000);
       await evaluateDueSegments(get);
       await fixture.run();
@@ -124,7 +136,7 @@ describe('people in automations', () => {
       });
       const ada = await fixture.person();
       const report = (name: string) =>
-        get(SubscribersService).recordEvent(fixture.scope, address(ada.email), { name });
+        get(SubscriberEventsService).record(fixture.scope, address(ada.email), { name });
       for (const name of ['order.completed', 'order.opened', 'order.completed']) await report(name);
       await fixture.run();
       expect(await fixture.totals(id)).toEqual([2, 0, 2]);
@@ -133,7 +145,7 @@ describe('people in automations', () => {
     it('unless they were erased meanwhile', async () => {
       const id = await fixture.active(waiting({ eventName: 'seen' }), { triggerType: 'custom_event' });
       const ada = await fixture.person();
-      await get(SubscribersService).recordEvent(fixture.scope, address(ada.email), { name: 'seen' });
+      await get(SubscriberEventsService).record(fixture.scope, address(ada.email), { name: 'seen' });
       await get(PersonalDataService).erase(fixture.scope, address(ada.email), PROOF);
       expect(await fixture.messaging.test.query('select 1 from audience.recorded_triggers')).toEqual([]);
       await fixture.run();
@@ -315,6 +327,34 @@ describe('people in automations', () => {
       ]);
     });
 
+    it('until exitWhen holds, which is seen before each step', async () => {
+      const exitWhen = where('custom.plan', 'pro');
+      const id = await fixture.active(chain(trigger({ exitWhen }), delay('wait', 'P1D'), mail('offer')));
+      const [buyer, early, other] = [
+        await fixture.person(),
+        await fixture.person({ customFields: { plan: 'pro' } }),
+        await fixture.person(),
+      ];
+      for (const { email } of [buyer, early, other]) await fixture.enter(id, email);
+      await fixture.run();
+      expect(await fixture.paths(id, early.email)).toEqual(['CANCELLED: start, wait SKIPPED']);
+      await get(SubscribersService).update(
+        fixture.scope,
+        address(buyer.email),
+        {
+          customFields: { plan: 'pro' },
+        },
+        PROOF,
+      );
+      await fixture.later(DAY);
+      expect(await fixture.paths(id, buyer.email)).toEqual(['CANCELLED: start, wait, offer SKIPPED']);
+      expect(await fixture.paths(id, other.email)).toEqual(['COMPLETED: start, wait, offer']);
+      expect(await fixture.mails(buyer.id)).toEqual([]);
+      const [left] = (await fixture.executions(id)).filter(({ email }) => email === buyer.email);
+      expect(left?.steps.at(-1)?.detail).toBe('exitWhen holds');
+      expect(await fixture.totals(id)).toEqual([3, 1, 0]);
+    });
+
     it('that mails nobody who left the topic or is suppressed', async () => {
       const id = await fixture.active(chain(trigger(), mail('hello')));
       const [gone, silent, ada] = [await fixture.person(), await fixture.person(), await fixture.person()];
@@ -358,7 +398,7 @@ describe('people in automations', () => {
       [person],
     );
     expect(events).toEqual([{ type: 'BOUNCED', campaign_id: null }]);
-    const { status } = await get(SubscribersQuery).byAddress(fixture.scope, address(email));
+    const { status } = await get(SubscribersQuery).get(fixture.scope, address(email));
     expect(status).toBe('BOUNCED');
   });
 
@@ -442,5 +482,10 @@ describe('people in automations', () => {
     );
     expect(counted.length).toBeGreaterThan(10);
     expect(counters).toEqual(counted);
+    // A test above says itself that a mail was sent.
+    const traffic = (await automationDiscrepancies(get(Database))).filter(({ counter }) =>
+      ['entered', 'departed'].includes(counter),
+    );
+    expect(traffic).toEqual([]);
   });
 });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Database } from '#platform';
 import { WebhookReceiver } from '#testing/webhook-receiver';
 import { AutomationsFixture, chain, delay, mail, trigger } from '../automations.fixture.js';
-import { AutomationsQuery } from '../automations.query.js';
+import { automationDiscrepancies } from '../../reports/statistics/automation-check.query.js';
 import { Backoffs } from './automation-runner.job.js';
 
 const MINUTE = 60_000;
@@ -64,7 +65,7 @@ describe('somebody whose step fails', () => {
     expect(await fixture.totals(id)).toEqual([PEOPLE, 0, PEOPLE - 1]);
     await fixture.later(24 * HOUR);
     expect(await fixture.totals(id)).toEqual([PEOPLE, PEOPLE - 1, 0]);
-    expect(await fixture.messaging.get(AutomationsQuery).discrepancies()).toEqual([]);
+    expect(await automationDiscrepancies(fixture.messaging.get(Database))).toEqual([]);
     await cure();
   });
 

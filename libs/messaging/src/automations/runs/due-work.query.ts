@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { environmentScopes } from '#access';
-import { TriggersService } from '#audience';
+import { TriggersService, WaitsService } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { Database, neverJoined, present } from '#platform';
 
@@ -22,6 +22,7 @@ export class DueWorkQuery {
   constructor(
     private readonly database: Database,
     private readonly triggers: TriggersService,
+    private readonly waits: WaitsService,
   ) {}
 
   /** True when any work but webhooks is due. Cheap, since every worker asks twice a second. */
@@ -36,6 +37,7 @@ export class DueWorkQuery {
           )
         )
         or exists (select 1 from messaging.automations where is_closing)
+        or ${this.waits.isAnyFulfilled()}
         or ${isDue(false)}
       )`,
     );
@@ -49,6 +51,16 @@ export class DueWorkQuery {
   /** Active automations whose trigger has fired. */
   async entries(): Promise<readonly FoundAutomation[]> {
     return this.#found(sql`a.status = 'ACTIVE' and (a.id, a.environment_id) in (${this.triggers.pending()})`);
+  }
+
+  /** Environments in which happened what runs wait for. */
+  async fulfilled(): Promise<readonly ProjectScope[]> {
+    return this.database.system(async () => {
+      const { rows } = await sql<ProjectScope>`
+        select e.* from ${environmentScopes} e where ${this.waits.isFulfilledIn(sql`e.environment_id`)}
+      `.execute(this.database.tables());
+      return rows;
+    });
   }
 
   /** Archived automations with active runs. */

@@ -69,6 +69,7 @@ describe('what is told of people who come to the end of an automation', () => {
       subscriber_id: subscriberId,
       data: {
         automationKey,
+        metadata: {},
         automationId: id,
         subscriberId,
         email,

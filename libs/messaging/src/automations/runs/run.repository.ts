@@ -1,10 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { RecipientsQuery } from '#audience';
+import { RecipientsQuery, WaitsService } from '#audience';
 import { nextTry, type ProjectScope } from '#kernel';
-import { Database, plannedForValues, present, Publisher } from '#platform';
+import { Database, neverJoined, plannedForValues, present, Publisher } from '#platform';
+import { countingTraffic } from '../../engagement/automation-counters.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
-import { type ClaimedRun, type RunMove, StepBatch, type TakenStep } from './step-batch.js';
+import { waitsOf } from '../automation.repository.js';
+import {
+  type ClaimedRun,
+  type NodeTraffic,
+  type RunMove,
+  StepBatch,
+  type StepOutcome,
+  type TakenStep,
+} from './step-batch.js';
 import { type VersionPlan, VersionPlansQuery } from './version-plans.query.js';
 
 const MINUTE_MS = 60_000;
@@ -47,18 +56,49 @@ function stepsLock(automationId: string): RawBuilder<unknown> {
   return sql`hashtextextended(${`automation-steps:${automationId}`}, 0)`;
 }
 
+/** Statement that cancels the active runs in `which`, and counts that they left their nodes; it returns how many they were. */
+const cancelling = (
+  { environmentId }: ProjectScope,
+  which: RawBuilder<unknown>,
+  now: Date,
+): RawBuilder<{ readonly ended: number }> => sql<{ ended: number }>`
+  with ended as (
+    update messaging.automation_runs set status = 'CANCELLED', wake_at = null, finished_at = ${now}
+    where environment_id = ${environmentId} and wake_at is not null and ${which}
+    returning version_id, position, environment_id
+  ), counted as (
+    ${countingTraffic(
+      sql`select version_id, position as place, environment_id, 0 as entered, 1 as departed from ended`,
+    )} returning 1
+  )
+  select count(*) as ended from ended
+`;
+
+/** What these runs began with, by their ids: an event's properties, or a client's data. */
+export async function eventsOf(
+  database: Database,
+  { environmentId }: ProjectScope,
+  runs: readonly ClaimedRun[],
+): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>> {
+  const { rows } = await sql<{ runId: string; data: Readonly<Record<string, unknown>> }>`
+    select run_id, data from messaging.automation_run_data
+    where environment_id = ${environmentId} and run_id = any(${runs.map(({ id }) => id)}::uuid[])
+  `.execute(database.tables());
+  return new Map(rows.map(({ runId, data }) => [runId, data]));
+}
+
 /** Ends an erased subscriber's runs; their rows stay, without the subscriber. */
 export async function eraseRuns(
   database: Database,
-  { environmentId }: ProjectScope,
+  scope: ProjectScope,
   subscriberId: string,
   now: Date,
 ): Promise<void> {
+  const { environmentId } = scope;
+  await cancelling(scope, sql`subscriber_id = ${subscriberId}`, now).execute(database.tables());
   await sql`
     with ended as (
-      update messaging.automation_runs
-      set subscriber_id = null, wake_at = null, finished_at = coalesce(finished_at, ${now}),
-        status = case when status = 'ACTIVE' then 'CANCELLED' else status end
+      update messaging.automation_runs set subscriber_id = null
       where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
       returning id
     )
@@ -66,6 +106,9 @@ export async function eraseRuns(
     where d.environment_id = ${environmentId} and d.run_id = ended.id
   `.execute(database.tables());
 }
+
+/** The version that runs follow. */
+type RunVersion = Pick<VersionPlan, 'scope' | 'versionId' | 'waitIds'>;
 
 /** Claims runs, saves their moves and steps, and ends them, in the open transaction. */
 @Injectable()
@@ -75,6 +118,7 @@ export class RunRepository {
     private readonly plans: VersionPlansQuery,
     private readonly recipients: RecipientsQuery,
     private readonly publisher: Publisher,
+    private readonly waits: WaitsService,
   ) {}
 
   /** Locks runs that are due. Null when there are none, or the automation is not ACTIVE. */
@@ -82,7 +126,8 @@ export class RunRepository {
     const plan = await this.plans.of(scope, versionId);
     if (!(await holdSteps(this.database, plan))) return null;
     const { rows } = await sql<ClaimedRun>`
-      /* claim_runs */ select id, subscriber_id, position, is_waiting, (entered_at at time zone 'UTC')::date as entered_on
+      /* claim_runs */ select id, subscriber_id, position, is_waiting, has_happened,
+        (entered_at at time zone 'UTC')::date as entered_on
       from messaging.automation_runs
       where environment_id = ${scope.environmentId} and version_id = ${versionId} and is_calling = false and wake_at <= ${present}
       order by wake_at limit ${limit} for update skip locked
@@ -92,8 +137,9 @@ export class RunRepository {
 
   /** Saves the moves and steps of a batch, and publishes which runs completed. */
   async save(batch: StepBatch): Promise<void> {
-    const { plan, moves, steps, now } = batch;
-    await this.#write(plan.scope, moves, steps, now);
+    const { plan, moves } = batch;
+    await this.#write(plan, batch, batch.now);
+    if (batch.outcomes.length > 0) await this.#settle(plan.scope, batch.outcomes);
     const completed = moves.filter(({ status }) => status === 'COMPLETED' || status === 'CONVERTED');
     if (completed.length > 0 && this.publisher.hasListeners(plan.scope, 'automation.completed'))
       await this.#publishCompleted(batch, completed);
@@ -110,24 +156,32 @@ export class RunRepository {
       .where('id', 'in', [...outcomes.keys()])
       .execute();
     const ids = runs.flatMap(({ subscriberId }) => subscriberId ?? []);
+    const { metadata } = await this.database
+      .tables<MessagingTables>()
+      .selectFrom('messaging.automations')
+      .select('metadata')
+      .where('environmentId', '=', scope.environmentId)
+      .where('id', '=', automationId)
+      .executeTakeFirstOrThrow();
     const people = await this.recipients.lookUp(scope, [], ids, now);
     const events = runs.map(({ id, subscriberId, enteredAt }) => {
       const email = people.get(subscriberId ?? '')?.email ?? null;
       const outcome = outcomes.get(id);
-      const data = { automationKey, automationId, subscriberId, email, outcome, enteredAt, completedAt: now };
+      const about = { automationKey, automationId, metadata };
+      const data = { ...about, subscriberId, email, outcome, enteredAt, completedAt: now };
       return { type: 'automation.completed', subscriberId, data } as const;
     });
     await this.publisher.publish(scope, ...events);
   }
 
-  /** One statement for moves and steps. It names the runs twice: otherwise it may read all runs. */
+  /** One statement for moves, steps and counters. It names the runs twice: otherwise it may read all runs. */
   async #write(
-    { environmentId }: ProjectScope,
-    moves: readonly RunMove[],
-    steps: readonly TakenStep[],
+    { scope: { environmentId }, versionId }: RunVersion,
+    { moves, steps, traffic }: Pick<StepBatch, 'moves' | 'steps' | 'traffic'>,
     now: Date,
   ): Promise<void> {
     const move = <Field extends keyof RunMove>(field: Field) => moves.map((one) => one[field]);
+    const node = <Field extends keyof NodeTraffic>(field: Field) => traffic.map((one) => one[field]);
     const step = <Field extends keyof TakenStep>(field: Field) => steps.map((one) => one[field]);
     const writing = sql`
       /* save_runs */ with logged as (
@@ -136,9 +190,15 @@ export class RunRepository {
         from unnest(${step('enteredOn')}::date[], ${step('place')}::smallint[], ${step('runId')}::uuid[],
           ${step('status')}::text[], ${step('detail')}::text[]) s(entered_on, place, run_id, status, detail)
         returning run_id
+      ), counted as (
+        ${countingTraffic(
+          sql`select ${versionId}::bigint as version_id, n.place, ${environmentId}::bigint as environment_id, n.entered, n.departed
+          from unnest(${node('place')}::smallint[], ${node('entered')}::int[], ${node('departed')}::int[])
+            n(place, entered, departed)`,
+        )} returning 1
       )
       update messaging.automation_runs r set position = m.position, wake_at = m.wake_at, is_waiting = m.is_waiting,
-        is_calling = m.is_calling, status = m.status, attempts = 0,
+        is_calling = m.is_calling, has_happened = false, status = m.status, attempts = 0,
         finished_at = case when m.wake_at is null then ${now}::timestamptz end
       from unnest(${move('id')}::uuid[], ${move('position')}::smallint[], ${move('wakeAt')}::timestamptz[],
         ${move('isWaiting')}::boolean[], ${move('isCalling')}::boolean[], ${move('status')}::text[])
@@ -149,20 +209,65 @@ export class RunRepository {
     await plannedForValues(this.database, {}, () => writing.execute(this.database.tables()));
   }
 
+  async #settle({ environmentId }: ProjectScope, outcomes: readonly StepOutcome[]): Promise<void> {
+    const outcome = <Field extends keyof StepOutcome>(field: Field) => outcomes.map((one) => one[field]);
+    await sql`
+      /* settle_waits */ update messaging.automation_steps s set detail = o.detail
+      from unnest(${outcome('runId')}::uuid[], ${outcome('enteredOn')}::date[], ${outcome('place')}::smallint[],
+        ${outcome('detail')}::text[]) o(run_id, entered_on, place, detail)
+      where s.environment_id = ${environmentId} and s.run_id = o.run_id and s.position = o.place and s.entered_on = o.entered_on
+        and s.run_id = any(${outcome('runId')}::uuid[]) and s.entered_on = any(${[...new Set(outcome('enteredOn'))]}::date[])
+    `.execute(this.database.tables());
+  }
+
+  /** Wakes runs for which happened what they wait for; resolves to true when there may be more. */
+  wakeFulfilled(scope: ProjectScope): Promise<boolean> {
+    const { environmentId } = scope;
+    return this.database.transaction(scope, async () => {
+      const waking = sql<{ taken: number }>`
+        /* wake_fulfilled */ with taken as (
+          ${this.waits.taking(scope, CHUNK)}
+        ), fulfilled as (
+          select r.id as waiter_id, r.subscriber_id, t.wait_id from taken t
+          join messaging.automation_runs r on r.id = t.waiter_id
+          cross join lateral (
+            select v.wait_ids from messaging.automation_versions v
+            where v.environment_id = ${environmentId} and v.id = r.version_id ${neverJoined}
+          ) v
+          where r.environment_id = ${environmentId} and r.id = any(array(select waiter_id from taken))
+            and r.is_waiting and r.wake_at is not null and v.wait_ids[r.position + 1] = t.wait_id
+          order by r.id for update of r
+        ), woken as (
+          update messaging.automation_runs r set wake_at = ${present}, has_happened = true
+          where r.environment_id = ${environmentId} and r.id = any(array(select waiter_id from fulfilled))
+          returning r.id
+        ), gone as (
+          ${this.waits.leaving(scope, sql`fulfilled`)} returning waiter_id
+        )
+        select (select count(*) from taken) as taken, (select count(*) from woken) as woken, (select count(*) from gone) as gone
+      `;
+      const { rows } = await plannedForValues(this.database, { enable_nestloop: 'off' }, () =>
+        waking.execute(this.database.tables()),
+      );
+      return (rows[0]?.taken ?? 0) > 0;
+    });
+  }
+
   /** Postpones a run whose step failed, or ends it as FAILED after the last try. Resolves to true when it ended. */
   async setAside(
-    scope: ProjectScope,
+    version: RunVersion,
     run: ClaimedRun,
     { attempts, reason }: { readonly attempts: number; readonly reason: string },
     now: Date,
   ): Promise<boolean> {
     const until = nextTry(BACKOFF_MS, attempts, now);
     if (until !== null) {
-      await this.postpone(scope, run, { attempts, wakeAt: until });
+      await this.postpone(version.scope, run, { attempts, wakeAt: until });
       return false;
     }
-    const { move, steps } = failedRun(run, reason);
-    await this.#write(scope, [move], steps, now);
+    await this.#write(version, failedRun(run, reason), now);
+    const waitId = run.isWaiting ? version.waitIds[run.position] : null;
+    if (waitId != null) await this.waits.end(version.scope, waitId, [run]);
     return true;
   }
 
@@ -201,16 +306,15 @@ export class RunRepository {
   /** Cancels a chunk of an archived automation's active runs; resolves to true when there may be more. */
   cancel(scope: ProjectScope, automationId: string, now: Date): Promise<boolean> {
     return this.database.transaction(scope, async () => {
-      const { numAffectedRows = 0n } = await sql`
-        update messaging.automation_runs set status = 'CANCELLED', wake_at = null, finished_at = ${now}
-        where environment_id = ${scope.environmentId} and id = any(array(
-          select r.id from messaging.automation_versions v
-          join messaging.automation_runs r on r.version_id = v.id and r.environment_id = v.environment_id
-          where v.environment_id = ${scope.environmentId} and v.automation_id = ${automationId} and r.wake_at is not null
-          limit ${CHUNK} for update of r
-        ))
-      `.execute(this.database.tables());
-      if (numAffectedRows > 0n) return true;
+      const chunk = sql`id = any(array(
+        select r.id from messaging.automation_versions v
+        join messaging.automation_runs r on r.version_id = v.id and r.environment_id = v.environment_id
+        where v.environment_id = ${scope.environmentId} and v.automation_id = ${automationId} and r.wake_at is not null
+        limit ${CHUNK} for update of r
+      ))`;
+      const { rows } = await cancelling(scope, chunk, now).execute(this.database.tables());
+      if ((rows[0]?.ended ?? 0) > 0) return true;
+      if (await this.waits.close(scope, await waitsOf(this.database, scope, automationId))) return true;
       await this.database
         .tables<MessagingTables>()
         .updateTable('messaging.automations')
@@ -228,11 +332,11 @@ export class RunRepository {
 function failedRun(
   { id, position, isWaiting, enteredOn }: ClaimedRun,
   detail: string,
-): { readonly move: RunMove; readonly steps: readonly TakenStep[] } {
+): Pick<StepBatch, 'moves' | 'steps' | 'traffic'> {
   const move = { id, position, wakeAt: null, isWaiting: false, isCalling: false, status: 'FAILED' } as const;
   // The delay of a run that waits is logged already.
   const steps = isWaiting
     ? []
     : [{ runId: id, enteredOn, place: position, status: 'FAILED', detail } as const];
-  return { move, steps };
+  return { moves: [move], steps, traffic: [{ place: position, entered: 0, departed: 1 }] };
 }

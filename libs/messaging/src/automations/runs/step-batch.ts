@@ -7,6 +7,8 @@ export interface ClaimedRun {
   readonly subscriberId: string;
   readonly position: number;
   readonly isWaiting: boolean;
+  /** What it waits for has happened. */
+  readonly hasHappened: boolean;
   /** `YYYY-MM-DD`, the partition of its steps. */
   readonly enteredOn: string;
 }
@@ -30,6 +32,18 @@ export interface TakenStep {
   readonly detail: string | null;
 }
 
+/** The outcome of a step that was logged when it was begun. */
+export interface StepOutcome extends Pick<TakenStep, 'runId' | 'enteredOn' | 'place'> {
+  readonly detail: string;
+}
+
+/** Runs that came to the node of a step, and that went on from it or ended at it. */
+export interface NodeTraffic {
+  readonly place: number;
+  readonly entered: number;
+  readonly departed: number;
+}
+
 /** The result of a step for one run. */
 export type StepResult =
   /** The step is taken, and the run goes on by this branch; '' for a step without branches. */
@@ -41,10 +55,14 @@ export type StepResult =
     }
   /** The step is taken, and the run goes on at this time. */
   | { readonly kind: 'wait'; readonly until: Date; readonly detail: string }
+  /** The wait at this step is over, and the run goes on by this branch. */
+  | { readonly kind: 'resume'; readonly branch: string }
   /** The step is tried again at this time. */
   | { readonly kind: 'postpone'; readonly until: Date }
   /** `WebhookCaller` takes the step. */
   | { readonly kind: 'call' }
+  /** The step is not taken, and the run ends as CANCELLED. */
+  | { readonly kind: 'exit'; readonly detail: string }
   /** The step is taken, and the run ends as CONVERTED. */
   | { readonly kind: 'convert'; readonly detail: string };
 
@@ -52,11 +70,18 @@ export function onwards(detail: string | null = null, status: StepStatus = 'DONE
   return { kind: 'go', branch, status, detail };
 }
 
+/** True for a run that waited at this step when it was claimed. */
+export function isBack({ isWaiting, position }: ClaimedRun, place: number): boolean {
+  return isWaiting && position === place;
+}
+
 /** Moves a number of runs until each of them waits, is to call a webhook or has ended. */
 export class StepBatch {
   readonly moves: RunMove[] = [];
   readonly steps: TakenStep[] = [];
+  readonly outcomes: StepOutcome[] = [];
   readonly #at = new Map<number, ClaimedRun[]>();
+  readonly #traffic = new Map<number, NodeTraffic>();
 
   constructor(
     readonly plan: VersionPlan,
@@ -64,9 +89,14 @@ export class StepBatch {
     readonly now: Date,
   ) {
     for (const run of runs) {
-      if (run.isWaiting) this.#follow(run, run.position, '');
+      const isDelayed = run.isWaiting && plan.steps[run.position]?.type !== 'wait_for';
+      if (isDelayed) this.#follow(run, run.position, '');
       else this.#arrive(run, run.position);
     }
+  }
+
+  get traffic(): readonly NodeTraffic[] {
+    return [...this.#traffic.values()];
   }
 
   /** The runs that are at the step now. In the order of the plan, a step is asked for once all runs have come to it. */
@@ -100,10 +130,16 @@ export class StepBatch {
       case 'wait':
         this.#log(run, place, 'DONE', result.detail);
         return this.#stay(run, place, { wakeAt: result.until, isWaiting: true });
+      case 'resume':
+        this.outcomes.push({ runId: run.id, enteredOn: run.enteredOn, place, detail: result.branch });
+        return this.#follow(run, place, result.branch);
       case 'postpone':
         return this.#stay(run, place, { wakeAt: result.until });
       case 'call':
         return this.#stay(run, place, { wakeAt: this.now, isCalling: true });
+      case 'exit':
+        this.#log(run, place, 'SKIPPED', result.detail);
+        return this.#stay(run, place, { wakeAt: null, status: 'CANCELLED' });
       case 'convert':
         this.#log(run, place, 'DONE', result.detail);
         return this.#stay(run, place, { wakeAt: null, status: 'CONVERTED' });
@@ -112,8 +148,10 @@ export class StepBatch {
 
   #follow(run: ClaimedRun, place: number, branch: string): void {
     const next = this.plan.steps[place]?.next.get(branch);
-    if (next === undefined) this.#stay(run, place, { wakeAt: null, status: 'COMPLETED' });
-    else this.#arrive(run, next);
+    if (next === undefined) return this.#stay(run, place, { wakeAt: null, status: 'COMPLETED' });
+    this.#count(place, { departed: 1 });
+    this.#count(next, { entered: 1 });
+    this.#arrive(run, next);
   }
 
   #arrive(run: ClaimedRun, place: number): void {
@@ -124,6 +162,16 @@ export class StepBatch {
 
   #stay({ id }: ClaimedRun, position: number, where: Partial<RunMove> & Pick<RunMove, 'wakeAt'>): void {
     this.moves.push({ id, position, isWaiting: false, isCalling: false, status: 'ACTIVE', ...where });
+    if (where.wakeAt === null) this.#count(position, { departed: 1 });
+  }
+
+  #count(place: number, { entered = 0, departed = 0 }: Partial<NodeTraffic>): void {
+    const before = this.#traffic.get(place) ?? { entered: 0, departed: 0 };
+    this.#traffic.set(place, {
+      place,
+      entered: before.entered + entered,
+      departed: before.departed + departed,
+    });
   }
 
   #log({ id, enteredOn }: ClaimedRun, place: number, status: StepStatus, detail: string | null): void {

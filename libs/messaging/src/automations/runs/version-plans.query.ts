@@ -29,6 +29,7 @@ interface StoredVersion {
   readonly nodes: string;
   readonly edges: string;
   readonly mailTopicIds: readonly (string | null)[];
+  readonly waitIds: readonly (string | null)[];
 }
 
 /** A parsed version, which runs follow. */
@@ -60,7 +61,7 @@ function planOf(scope: ProjectScope, { nodes, edges, ...version }: StoredVersion
   return { ...version, scope, steps, trigger, order: nodesInOrder(graph) };
 }
 
-/** The beginning of a run: its position, and the steps taken by then. */
+/** The beginning of a run: its position, and the steps taken by then. It has departed from the others. */
 export interface RunStart {
   readonly position: number;
   readonly wakeAt: Date;
@@ -69,13 +70,16 @@ export interface RunStart {
 }
 
 /**
- * Begins runs behind the trigger, and in the delay where one follows: so a run that is to wait is written once.
+ * Begins runs behind the trigger, and in the delay where one follows: so a run that is to wait is written once. Not where
+ * `exitWhen` is seen before each step.
  */
 export function runStart({ trigger, steps }: VersionPlan, now: Date): RunStart {
   const next = steps[trigger.next.get('') ?? -1];
   if (next === undefined) return { position: trigger.place, wakeAt: now, isWaiting: false, steps: [] };
   const begun = { place: trigger.place, detail: null };
-  if (next.type !== 'delay') return { position: next.place, wakeAt: now, isWaiting: false, steps: [begun] };
+  const isAsked = trigger.config.exitWhen !== null;
+  if (next.type !== 'delay' || isAsked)
+    return { position: next.place, wakeAt: now, isWaiting: false, steps: [begun] };
   const wakeAt = delayEnd(next.config, now);
   const waited = { place: next.place, detail: delayDetail(wakeAt) };
   return { position: next.place, wakeAt, isWaiting: true, steps: [begun, waited] };
@@ -108,7 +112,7 @@ export class VersionPlansQuery {
           join.onRef('a.id', '=', 'v.automationId').onRef('a.environmentId', '=', 'v.environmentId'),
         )
         .select(['v.id as versionId', 'a.id as automationId', 'a.automationKey'])
-        .select(['v.nodes', 'v.edges', 'v.mailTopicIds'])
+        .select(['v.nodes', 'v.edges', 'v.mailTopicIds', 'v.waitIds'])
         .where('v.environmentId', '=', scope.environmentId)
         .where('v.id', '=', versionId)
         .executeTakeFirst();

@@ -129,7 +129,7 @@ export class WebhookCaller {
         with leased as (
           ${due} returning id, subscriber_id, position, is_waiting, entered_at, attempts, wake_at
         )
-        select l.id, l.subscriber_id, l.position, l.is_waiting, (l.entered_at at time zone 'UTC')::date as entered_on,
+        select l.id, l.subscriber_id, l.position, l.is_waiting, false as has_happened, (l.entered_at at time zone 'UTC')::date as entered_on,
           l.attempts, l.wake_at as leased_until, d.data
         from leased l
         left join messaging.automation_run_data d on d.run_id = l.id and d.environment_id = ${environmentId}
@@ -167,7 +167,7 @@ export class WebhookCaller {
     const { plan, attempts } = call;
     try {
       await this.#whileLeased(call, async (now) => {
-        await this.runs.setAside(plan.scope, call, { attempts, reason }, now);
+        await this.runs.setAside(plan, call, { attempts, reason }, now);
       });
     } catch (error) {
       this.#logFailure(error, { run: call.id });

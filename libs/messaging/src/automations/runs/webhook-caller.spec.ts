@@ -69,6 +69,21 @@ describe('webhooks of automations', () => {
     return webhook.verify(body, headers as Record<string, string>);
   }
 
+  it('fill in what the run began with, at any depth, and nothing where there is nothing', async () => {
+    const body = {
+      total: '{{ event.total }}',
+      skus: '{% for item in event.items %}{{ item.sku }} {% endfor %}',
+      city: '{{ event.ship.city }}',
+      none: '{{ event.coupon.code | default: "-" }}{{ event.coupon }}',
+    };
+    await entered({ body }, { total: 62.5, items: [{ sku: 'A1' }, { sku: 'B2' }], ship: { city: 'Graz' } });
+    await entered({ body });
+    expect(calls.map((call) => JSON.parse(call.body) as unknown)).toEqual([
+      { total: '62.5', skus: 'A1 B2 ', city: 'Graz', none: '-' },
+      { total: '', skus: '', city: '', none: '-' },
+    ]);
+  });
+
   it('tell who came by and what came with them, signed', async () => {
     const { id, executionId, email } = await entered({ headers: { 'X-Shop': 'acme' } }, { order: 17 });
     expect(await fixture.paths(id, email)).toEqual(['ACTIVE: start, hook, wait WAITING']);

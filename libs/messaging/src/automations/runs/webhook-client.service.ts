@@ -16,8 +16,8 @@ export interface WebhookCall extends ClaimedRun {
   /** This one included. */
   readonly attempts: number;
   readonly leasedUntil: Date;
-  /** The data that the client gave when it let the subscriber in; null for none. */
-  readonly data: unknown;
+  /** Properties of the event with which the run began, or the client's data; null for none. */
+  readonly data: Readonly<Record<string, unknown>> | null;
 }
 
 /** Outcome of a call; `detail` is shown by executions. A final refusal is not tried again. */
@@ -102,8 +102,18 @@ function stepId(runId: string, place: number): string {
 
 function defaultBody({ call, nodeId, person, at }: WebhookSubject): object {
   const { automationId, automationKey } = call.plan;
-  const { subscriberId: id, email, firstName, lastName, phone, locale, timeZone, customFields } = person;
-  const subscriber = { id, email, firstName, lastName, phone, locale, timeZone, customFields };
+  const {
+    subscriberId: id,
+    email,
+    externalId,
+    firstName,
+    lastName,
+    phone,
+    locale,
+    timeZone,
+    customFields,
+  } = person;
+  const subscriber = { id, email, externalId, firstName, lastName, phone, locale, timeZone, customFields };
   return {
     type: 'automation.webhook',
     timestamp: at.toISOString(),
@@ -119,5 +129,6 @@ function valuesOf({ call, person, project }: WebhookSubject): MergeValues {
     campaign: { name: '', key: call.plan.automationKey },
     project: projectValues(project),
     links: { unsubscribe: '', preferences: '', view: '' },
+    event: call.data ?? {},
   };
 }

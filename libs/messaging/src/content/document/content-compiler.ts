@@ -31,6 +31,8 @@ export interface MailFooter {
   readonly postalAddress: string;
   /** #rrggbb, of the project's buttons and links; null: ours. */
   readonly color: string | null;
+  /** Adds nothing to a mail that nobody can leave: its author shows what is to be shown. */
+  readonly isEmpty?: boolean;
   /** BCP 47, of the words. */
   readonly locale: string;
   readonly direction: 'ltr' | 'rtl';
@@ -219,6 +221,7 @@ const inert = (text: string): string => text.replaceAll(/\{(?=[{%])/g, '{ ');
 
 /** The footer's addition to an HTML or MJML template. */
 function footerHtml(footer: MailFooter, template: string, mask: MergeTagMask): string {
+  if (footer.isEmpty === true) return '';
   const lines = [footer.senderName, ...footer.postalAddress.split(/\r?\n/)].filter(
     (line) => line.trim() !== '',
   );
@@ -259,6 +262,7 @@ function privacyText({ privacy }: MailFooter, template: string): string[] {
 
 /** The footer's addition to a text template. */
 function footerText(footer: MailFooter, template: string): string {
+  if (footer.isEmpty === true) return '';
   const sender = inert(`${footer.senderName}\n${footer.postalAddress}`).trim();
   const link = (name: FooterLink) =>
     inert(footer.words[`${name}Link`]).replace('{url}', () => `{{ links.${name} }}`);

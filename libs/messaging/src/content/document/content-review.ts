@@ -17,7 +17,14 @@ import {
 } from './content-compiler.js';
 import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
 import { type Faults, parseContentDocument } from './content-document.js';
-import { mapTexts, reviewMergeTags } from '../merge/merge-review.js';
+import {
+  mapTexts,
+  type MessageReview,
+  messageTagFaults,
+  requiredDataIn,
+  reviewMergeTags,
+  tagFault,
+} from '../merge/merge-review.js';
 import { type ReadableText, readableText } from './readable-text.js';
 import { compileBody, encodeBody } from '../mail/body-encoding.js';
 import { compileMergeTemplate } from '../merge/merge-template.js';
@@ -92,7 +99,7 @@ function reviewTags(
   let personal = false;
   let unreadable = false;
   for (const [part, source] of Object.entries({ subject, fromName, html, text })) {
-    const tags = reviewMergeTags(source, customKeys);
+    const tags = reviewMergeTags(source, { customKeys });
     if (tags.unreadable !== null) {
       faults.add(`${part}: ${tags.unreadable}`);
       unreadable = true;
@@ -147,6 +154,27 @@ export interface MailReview {
   readonly removed: readonly string[];
 }
 
+/** Content that was compiled, or the faults for which it cannot be, by the field that they are of. */
+async function compiledOrFaults(
+  content: CampaignContent,
+  footer: MailFooter,
+  field: string,
+): Promise<(CompiledContent & { readonly isEmpty: boolean }) | { readonly faults: Faults }> {
+  const parsed = content.contentJson === null ? null : parseContentDocument(content.contentJson);
+  if (parsed?.errors !== undefined) return { faults: parsed.errors };
+  try {
+    const links = parsed === null ? [] : authoredLinks(parsed.document);
+    const bad = links.find((url) => linkFault(url) !== null);
+    if (bad !== undefined) return { faults: { [field]: `has a link that ${linkFault(bad) ?? ''}` } };
+    const compiled = await compileSources(content, footer);
+    return { ...compiled, isEmpty: isEmptyContent(compiled.html, compiled.text) };
+  } catch (error) {
+    if (error instanceof MergeTemplateError || error instanceof ContentCompileError)
+      return { faults: { [field]: `cannot be made into a mail: ${error.message}` } };
+    throw error;
+  }
+}
+
 /** Reviews a mail of an automation when it is saved. */
 export async function reviewMail(
   mail: DocumentMail,
@@ -154,27 +182,44 @@ export async function reviewMail(
   customKeys: readonly string[],
 ): Promise<MailReview> {
   const inParts = partFaults(mail, customKeys);
-  const withFaults = (faults: Faults, removed: readonly string[] = []) => {
-    return { faults: { ...inParts, ...faults }, removed };
+  const compiled = await compiledOrFaults(soundParts(mail, inParts), footer, 'contentJson');
+  if ('faults' in compiled) return { faults: { ...inParts, ...compiled.faults }, removed: [] };
+  const { html, removed, isEmpty } = compiled;
+  if (!('contentText' in inParts) && isEmpty)
+    return { faults: { ...inParts, contentJson: 'is empty' }, removed };
+  const inDocument = {
+    ...sightFaults(await readableText(html)),
+    ...tagFaults('contentJson', html, customKeys),
   };
-  const parsed = parseContentDocument(mail.contentJson);
-  if (parsed.errors !== undefined) return withFaults(parsed.errors);
-  try {
-    const bad = authoredLinks(parsed.document).find((url) => linkFault(url) !== null);
-    if (bad !== undefined) return withFaults({ contentJson: `has a link that ${linkFault(bad) ?? ''}` });
-    const { html, text, removed } = await compileSources(soundParts(mail, inParts), footer);
-    if (!('contentText' in inParts) && isEmptyContent(html, text))
-      return withFaults({ contentJson: 'is empty' }, removed);
-    const inDocument = {
-      ...sightFaults(await readableText(html)),
-      ...tagFaults('contentJson', html, customKeys),
-    };
-    return withFaults(inDocument, removed);
-  } catch (error) {
-    if (error instanceof MergeTemplateError || error instanceof ContentCompileError)
-      return withFaults({ contentJson: `cannot be made into a mail: ${error.message}` });
-    throw error;
-  }
+  return { faults: { ...inParts, ...inDocument }, removed };
+}
+
+/** Pieces that a message says it would lose; all are counted. */
+const SHOWN_PIECES = 3;
+
+/** Reviews the content of a message to one person before it is accepted. */
+export async function reviewMessage(
+  content: CampaignContent,
+  footer: MailFooter,
+  customKeys: readonly string[],
+): Promise<MessageReview> {
+  const refused = (faults: Faults): MessageReview => ({ faults, requiredData: [] });
+  const inParts = messageTagFaults({ subject: content.subject, text: content.contentText ?? '' }, customKeys);
+  if (Object.keys(inParts).length > 0) return refused(inParts);
+  const field = content.contentJson === null ? 'text' : 'contentJson';
+  const compiled = await compiledOrFaults(content, footer, field);
+  if ('faults' in compiled) return refused(compiled.faults);
+  const { subject, html, text, removed, isEmpty } = compiled;
+  if (isEmpty) return refused({ [field]: 'is empty' });
+  // Nobody would read of it later, as they do in the findings of a campaign.
+  if (removed.length > 0) return refused({ [field]: `has what no mail can carry: ${piecesIn(removed)}` });
+  const faults = messageTagFaults({ [field]: html }, customKeys);
+  return { faults, requiredData: requiredDataIn([subject, html, text]) };
+}
+
+function piecesIn(removed: readonly string[]): string {
+  const more = removed.length - SHOWN_PIECES;
+  return removed.slice(0, SHOWN_PIECES).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 /** Faults of the colours and style sheets of the HTML. */
@@ -215,11 +260,8 @@ export function bodyFaults(body: unknown, customKeys: readonly string[]): Faults
   return faults;
 }
 
+/** For content of automations. */
 function tagFaults(part: string, source: string, customKeys: readonly string[]): Faults {
-  const tags = reviewMergeTags(source, customKeys);
-  if (tags.unreadable !== null) return { [part]: `has a merge tag that is wrong: ${tags.unreadable}` };
-  const [unknown] = tags.unknown;
-  if (unknown !== undefined) return { [part]: `has {{ ${unknown} }}, which is not known` };
-  if (tags.trialFault === null) return {};
-  return { [part]: `has merge tags that cannot be filled in: ${tags.trialFault}` };
+  const fault = tagFault(source, { customKeys, hasEvent: true });
+  return fault === null ? {} : { [part]: fault };
 }

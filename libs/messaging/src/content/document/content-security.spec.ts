@@ -101,6 +101,7 @@ const ATTACKS = [
 const VALUES: MergeValues = {
   subscriber: {
     email: 'a@b.example',
+    external_id: null,
     first_name: '"><script>alert(1)</script>',
     last_name: null,
     phone: null,

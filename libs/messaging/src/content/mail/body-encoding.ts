@@ -74,8 +74,9 @@ export function compileBody(template: MergeTemplate): BodySkeleton {
   return {
     build: (values) => {
       const content: Octets[] = texts.slice(0, 1);
-      for (const [index, slot] of slots.fill(values).entries())
+      slots.fill(values).forEach((slot, index) => {
         content.push(quotedPrintableSlot(slot), texts[index + 1] ?? '');
+      });
       return { encoding: 'quoted-printable', content };
     },
   };
@@ -105,7 +106,7 @@ export function encodeBody(text: string): EncodedBody {
   if (isPlain(canonical)) return { encoding: '7bit', content: [canonical] };
   const bytes = Buffer.from(canonical);
   return prefersBase64(bytes)
-    ? { encoding: 'base64', content: [base64(bytes)] }
+    ? { encoding: 'base64', content: [base64Lines(bytes)] }
     : { encoding: 'quoted-printable', content: [quotedPrintable(bytes)] };
 }
 
@@ -119,7 +120,8 @@ function tripledBytes(bytes: Buffer): number {
   return count;
 }
 
-function base64(bytes: Buffer): string {
+/** Base64 in lines of 76 characters (RFC 2045 §6.8), without the line end of the last. */
+export function base64Lines(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll(/.{76}(?=.)/g, '$&\r\n');
 }
 

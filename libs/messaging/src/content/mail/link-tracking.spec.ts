@@ -155,6 +155,7 @@ describe('a compiled campaign', () => {
     const values = {
       subscriber: {
         email: 'a@b.example',
+        external_id: null,
         first_name: 'Ada',
         last_name: null,
         phone: null,

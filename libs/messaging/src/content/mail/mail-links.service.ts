@@ -43,8 +43,9 @@ export class MailLinksService {
   /** The tokens of a mail's pixel and of its `links` tracked links, by the names that its template has for them. */
   tracking(mail: TrackedMail, links: number): Record<string, string> {
     const tokens: Record<string, string> = {};
-    for (const [place, token] of this.trackingTokens.sign(mail, links + 1).entries())
+    this.trackingTokens.sign(mail, links + 1).forEach((token, place) => {
       tokens[placeName(place)] = token;
+    });
     return tokens;
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { buildMimeMessage, HeaderValueError, type MimeMessage } from './mime-message.js';
+import { HeaderValueError } from './header-field.js';
+import { buildMimeMessage, type MimeMessage } from './mime-message.js';
 
 const MESSAGE: MimeMessage = {
   from: { name: 'Example Shop', address: 'news@shop.example' },

@@ -4,15 +4,8 @@ import { array, assert, asyncProperty, constantFrom, oneof, runs, string } from 
 import { type MailBody, octetsOf } from '#kernel';
 import { compileMergeTemplate } from '../merge/merge-template.js';
 import type { MergeValues } from '../merge/merge-values.js';
-import {
-  buildMimeMessage,
-  compileMimeSkeleton,
-  HeaderValueError,
-  listHeaders,
-  type MimeMessage,
-  systemHeaders,
-  unsubscribeHeader,
-} from './mime-message.js';
+import { HeaderValueError, listHeaders, systemHeaders, unsubscribeHeader } from './header-field.js';
+import { buildMimeMessage, compileMimeSkeleton, type MimeMessage } from './mime-message.js';
 
 const MESSAGE: MimeMessage = {
   from: { name: 'Example Shop', address: 'news@shop.example' },
@@ -28,6 +21,7 @@ const MESSAGE: MimeMessage = {
 const VALUES: MergeValues = {
   subscriber: {
     email: 'ann@mail.example',
+    external_id: null,
     first_name: null,
     last_name: null,
     phone: null,
@@ -126,7 +120,10 @@ describe('a MIME message', () => {
         const source = `${texts.join('{{ subscriber.first_name }}')}.`;
         const html = compileMergeTemplate(source, 'html');
         const text = compileMergeTemplate(source, 'none');
-        const values = { ...VALUES, subscriber: { ...VALUES.subscriber, first_name: name } };
+        const values = {
+          ...VALUES,
+          subscriber: { ...VALUES.subscriber, external_id: null, first_name: name },
+        };
         const message = compileMimeSkeleton({
           from: MESSAGE.from,
           language: 'pt-BR',

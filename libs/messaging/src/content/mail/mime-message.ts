@@ -1,24 +1,26 @@
 import { hash } from 'node:crypto';
-import { createRequire } from 'node:module';
-import type libmime from 'libmime';
 import { type MailBody, type Octets, sizeOf } from '#kernel';
-import { compileBody, encodeBody, type EncodedBody } from './body-encoding.js';
 import type { MergeTemplate } from '../merge/merge-template.js';
 import type { MergeValues } from '../merge/merge-values.js';
-
-/** A header field beside the ones every message has. */
-export type Header = readonly [name: string, value: string];
-
-export interface Sender {
-  /** Display name of the From header; null for the bare address. */
-  readonly name: string | null;
-  /** Address with its domain as A-labels; a local part outside ASCII needs SMTPUTF8. */
-  readonly address: string;
-}
+import type { EncodedAttachment, MimePart } from './attachment-part.js';
+import { compileBody, encodeBody, type EncodedBody } from './body-encoding.js';
+import {
+  type Addressee,
+  bracketed,
+  dateTime,
+  foldHeader,
+  type Header,
+  HeaderValueError,
+  isAscii,
+  type Mailbox,
+  mailboxHeader,
+  unstructuredHeader,
+} from './header-field.js';
 
 /** Parts that differ from one recipient to the next. */
 interface RecipientParts {
-  readonly to: string;
+  readonly to: Addressee;
+  readonly cc?: readonly Addressee[];
   /** In place of the sender's name; not given where it is the same for all. */
   readonly fromName?: string | undefined;
   readonly subject: string;
@@ -29,15 +31,18 @@ interface RecipientParts {
 }
 
 export interface MimeMessage extends RecipientParts, Pick<SharedParts, 'from' | 'replyTo' | 'language'> {
-  readonly html: string;
-  readonly text: string;
+  /** Null: the text alone is the message. */
+  readonly html: string | EncodedBody | null;
+  readonly text: string | EncodedBody;
+  /** In their order; those with a Content-ID belong to the HTML. */
+  readonly attachments?: readonly EncodedAttachment[];
 }
 
 /** Parts that all mails of a campaign share. */
 interface SharedParts {
-  readonly from: Sender;
-  /** An address with its domain as A-labels; without one, answers go to `from`. */
-  readonly replyTo?: string | null;
+  readonly from: Mailbox;
+  /** Without any, answers go to `from`. */
+  readonly replyTo?: readonly Addressee[];
   /** BCP 47 (RFC 3282); none is claimed where it is not given. */
   readonly language?: string | null;
   readonly headers: readonly Header[];
@@ -57,35 +62,42 @@ export interface MimeSkeleton {
 const OWN_HEADERS = new Set('date from to subject message-id mime-version sender reply-to cc bcc'.split(' '));
 
 /**
- * Builds the whole message (RFC 5322, multipart/alternative with the text first): CRLF only, no line that begins with a
- * dot, ASCII but for an address that needs SMTPUTF8. The boundary follows from the Message-ID, so equal input gives equal bytes.
+ * Builds the whole message (RFC 5322): multipart/mixed around multipart/related around multipart/alternative with the text first,
+ * each where it has a use. CRLF only, no line that begins with a dot, ASCII but for an address that needs SMTPUTF8. Boundaries
+ * follow from the Message-ID, so equal input gives equal bytes.
  * @throws {HeaderValueError} when a header value could break out of its field
  */
 export function buildMimeMessage(message: MimeMessage): MailBody {
+  const { html, text, attachments = [] } = message;
+  const bodies = {
+    text: typeof text === 'string' ? encodeBody(text) : text,
+    html: typeof html === 'string' ? encodeBody(html) : html,
+  };
   return assemble(
-    fromHeader(message.from) + sharedHeaders(message),
+    mailboxHeader('From', [message.from]) + sharedHeaders(message),
     new Set(),
     message,
-    encodeBody(message.text),
-    encodeBody(message.html),
+    bodies,
+    attachments,
   );
 }
 
 /** Folds and encodes the parts that all messages of a campaign share. */
 export function compileMimeSkeleton(shared: SharedParts): MimeSkeleton {
   const seen = new Set<string>();
-  const from = fromHeader(shared.from);
+  const from = mailboxHeader('From', [shared.from]);
   const rest = sharedHeaders(shared) + extraHeaders(shared.headers, seen);
   const headOf = ({ fromName: name }: RecipientParts) =>
-    (name === undefined ? from : fromHeader({ ...shared.from, name })) + rest;
+    (name === undefined ? from : mailboxHeader('From', [{ ...shared.from, name }])) + rest;
   const html = shared.html && compileBody(shared.html);
   const text = shared.text && compileBody(shared.text);
+  const assembled = (parts: RecipientParts, bodies: Bodies) => assemble(headOf(parts), seen, parts, bodies);
   return {
     build: (parts) => {
       if (html === null || text === null) throw new TypeError('the message has no templates of its own');
-      return assemble(headOf(parts), seen, parts, text.build(parts.values), html.build(parts.values));
+      return assembled(parts, { text: text.build(parts.values), html: html.build(parts.values) });
     },
-    wrap: (parts) => assemble(headOf(parts), seen, parts, parts.text, parts.html),
+    wrap: (parts) => assembled(parts, parts),
   };
 }
 
@@ -93,43 +105,100 @@ function assemble(
   head: string,
   seen: ReadonlySet<string>,
   parts: RecipientParts,
-  text: EncodedBody,
-  html: EncodedBody,
+  bodies: Bodies,
+  attachments: readonly EncodedAttachment[] = [],
 ): MailBody {
   const messageId = bracketed(parts.messageId);
-  const boundary = `=_${hash('sha256', messageId).slice(0, 32)}`;
+  const content = contentOf(messageId, bodies, attachments);
   const headers =
     head +
-    foldHeader('To', address('To', parts.to)) +
+    mailboxHeader('To', [parts.to]) +
+    mailboxHeader('Cc', parts.cc ?? []) +
     unstructuredHeader('Subject', parts.subject) +
     foldHeader('Date', dateTime(parts.date)) +
     foldHeader('Message-ID', messageId) +
     extraHeaders(parts.headers, new Set(seen)) +
-    'MIME-Version: 1.0\r\n' +
-    `Content-Type: multipart/alternative;\r\n boundary="${boundary}"\r\n\r\n`;
+    `MIME-Version: 1.0\r\n${content.head}\r\n`;
   // An address may need SMTPUTF8.
   const ascii = isAscii(headers);
-  const beforeText = `--${boundary}\r\n${partHeaders('plain', text.encoding)}`;
-  const beforeHtml = `\r\n--${boundary}\r\n${partHeaders('html', html.encoding)}`;
-  const begin: Octets[] = [ascii ? headers : Buffer.from(headers), beforeText];
-  const pieces = begin.concat(text.content, beforeHtml, html.content, `\r\n--${boundary}--\r\n`);
+  const pieces: Octets[] = [ascii ? headers : Buffer.from(headers)];
+  append(pieces, content);
+  pieces.push('\r\n');
   return { pieces, size: sizeOf(pieces), isAscii: ascii, hasAsciiHeaders: ascii, hasDots: false };
 }
 
-const partHeaders = (subtype: string, encoding: string): string =>
-  `Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n`;
-
-function fromHeader(from: Sender): string {
-  const mailbox = address('From', from.address);
-  return foldHeader('From', from.name ? `${phrase('From', from.name)} <${mailbox}>` : mailbox);
+interface Multipart {
+  readonly head: string;
+  readonly boundary: string;
+  readonly parts: readonly Entity[];
 }
 
+type Entity = MimePart | Multipart;
+
+interface Bodies {
+  readonly text: EncodedBody;
+  readonly html: EncodedBody | null;
+}
+
+/** The content in as few layers as it needs. An invitation is one more form of the text, and a file as well (RFC 6047 §2.4). */
+function contentOf(
+  messageId: string,
+  { text, html }: Bodies,
+  attachments: readonly EncodedAttachment[],
+): Entity {
+  const boundaryOf = (layer: string) => `=_${hash('sha256', layer + messageId).slice(0, 32)}`;
+  const inline = attachments.filter(({ isInline }) => isInline);
+  const files = attachments.filter(({ isInline }) => !isInline);
+  const invitation = files.find((file) => file.invitation !== null)?.invitation ?? null;
+  let content: Entity = textPart('plain', text);
+  if (html !== null || invitation !== null) {
+    const forms: Entity[] = [content, ...(html === null ? [] : [textPart('html', html)])];
+    if (invitation !== null) forms.push(invitation);
+    content = multipart('alternative', boundaryOf(''), forms);
+  }
+  if (inline.length > 0) content = multipart('related', boundaryOf('related'), [content, ...inline]);
+  if (files.length > 0) content = multipart('mixed', boundaryOf('mixed'), [content, ...files]);
+  return content;
+}
+
+function textPart(subtype: string, { encoding, content }: EncodedBody): MimePart {
+  const head = `Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n`;
+  return { head, pieces: content };
+}
+
+function multipart(subtype: string, boundary: string, parts: readonly Entity[]): Multipart {
+  // RFC 2387 §3.1.
+  const type = subtype === 'related' ? `\r\n type="${typeOf(parts[0]!)}";` : '';
+  return {
+    head: `Content-Type: multipart/${subtype};${type}\r\n boundary="${boundary}"\r\n`,
+    boundary,
+    parts,
+  };
+}
+
+/** Adds the body of an entity to a message. */
+function append(message: Octets[], entity: Entity): void {
+  if (!('parts' in entity)) {
+    for (const piece of entity.pieces) message.push(piece);
+    return;
+  }
+  const { boundary, parts } = entity;
+  let delimiter = `--${boundary}`;
+  for (const part of parts) {
+    message.push(`${delimiter}\r\n${part.head}\r\n`);
+    append(message, part);
+    delimiter = `\r\n--${boundary}`;
+  }
+  message.push(`${delimiter}--`);
+}
+
+const typeOf = ({ head }: Entity): string => /^Content-Type: ([^;]+)/.exec(head)?.[1] ?? 'text/plain';
+
 const sharedHeaders = ({
-  replyTo = null,
+  replyTo = [],
   language = null,
 }: Pick<SharedParts, 'replyTo' | 'language'>): string =>
-  (replyTo === null ? '' : foldHeader('Reply-To', address('Reply-To', replyTo))) +
-  (language === null ? '' : foldHeader('Content-Language', language));
+  mailboxHeader('Reply-To', replyTo) + (language === null ? '' : foldHeader('Content-Language', language));
 
 function extraHeaders(headers: readonly Header[], seen: Set<string>): string {
   let folded = '';
@@ -143,166 +212,4 @@ function extraHeaders(headers: readonly Header[], seen: Set<string>): string {
     folded += isAscii(value) ? foldHeader(name, value) : unstructuredHeader(name, value);
   }
   return folded;
-}
-
-const isAscii = (value: string): boolean => !/[^\p{ASCII}]/u.test(value);
-
-// One mailbox without a comment, a list or a route: enough that a header can only ever name one recipient.
-const MAILBOX = /^(?:[^\s,;:<>()[\]\\"@]+|"(?:[^"\\]|\\.)+")@[^\s,;:<>()[\]\\"@]+$/;
-
-function address(header: string, value: string): string {
-  assertHeaderValue(header, value);
-  if (!MAILBOX.test(value)) throw new HeaderValueError(header, 'is not one address');
-  return value;
-}
-
-function bracketed(messageId: string): string {
-  const id = messageId.startsWith('<') ? messageId : `<${messageId}>`;
-  if (!/^<[!-;=?-~]+@[!-;=?-~]+>$/.test(id)) throw new HeaderValueError('Message-ID', 'is not a message id');
-  return id;
-}
-
-function dateTime(date: Date): string {
-  if (Number.isNaN(date.getTime())) throw new HeaderValueError('Date', 'is not a time');
-  return date.toUTCString().replace('GMT', '+0000');
-}
-
-interface ListHeaderInput {
-  /** Stable dotted name below a domain, without angle brackets (RFC 2919 §2). */
-  readonly listId: string;
-  readonly listName: string;
-  /** `a:b:c:sender`, the last field stable for the sender. */
-  readonly feedbackId: string;
-}
-
-const LIST_ID = /^[\w-]+(?:\.[\w-]+)+$/;
-const URL_IN_BRACKETS = /^https?:\/\/[!#-;=?-~]+$/;
-const ADDRESS = /^[!#-;=?-~]+@[!#-;=?-~]+$/;
-const FEEDBACK_ID = /^[\w.-]*(?::[\w.-]*){1,3}$/;
-
-/**
- * The headers that all mails to a list have: List-Id (RFC 2919), the one-click post of RFC 8058 §3.1, Feedback-ID and
- * Precedence.
- * @throws {HeaderValueError} when a value does not fit its header
- */
-export function listHeaders(input: ListHeaderInput): Header[] {
-  check('List-Id', LIST_ID, input.listId);
-  check('Feedback-ID', FEEDBACK_ID, input.feedbackId);
-  const name = input.listName === '' ? '' : `${phrase('List-Id', input.listName)} `;
-  return [
-    ['List-Id', `${name}<${input.listId}>`],
-    ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
-    ['Feedback-ID', input.feedbackId],
-    ['Precedence', 'bulk'],
-  ];
-}
-
-/**
- * List-Unsubscribe (RFC 2369), personal to the delivery: the web address, which takes the one-click POST, comes first and stays
- * on one line.
- * @param mailto unsubscribes by mail
- * @throws {HeaderValueError} when an address does not fit
- */
-export function unsubscribeHeader(url: string, mailto: string): Header {
-  check('List-Unsubscribe', URL_IN_BRACKETS, url);
-  check('List-Unsubscribe', ADDRESS, mailto);
-  return ['List-Unsubscribe', `<${url}>, <mailto:${mailto}>`];
-}
-
-/** The header of mail that a machine sends on its own account, such as an opt-in confirmation (RFC 3834 §5). */
-export function systemHeaders(): Header[] {
-  return [['Auto-Submitted', 'auto-generated']];
-}
-
-function check(header: string, pattern: RegExp, value: string): void {
-  if (!pattern.test(value)) throw new HeaderValueError(header, 'has a value that does not fit it');
-}
-
-/** A header name or value that must not go on the wire. */
-export class HeaderValueError extends Error {
-  override readonly name = 'HeaderValueError';
-
-  constructor(
-    readonly header: string,
-    reason: string,
-  ) {
-    super(`${header}: ${reason}`);
-  }
-}
-
-const CONTROL = /[^\P{Cc}\u0080-\u009f]/u;
-const PRINTABLE_ASCII = /^[ -~]*$/;
-/** RFC 5322 §3.6.8, but for a dot at the beginning, which SMTP would double. */
-const HEADER_NAME = /^(?!\.)[!-9;-~]+$/;
-
-/** RFC 5322 §2.1.1. */
-const LINE_LIMIT = 998;
-/** RFC 2047 §2: a line that holds an encoded word. */
-const ENCODED_LINE_LIMIT = 76;
-
-/** @throws {HeaderValueError} when the value holds C0 or DEL, which could end the field or hide another one */
-function assertHeaderValue(name: string, value: string): void {
-  if (CONTROL.test(value)) throw new HeaderValueError(name, 'holds a control character');
-}
-
-/**
- * A header field, folded, with its CRLF. Only existing blanks are folded, so a URL or an address never breaks;
- * the first token stays on the line of the name.
- * @throws {HeaderValueError} on control characters, a bad name or a token that no line can hold
- */
-function foldHeader(name: string, value: string): string {
-  if (!HEADER_NAME.test(name)) throw new HeaderValueError(name, 'is not a header name');
-  assertHeaderValue(name, value);
-  let line = `${name}:`;
-  let field = '';
-  for (const [index, token] of value
-    .trim()
-    .split(/ +(?=[^ ])/)
-    .entries()) {
-    if (index > 0 && line.length + 1 + token.length > ENCODED_LINE_LIMIT) {
-      field += `${line}\r\n`;
-      line = '';
-    }
-    line += ` ${token}`;
-    if (Buffer.byteLength(line) > LINE_LIMIT) throw new HeaderValueError(name, 'is too long for a line');
-  }
-  return `${field}${line}\r\n`;
-}
-
-/** True when unstructured text can stand in a header as it is: no reader may see anything else than was meant. */
-const standsAsIs = (text: string): boolean =>
-  PRINTABLE_ASCII.test(text) && !text.includes('=?') && !/^ | $| {2}/.test(text) && !/[^ ]{77}/.test(text);
-
-/** An unstructured header (Subject) of any text, in encoded words where needed (RFC 2047). */
-function unstructuredHeader(name: string, text: string): string {
-  assertHeaderValue(name, text);
-  return foldHeader(name, standsAsIs(text) ? text : encodedWords(text, ENCODED_LINE_LIMIT - name.length - 2));
-}
-
-const ATOMS = /^[\w!#$%&'*+/=?^`{|}~-]+(?: [\w!#$%&'*+/=?^`{|}~-]+)*$/;
-const QUOTABLE_LENGTH = 60;
-
-/** A display name or list name as a phrase: atoms, a quoted string, or encoded words (RFC 5322 §3.2.5). */
-function phrase(header: string, text: string): string {
-  assertHeaderValue(header, text);
-  const quotable = standsAsIs(text) && text.length <= QUOTABLE_LENGTH;
-  if (quotable && ATOMS.test(text)) return text;
-  if (quotable) return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
-  return encodedWords(text, ENCODED_LINE_LIMIT - header.length - 2);
-}
-
-const require = createRequire(import.meta.url);
-/** Loaded for the first such text: its tables of encodings take 2 MB, and an api hardly ever needs them. */
-let encoder: typeof libmime | undefined;
-
-/**
- * UTF-8 text as encoded words that split between characters only (RFC 2047 §5), separated by single blanks, which a
- * reader removes again.
- */
-function encodedWords(text: string, limit: number): string {
-  const wellFormed = text.toWellFormed();
-  encoder ??= require('libmime') as typeof libmime;
-  const quoted = encoder.encodeWord(wellFormed, 'Q', limit);
-  const base64 = encoder.encodeWord(wellFormed, 'B', limit);
-  return quoted.length <= base64.length ? quoted : base64;
 }

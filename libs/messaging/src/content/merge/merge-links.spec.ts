@@ -5,6 +5,7 @@ const render = (source: string, custom: Record<string, unknown> = {}): string =>
   compileMergeTemplate(source, 'html').render({
     subscriber: {
       email: 'ann@mail.example',
+      external_id: null,
       first_name: 'Ann',
       last_name: null,
       phone: null,

@@ -41,7 +41,7 @@ const VALUES = {
 describe('docs/content.md', () => {
   it('names the values that there are, and no others', () => {
     const named = table('Value | What it is').flatMap(([name]) => codesIn(name));
-    expect(named.toSorted()).toEqual([...KNOWN_VARIABLES, 'custom.<key>'].toSorted());
+    expect(named.toSorted()).toEqual([...KNOWN_VARIABLES, 'custom.<key>', 'event.…'].toSorted());
   });
 
   it('names the tags that there are, and no others', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { customKeysIn } from './merge-review.js';
+import { customKeysIn, eventPathsIn, reviewMergeTags } from './merge-review.js';
 
 const inText = (...texts: readonly string[]) => customKeysIn({ texts, documents: [] });
 
@@ -36,5 +36,34 @@ describe('the custom fields that content names', () => {
     expect(
       customKeysIn({ texts, documents: [JSON.stringify({ blocks }), escaped, 'no JSON: {{ custom.e }}'] }),
     ).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+});
+
+describe('the paths in an event that content names', () => {
+  it('are found with the place of the text, once each', () => {
+    const html =
+      '{% for item in event.items %}{{ item.sku }}{% endfor %}{{ event.items.size }}{{ event . ship.city | default: "x" }}';
+    expect(
+      eventPathsIn({
+        subject: 'Order {{ event.number }}, {{ event.number }}',
+        contentJson: { blocks: [{ type: 'text', html }] },
+        body: { text: 'event.price, {{ custom.event.a }} {{ event["b"] }} {{ revent.c }}' },
+      }),
+    ).toEqual([
+      { at: 'subject', names: ['number'] },
+      { at: 'contentJson.blocks[0].html', names: ['items'] },
+      { at: 'contentJson.blocks[0].html', names: ['ship', 'city'] },
+    ]);
+  });
+
+  it('are known in automations alone', () => {
+    const source = '{{ event.total }}{% for item in event.items %}{{ item.sku }}{% endfor %}';
+    expect(reviewMergeTags(source, { customKeys: [] })).toMatchObject({
+      unknown: ['event.items', 'event.total'],
+    });
+    expect(reviewMergeTags(source, { customKeys: [], hasEvent: true })).toMatchObject({
+      unknown: [],
+      trialFault: null,
+    });
   });
 });

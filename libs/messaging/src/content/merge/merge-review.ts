@@ -1,6 +1,6 @@
 import { MergeTemplateError } from '../content.errors.js';
 import { templatePieces } from './merge-tags.js';
-import { compileMergeTemplate, type MergeTemplate } from './merge-template.js';
+import { compileMergeTemplate, compilePlainTemplate, type MergeTemplate } from './merge-template.js';
 import { KNOWN_VARIABLES, SAMPLE_VALUES } from './merge-values.js';
 
 /** Result of a look at the merge tags of one part of a mail. */
@@ -16,20 +16,46 @@ export type MergeReview =
       readonly trialFault: string | null;
     };
 
+/** Values that mails may show beside those of each project. */
+export interface KnownValues {
+  readonly customKeys: readonly string[];
+  /** It belongs to an automation, whose runs an event may begin: any `event.…` is known. */
+  readonly hasEvent?: boolean;
+  /** It belongs to a message, which has data of its own (any `data.…` is known), and nothing of mails to an audience. */
+  readonly isMessage?: boolean;
+}
+
+/** Groups of values that mails to an audience have, and messages do not. */
+const NOT_OF_MESSAGES = /^(?:campaign|topic|links|event)\b/;
+
 /** Reviews a part before anybody gets it. */
-export function reviewMergeTags(source: string, customKeys: readonly string[]): MergeReview {
+export function reviewMergeTags(source: string, { customKeys, ...of }: KnownValues): MergeReview {
+  const { hasEvent = false, isMessage = false } = of;
+  const isOpen = (name: string) => (hasEvent && OF_EVENT.test(name)) || (isMessage && OF_DATA.test(name));
   try {
     const template = compileMergeTemplate(source, 'none');
+    const unknown = unknownVariables(template, customKeys).filter((name) => !isOpen(name));
+    const strange = isMessage ? template.variables.filter((name) => NOT_OF_MESSAGES.test(name)) : [];
     return {
       unreadable: null,
       variables: template.variables,
-      unknown: unknownVariables(template, customKeys),
+      unknown: [...new Set([...unknown, ...strange])],
       trialFault: trialFault(template),
     };
   } catch (error) {
     if (error instanceof MergeTemplateError) return { unreadable: error.message };
     throw error;
   }
+}
+
+/** The fault of a part's merge tags, in words for its author; null where there is none. */
+export function tagFault(source: string, known: KnownValues): string | null {
+  const tags = reviewMergeTags(source, known);
+  if (tags.unreadable !== null) return `has a merge tag that is wrong: ${tags.unreadable}`;
+  const [unknown] = tags.unknown;
+  if (unknown !== undefined)
+    return `has {{ ${unknown} }}, which ${known.isMessage === true ? 'messages do not have' : 'is not known'}`;
+  return tags.trialFault === null ? null : `has merge tags that cannot be filled in: ${tags.trialFault}`;
 }
 
 /**
@@ -54,6 +80,98 @@ export function trialFault(template: MergeTemplate): string | null {
     if (error instanceof MergeTemplateError) return error.message;
     throw error;
   }
+}
+
+const OF_EVENT = /^event(?:\.|$)/;
+const OF_DATA = /^data(?:\.|$)/;
+
+/** A merge tag's path in an event's properties, and the text that has it. */
+export interface EventPath {
+  /** Path of the text inside of the content: `contentJson.blocks[0].html`. */
+  readonly at: string;
+  readonly names: readonly string[];
+}
+
+const EVENT_PATH = /(?<![\w.])event((?:\s*\.\s*[A-Za-z_][\w-]*)+)/g;
+/** Liquid reads these from a list or text itself. */
+const COMPUTED = new Set(['size', 'first', 'last']);
+
+/** The paths in an event's properties that merge tags name, once each; those of a loop's items are its own. */
+export function eventPathsIn(content: Readonly<Record<string, unknown>>): EventPath[] {
+  const found = new Map<string, EventPath>();
+  mapTexts(content, (text, path) => {
+    for (const tag of tagsIn(text))
+      for (const [, dotted = ''] of tag.matchAll(EVENT_PATH)) {
+        const names = dotted
+          .split('.')
+          .slice(1)
+          .map((name) => name.trim());
+        const end = names.findIndex((name) => COMPUTED.has(name));
+        const sought = end < 0 ? names : names.slice(0, end);
+        const known = sought.join('.');
+        if (known !== '' && !found.has(known)) found.set(known, { at: path.slice(1), names: sought });
+      }
+    return text;
+  });
+  return [...found.values()];
+}
+
+/** Result of a look at a message before it is accepted. */
+export interface MessageReview {
+  /** Every fault by the field of the message. */
+  readonly faults: Readonly<Record<string, string>>;
+  /** Dotted paths in `data` that it shows without a default. */
+  readonly requiredData: readonly string[];
+}
+
+/** Faults of the merge tags in parts of a message, by part. */
+export function messageTagFaults(
+  parts: Readonly<Record<string, string>>,
+  customKeys: readonly string[],
+): Record<string, string> {
+  const faults = Object.entries(parts).map(
+    ([part, source]) => [part, tagFault(source, { customKeys, isMessage: true })] as const,
+  );
+  return Object.fromEntries(faults.filter((named): named is [string, string] => named[1] !== null));
+}
+
+/** Review of a message that is text alone; null where its merge tags have logic, for which there are processes. */
+export function reviewPlainMessage(
+  parts: Readonly<Record<'subject' | 'text', string>>,
+  customKeys: readonly string[],
+): MessageReview | null {
+  const sources = Object.values(parts);
+  try {
+    if (sources.some((source) => compilePlainTemplate(source, 'none') === null)) return null;
+  } catch (error) {
+    if (!(error instanceof MergeTemplateError)) throw error;
+  }
+  const faults = messageTagFaults(parts, customKeys);
+  return { faults, requiredData: Object.keys(faults).length > 0 ? [] : requiredDataIn(sources) };
+}
+
+const DATA_PATH = /(?<![\w.])data((?:\s*\.\s*[A-Za-z_][\w-]*)+)/g;
+const HAS_DEFAULT = /\|\s*default\b/;
+const LOOP = /^\{%-?\s*for\b/;
+
+/** The paths in a message's data that it cannot do without: shown without a default, or gone through by a loop; `order.id`. */
+export function requiredDataIn(texts: readonly string[]): string[] {
+  const pieces = texts.flatMap((text) => templatePieces(text));
+  const needing = pieces.filter(
+    ({ kind, source }) =>
+      (kind === 'output' && !HAS_DEFAULT.test(source)) || (kind === 'tag' && LOOP.test(source)),
+  );
+  const paths = needing.flatMap(({ source }) =>
+    [...source.matchAll(DATA_PATH)].map(([, dotted = '']) => {
+      const names = dotted
+        .split('.')
+        .slice(1)
+        .map((name) => name.trim());
+      const end = names.findIndex((name) => COMPUTED.has(name));
+      return (end < 0 ? names : names.slice(0, end)).join('.');
+    }),
+  );
+  return [...new Set(paths)].filter((path) => path !== '').sort();
 }
 
 /** `custom.plan` and `custom["plan"]`, with quotes as HTML may write them. */

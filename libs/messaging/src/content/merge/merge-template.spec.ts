@@ -26,6 +26,7 @@ import { templatePieces } from './merge-tags.js';
 const VALUES: MergeValues = {
   subscriber: {
     email: 'ann@mail.example',
+    external_id: null,
     first_name: 'Ann',
     last_name: null,
     phone: null,
@@ -212,6 +213,7 @@ describe('slots and Liquid', () => {
   const values = record({
     subscriber: record({
       email: text,
+      external_id: optional,
       first_name: optional,
       last_name: optional,
       phone: optional,
@@ -227,8 +229,13 @@ describe('slots and Liquid', () => {
     campaign: record({ name: text, key: text }),
     project: record({ name: text, postal_address: text }),
     links: record({ unsubscribe: text, preferences: text, view: text }),
+    event: record({ ship: oneof(scalar, record({ city: scalar }), array(record({ city: text }))) }),
   });
   const name = constantFrom(
+    'event.ship.city',
+    'event.ship.city.length',
+    'event.none.city',
+    'custom.plan.length',
     'subscriber.email',
     'subscriber.first_name',
     'custom.plan',

@@ -19,6 +19,8 @@ export interface MergeTemplate {
     readonly texts: readonly string[];
     /** The slots' contents in their order, escaped. */
     fill(values: MergeValues): string[];
+    /** The same as they are, before they become text; undefined or null where there is nothing. */
+    values(values: MergeValues): unknown[];
   };
 }
 
@@ -56,12 +58,12 @@ type Step = (value: unknown) => unknown;
 
 interface Slot {
   readonly root: keyof MergeValues;
-  readonly key: string;
+  readonly path: readonly string[];
   readonly steps: readonly Step[];
 }
 
-const ROOTS: ReadonlySet<string> = new Set([...Object.keys(SAMPLE_VALUES), 'tracking']);
-const PLAIN = /^\{\{\s*([a-z]+)\.([A-Za-z_][\w-]*)\s*((?:\|[^|]*)*)\}\}$/;
+const ROOTS: ReadonlySet<string> = new Set([...Object.keys(SAMPLE_VALUES), 'event', 'data', 'tracking']);
+const PLAIN = /^\{\{\s*([a-z]+)((?:\.[A-Za-z_][\w-]*)+)\s*((?:\|[^|]*)*)\}\}$/;
 const FILTER = /^\s*([a-z_]+)\s*(?::\s*("[^"\\{}]*"|'[^'\\{}]*'|-?\d{1,15}(?:\.\d{1,6})?)\s*)?$/;
 // Liquid reads these from the collection itself, not from a field of that name.
 const COMPUTED = new Set(['size', 'first', 'last']);
@@ -81,18 +83,26 @@ function compileFilter(source: string): Step | null {
 }
 
 function compileSlot(source: string): Slot | null {
-  const [, root, key, filters] = PLAIN.exec(source) ?? [];
-  if (root === undefined || key === undefined || !ROOTS.has(root) || COMPUTED.has(key)) return null;
+  const [, root, dotted, filters] = PLAIN.exec(source) ?? [];
+  if (root === undefined || dotted === undefined || !ROOTS.has(root)) return null;
+  const path = dotted.slice(1).split('.');
+  if (path.some((name) => COMPUTED.has(name))) return null;
   const steps = (filters ?? '').split('|').slice(1).map(compileFilter);
   if (steps.includes(null)) return null;
-  return { root: root as keyof MergeValues, key, steps: steps.filter((step) => step !== null) };
+  return { root: root as keyof MergeValues, path, steps: steps.filter((step) => step !== null) };
 }
 
 function slotValue(slot: Slot, values: MergeValues): unknown {
-  const fields: object = values[slot.root] ?? {};
-  let value: unknown = Object.hasOwn(fields, slot.key) ? Reflect.get(fields, slot.key) : undefined;
+  let value: unknown = values[slot.root];
+  for (const name of slot.path) value = ownMember(value, name);
   for (const step of slot.steps) value = step(value);
   return value;
+}
+
+/** As Liquid reads it with own properties only. */
+function ownMember(value: unknown, name: string): unknown {
+  if (value === undefined || value === null || !Object.hasOwn(value, name)) return undefined;
+  return Reflect.get(Object(value) as object, name);
 }
 
 /** Compiles plain tags to slots; null when anything else is among the pieces. */
@@ -112,10 +122,11 @@ function compileSlots(pieces: readonly TemplatePiece[], escaping: MergeEscaping)
     texts.push('');
   }
   const escape = OUTPUT_ESCAPES[escaping];
-  const fill = (values: MergeValues) => slots.map((slot) => escape(slotValue(slot, values)));
+  const valuesOf = (values: MergeValues) => slots.map((slot) => slotValue(slot, values));
+  const fill = (values: MergeValues) => valuesOf(values).map(escape);
   return {
-    variables: [...new Set(slots.map((slot) => `${slot.root}.${slot.key}`))],
-    slots: { texts, fill },
+    variables: [...new Set(slots.map(({ root, path }) => [root, ...path].join('.')))],
+    slots: { texts, fill, values: valuesOf },
     render(values) {
       let result = texts[0] ?? '';
       for (const [index, content] of fill(values).entries()) result += content + texts[index + 1];

@@ -4,6 +4,7 @@ import type { ReaderFormats } from './merge-formats.js';
 export interface MergeValues {
   readonly subscriber: {
     readonly email: string;
+    readonly external_id: string | null;
     readonly first_name: string | null;
     readonly last_name: string | null;
     readonly phone: string | null;
@@ -16,6 +17,10 @@ export interface MergeValues {
   /** The address on one line, its lines joined by commas. */
   readonly project: { readonly name: string; readonly postal_address: string };
   readonly links: { readonly unsubscribe: string; readonly preferences: string; readonly view: string };
+  /** Properties of the event that began the run of an automation, or the data that a client gave it. */
+  readonly event?: Readonly<Record<string, unknown>>;
+  /** The data that a message was given. */
+  readonly data?: Readonly<Record<string, unknown>>;
   /** The tokens of the mail's pixel and tracked links; not for authors, so not among the known variables. */
   readonly tracking?: Readonly<Record<string, string>>;
   /** Formats of dates and numbers, for filters; English and UTC without it. Not for authors either. */
@@ -26,6 +31,7 @@ export interface MergeValues {
 export const SAMPLE_VALUES: MergeValues = {
   subscriber: {
     email: 'ada@example.com',
+    external_id: null,
     first_name: 'Ada',
     last_name: 'Lovelace',
     phone: null,
@@ -62,10 +68,18 @@ export function subscriberValues({
   email,
   ...rest
 }: { readonly email: string } & Readonly<
-  Record<'firstName' | 'lastName' | 'phone' | 'locale' | 'timeZone', string | null>
+  Record<'externalId' | 'firstName' | 'lastName' | 'phone' | 'locale' | 'timeZone', string | null>
 >): MergeValues['subscriber'] {
-  const { firstName, lastName, phone, locale, timeZone } = rest;
-  return { email, first_name: firstName, last_name: lastName, phone, locale, time_zone: timeZone };
+  const { externalId, firstName, lastName, phone, locale, timeZone } = rest;
+  return {
+    email,
+    external_id: externalId,
+    first_name: firstName,
+    last_name: lastName,
+    phone,
+    locale,
+    time_zone: timeZone,
+  };
 }
 
 /** Values that a mail's HTML shows, by their dotted names: all that makes it differ from another of the same content. */

@@ -6,10 +6,11 @@ import {
   type DocumentMail,
   reviewContent,
   reviewMail,
+  reviewMessage,
   type SampleMail,
 } from '../document/content-review.js';
 import { type CampaignContent, compileMail, type MailFooter } from '../document/content-compiler.js';
-import { customKeysIn, mapTexts, type WrittenContent } from '../merge/merge-review.js';
+import { customKeysIn, eventPathsIn, mapTexts, type WrittenContent } from '../merge/merge-review.js';
 import { compileMergeTemplate } from '../merge/merge-template.js';
 import type { MergeValues } from '../merge/merge-values.js';
 import type { LinkTracking } from '../mail/link-tracking.js';
@@ -32,6 +33,8 @@ const COMPILE_TASKS = {
     reviewContent(content, footer, known),
   reviewMail: (input: { mail: DocumentMail; footer: MailFooter; customKeys: readonly string[] }) =>
     reviewMail(input.mail, input.footer, input.customKeys),
+  reviewMessage: ({ content, footer, customKeys }: ContentInput & { customKeys: readonly string[] }) =>
+    reviewMessage(content, footer, customKeys),
 };
 
 const renderer = new MailRenderer();
@@ -44,6 +47,7 @@ const TASKS = {
   fill: ({ body, values }: { body: unknown; values: MergeValues }) =>
     mapTexts(body, (text) => compileMergeTemplate(text, 'none').render(values)),
   customKeys: (written: WrittenContent) => customKeysIn(written),
+  eventPaths: (content: Readonly<Record<string, unknown>>) => eventPathsIn(content),
   render: (input: RenderInput) => renderer.render(input),
 };
 

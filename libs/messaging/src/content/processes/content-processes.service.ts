@@ -16,6 +16,7 @@ import type { MailFooter, MailSources } from '../document/content-compiler.js';
 import type { MailReview } from '../document/content-review.js';
 import type { Faults } from '../document/content-document.js';
 import type { LogicParts, RenderedBatch, RenderedMail } from '../mail/mail-renderer.js';
+import { type EventPath, type MessageReview, reviewPlainMessage } from '../merge/merge-review.js';
 import type { MergeValues } from '../merge/merge-values.js';
 import { ContentPoolService } from './content-pool.service.js';
 import type { Done, TaskInput, TaskName, TaskValue } from './content-process.js';
@@ -114,6 +115,19 @@ export class ContentProcessesService implements OnApplicationBootstrap, OnApplic
     return orTooComplex(this.#cached(this.pools.compiling, scope, 'reviewMail', input), tooComplex);
   }
 
+  /** Faults of a message's content, and the data that it needs. */
+  async reviewMessage(scope: ProjectScope, input: TaskInput<'reviewMessage'>): Promise<MessageReview> {
+    const { subject, contentJson, contentText } = input.content;
+    const plain =
+      contentJson === null
+        ? reviewPlainMessage({ subject, text: contentText ?? '' }, input.customKeys)
+        : null;
+    if (plain !== null) return plain;
+    if (this.database !== null && contentJson !== null) expectContent(this.database);
+    const tooComplex = { faults: { contentJson: TOO_COMPLEX }, requiredData: [] };
+    return orTooComplex(this.#cached(this.pools.compiling, scope, 'reviewMessage', input), tooComplex);
+  }
+
   /** Faults of the body of an automation's webhook, by their paths. */
   bodyFaults(scope: ProjectScope, input: TaskInput<'bodyFaults'>): Promise<Faults> {
     const tooComplex = { body: TOO_COMPLEX };
@@ -126,6 +140,12 @@ export class ContentProcessesService implements OnApplicationBootstrap, OnApplic
     written: TaskInput<'customKeys'>,
   ): Promise<readonly string[]> {
     return valueOf(await this.pools.rendering.run(projectId, 'customKeys', written));
+  }
+
+  /** The paths in an event's properties that merge tags name; none where there would be too much to read. */
+  async eventPaths(scope: ProjectScope, content: TaskInput<'eventPaths'>): Promise<readonly EventPath[]> {
+    if (!/\bevent\s*\./.test(JSON.stringify(content))) return [];
+    return orTooComplex(this.#cached(this.pools.rendering, scope, 'eventPaths', content), []);
   }
 
   /** A webhook's body with its merge tags filled in. @throws {MergeTemplateError} @throws {ContentTooComplexError} */

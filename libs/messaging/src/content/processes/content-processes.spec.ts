@@ -24,6 +24,7 @@ const contentOf = (contentJson: string | null, contentText: string | null = null
 const values = {
   subscriber: {
     email: 'ada@example.com',
+    external_id: null,
     first_name: 'Ada',
     last_name: null,
     phone: null,

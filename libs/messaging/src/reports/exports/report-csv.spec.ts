@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { readCsv } from '#testing/csv';
 import * as fc from '#testing/properties';
 import { toCsv } from './report-csv.js';
 
@@ -16,19 +17,6 @@ const FORMULAS = [
   '"=1+1"',
   '=1+1";=1+1',
 ];
-
-/** Reads CSV as RFC 4180 §2 writes it. */
-function readCsv(text: string): string[][] {
-  const rows: string[][] = [];
-  let row: string[] = [];
-  for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {
-    row.push(quoted === undefined ? (plain ?? '') : quoted.replaceAll('""', '"'));
-    if (end === ',') continue;
-    rows.push(row);
-    row = [];
-  }
-  return rows;
-}
 
 describe('a report as CSV', () => {
   it.each(FORMULAS)('holds no cell that a spreadsheet would compute: %j', (formula) => {

@@ -35,8 +35,8 @@ export function statisticsCsv({ campaignKey, name, status, statistics }: Reporte
   ]);
 }
 
-/** The fields of a recipient in the order of the report's columns. */
-const DELIVERY_COLUMNS = [
+/** The fields of a recipient in the order of the columns. */
+export const DELIVERY_COLUMNS = [
   'subscriberId',
   'email',
   'status',
@@ -71,16 +71,29 @@ export function deliveriesCsv(rows: readonly DeliveryReportRow[]): string {
 }
 
 export function toCsv(rows: readonly (readonly Cell[])[]): string {
+  return written(rows, cell);
+}
+
+/** CSV to be read again by a program: cells are as they are, also those that a spreadsheet would run. */
+export function toImportableCsv(rows: readonly (readonly Cell[])[]): string {
+  return written(rows, plainCell);
+}
+
+function written(rows: readonly (readonly Cell[])[], write: typeof cell): string {
   return stringify(
-    rows.map((row) => row.map(cell)),
+    rows.map((row) => row.map(write)),
     // RFC 4180 §2.6: a lone CR or LF is quoted too, else what follows it would be a row, and could be a formula.
     { record_delimiter: 'windows', quoted_match: /[\r\n]/ },
   );
 }
 
 /** A leading = + - @, tab or line break begins a formula in spreadsheets: an apostrophe makes it text. */
-function cell(value: Cell): string | number | null {
-  if (value instanceof Date) return value.toISOString();
-  if (typeof value === 'boolean') return String(value);
+function cell(given: Cell): string | number | null {
+  const value = plainCell(given);
   return typeof value === 'string' && /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value;
+}
+
+function plainCell(value: Cell): string | number | null {
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'boolean' ? String(value) : value;
 }

@@ -10,6 +10,8 @@ export class ReportExport {
   readonly environmentId: number;
   readonly campaignId: string;
   readonly kind: ReportExportKind;
+  /** Addresses in it are masked. */
+  readonly isMasked: boolean;
   state: ReportExportState = 'PENDING';
   /** The address that a file with a row for each recipient has come to. */
   cursor: string | null = null;
@@ -18,11 +20,15 @@ export class ReportExport {
   finishedAt: Date | null = null;
   takenAt: Date | null = null;
 
-  constructor(of: Pick<ReportExport, 'id' | 'environmentId' | 'campaignId' | 'kind'>, now: Date) {
+  constructor(
+    of: Pick<ReportExport, 'id' | 'environmentId' | 'campaignId' | 'kind' | 'isMasked'>,
+    now: Date,
+  ) {
     this.id = of.id;
     this.environmentId = of.environmentId;
     this.campaignId = of.campaignId;
     this.kind = of.kind;
+    this.isMasked = of.isMasked;
     this.createdAt = now;
   }
 
@@ -46,6 +52,7 @@ export const ReportExportSchema = defineEntity({
     environmentId: p.bigint('number').primary(),
     campaignId: p.uuid(),
     kind: p.string().$type<ReportExportKind>(),
+    isMasked: p.boolean(),
     state: p.string().$type<ReportExportState>(),
     cursor: p.text().nullable(),
     parts: p.integer(),

@@ -12,6 +12,7 @@ import {
   Job,
 } from '#platform';
 import { sentCampaign } from '../../campaigns/campaign.repository.js';
+import { masked } from '../../deliveries/delivery.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { CampaignStatisticsQuery } from '../statistics/campaign-statistics.query.js';
 import { DELIVERIES_CSV_HEADER, deliveriesCsv, type DeliveryReportRow, statisticsCsv } from './report-csv.js';
@@ -21,12 +22,18 @@ import { exportDeliveries, exportReport, EXPORTS_CHANNEL } from './report-export
 /** Rows of one part, some 1.5 MB: the worker, and then the api, holds no more of a file. */
 const ROWS_A_PART = 5_000;
 
+/** Behind all rows of an address: a cursor of version 0.2.0 is the address alone. */
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
 interface Requested {
   readonly exportId: string;
 }
 
 interface RecipientRow extends DeliveryReportRow {
-  readonly addressKey: string;
+  /** The key of the address and the delivery's id. */
+  readonly place: string;
+  readonly email: string;
+  readonly lastError: string | null;
 }
 
 /** Writes the files of reports, for which clients wait. */
@@ -81,7 +88,7 @@ export class ReportExportsJob {
       if (file.parts !== next.part) return true;
       const header = next.part === 0 ? DELIVERIES_CSV_HEADER : '';
       const isLast = next.page.length < ROWS_A_PART;
-      file.advance({ cursor: next.page.at(-1)?.addressKey ?? null, isLast }, this.clock.now());
+      file.advance({ cursor: next.page.at(-1)?.place ?? null, isLast }, this.clock.now());
       await addPart(this.database, file, header + deliveriesCsv(next.page));
       return !isLast;
     });
@@ -95,7 +102,7 @@ export class ReportExportsJob {
     const file = await this.database
       .tables<MessagingTables>()
       .selectFrom('messaging.exports')
-      .select(['campaignId', 'parts as part', 'cursor'])
+      .select(['campaignId', 'parts as part', 'cursor', 'isMasked'])
       .where('environmentId', '=', scope.environmentId)
       .where('id', '=', exportId)
       .where('state', '=', 'PENDING')
@@ -104,7 +111,7 @@ export class ReportExportsJob {
     const campaign = await sentCampaign(this.database.tables(), scope, file.campaignId).executeTakeFirst();
     const page =
       campaign === undefined ? [] : await this.#recipientsAfter(scope, campaign, file.cursor ?? '');
-    return { part: file.part, page };
+    return { part: file.part, page: file.isMasked ? page.map(masked) : page };
   }
 
   /** Rows by address: in the order of the index of a campaign's deliveries. */
@@ -114,10 +121,11 @@ export class ReportExportsJob {
     cursor: string,
   ): Promise<RecipientRow[]> {
     const tables = this.database.tables();
+    const [addressKey, deliveryId = LAST_ID] = cursor.split(' ');
     // Else a small table would be read from its beginning for each recipient.
     await sql`set local enable_seqscan = off`.execute(tables);
     const { rows } = await sql<RecipientRow>`
-      select d.address_key, d.subscriber_id, d.address as email, d.state as status, d.reason,
+      select d.address_key || ' ' || d.id as place, d.subscriber_id, d.address as email, d.state as status, d.reason,
         d.attempt as attempts, d.possible_duplicate, d.last_error, d.message_id, d.sent_at, d.bounced_at, d.bounce_type,
         coalesce(g.opens, 0) as opens, g.first_opened_at, coalesce(g.clicks, 0) as clicks, g.first_clicked_at,
         least(g.unsubscribed_at, (select min(e.occurred_at) from messaging.delivery_events e
@@ -133,8 +141,8 @@ export class ReportExportsJob {
         where g.delivery_id = d.id and g.environment_id = d.environment_id and g.queued_on = ${queuedOn}::date
       ) g on true
       where d.source_id = ${id} and d.environment_id = ${environmentId} and d.queued_on = ${queuedOn}::date
-        and d.kind = 'CAMPAIGN' and d.address_key > ${cursor}
-      order by d.address_key limit ${ROWS_A_PART}
+        and d.kind = 'CAMPAIGN' and (d.address_key, d.id) > (${addressKey}, ${deliveryId}::uuid)
+      order by d.address_key, d.id limit ${ROWS_A_PART}
     `.execute(tables);
     return rows;
   }

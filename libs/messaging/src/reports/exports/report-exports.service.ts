@@ -13,7 +13,7 @@ import {
 } from '#platform';
 import { campaignNamed } from '../../campaigns/campaign.repository.js';
 import type { MessagingTables } from '../../messaging-tables.js';
-import { ReportExport, type ReportExportKind, type ReportExportState } from './report-export.schema.js';
+import { ReportExport, type ReportExportState } from './report-export.schema.js';
 
 /** Writes the file of a campaign's statistics, for which a client waits. */
 export const exportReport = jobType<{ exportId: string }>('exports.report', 'exports');
@@ -25,6 +25,8 @@ export const exportDeliveries = jobType<{ exportId: string }>('exports.deliverie
 export const EXPORTS_CHANNEL = 'mailwright_exports';
 
 const RETRY_AFTER_SECONDS = 5;
+
+type WantedFile = Pick<ReportExport, 'kind' | 'isMasked'>;
 
 interface Progress {
   /** `GONE` when the campaign was deleted meanwhile. */
@@ -47,7 +49,7 @@ export class ReportExportsService {
    * `UnavailableError` when no worker made it in time: it is kept then, and the next request takes it.
    */
   async statistics(scope: ProjectScope, campaignKey: string): Promise<string> {
-    const id = await this.#request(scope, campaignKey, 'STATISTICS');
+    const id = await this.#request(scope, campaignKey, { kind: 'STATISTICS', isMasked: false });
     await this.#reached(scope, id, ({ state }) => state === 'DONE');
     const content = await this.#part(scope, id, 0);
     await this.#taken(scope, id);
@@ -55,11 +57,15 @@ export class ReportExportsService {
   }
 
   /**
-   * The report with a row for each recipient, part by part while the worker makes it. Errors as of `statistics`, until
+   * The report with a row for each recipient, part by part while the worker makes it, masked without `showsAddresses`. Errors as of `statistics`, until
    * the first part is there; after that the sequence throws `UnavailableError` when no further one comes in time.
    */
-  async deliveries(scope: ProjectScope, campaignKey: string): Promise<AsyncIterable<string>> {
-    const id = await this.#request(scope, campaignKey, 'DELIVERIES');
+  async deliveries(
+    scope: ProjectScope,
+    campaignKey: string,
+    showsAddresses = true,
+  ): Promise<AsyncIterable<string>> {
+    const id = await this.#request(scope, campaignKey, { kind: 'DELIVERIES', isMasked: !showsAddresses });
     await this.#reached(scope, id, ({ parts }) => parts > 0);
     return this.#parts(scope, id);
   }
@@ -75,7 +81,7 @@ export class ReportExportsService {
   }
 
   /** An export that nobody took yet is waited for again, rather than made twice. */
-  #request(scope: ProjectScope, campaignKey: string, kind: ReportExportKind): Promise<string> {
+  #request(scope: ProjectScope, campaignKey: string, wanted: WantedFile): Promise<string> {
     return this.database.transaction(scope, async () => {
       const tables = this.database.tables<MessagingTables>();
       const { id: campaignId } = await campaignNamed(tables, scope, campaignKey)
@@ -87,21 +93,22 @@ export class ReportExportsService {
         .select('id')
         .where('environmentId', '=', scope.environmentId)
         .where('campaignId', '=', campaignId)
-        .where('kind', '=', kind)
+        .where('kind', '=', wanted.kind)
+        .where('isMasked', '=', wanted.isMasked)
         .where('state', '=', 'PENDING')
         .where('takenAt', 'is', null)
         .limit(1)
         .executeTakeFirst();
-      return pending?.id ?? this.#add(scope, campaignId, kind);
+      return pending?.id ?? this.#add(scope, campaignId, wanted);
     });
   }
 
-  async #add(scope: ProjectScope, campaignId: string, kind: ReportExportKind): Promise<string> {
+  async #add(scope: ProjectScope, campaignId: string, wanted: WantedFile): Promise<string> {
     const id = newId();
     const { environmentId } = scope;
-    const file = new ReportExport({ id, environmentId, campaignId, kind }, this.clock.now());
+    const file = new ReportExport({ id, environmentId, campaignId, ...wanted }, this.clock.now());
     this.database.em.persist(file);
-    const Requested = kind === 'STATISTICS' ? exportReport : exportDeliveries;
+    const Requested = wanted.kind === 'STATISTICS' ? exportReport : exportDeliveries;
     await enqueue(this.database, scope, Requested({ exportId: id }));
     return id;
   }

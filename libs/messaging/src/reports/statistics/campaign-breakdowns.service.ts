@@ -21,11 +21,11 @@ import { sentCampaign } from '../../campaigns/campaign.repository.js';
 import {
   type LanguageFigures,
   languageFigures,
-  linkClicks,
   type ProviderFigures,
   providerFigures,
   type TranslatedMails,
 } from './campaign-figures.query.js';
+import { linkClicks } from './campaign-links.query.js';
 import type { LinkClicks } from './report-facts.js';
 import { FEWEST_MAILS_OF_DOMAIN } from './report-facts.js';
 
@@ -75,7 +75,7 @@ const COUNTING_LOCK = 7_240_611;
 const ERASURE_LOCK = 7_240_612;
 
 /**
- * A campaign's figures by link, mailbox provider and language, counted from all its deliveries and clicks and kept until one of
+ * A campaign's figures by link, mailbox provider and language, counted from its counters and all its deliveries and kept until one of
  * the campaign's counters changes; while those change they may be old, but never by more than twenty times as long as counting
  * takes. No reader waits for a large campaign: a worker counts it when it has ended, whenever it has become twice as old, and
  * after somebody has looked, who sees the old figures until then.
@@ -204,7 +204,7 @@ export class CampaignBreakdownsService {
       async () => ({
         // Looked up first: a change during the count makes it out of date, at worst without need.
         version: await this.#versionOf(scope, campaign.id),
-        links: (await linkClicks(this.database, scope, campaign)).slice(0, MOST_LINKS),
+        links: (await linkClicks(this.database, scope, campaign.id)).slice(0, MOST_LINKS),
         providers: await providerFigures(this.database, scope, campaign, FEWEST_MAILS_OF_DOMAIN),
         languages: await languageFigures(this.database, scope, campaign),
       }),

@@ -6,7 +6,8 @@ import { prepareProject } from '#testing/system';
 import type { Campaign } from '../../campaigns/campaign.js';
 import { MailPersonalDataService } from '../../mail-personal-data.service.js';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
-import { languageFigures, linkClicks, providerFigures } from './campaign-figures.query.js';
+import { languageFigures, providerFigures } from './campaign-figures.query.js';
+import { linkClicks } from './campaign-links.query.js';
 import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';
 import { TrackedEventsService } from '../../engagement/tracked-events.service.js';
 import { type BrokenDownCampaign, CampaignBreakdownsService } from './campaign-breakdowns.service.js';
@@ -74,7 +75,7 @@ describe('a campaign’s figures by link and provider', () => {
     (await fixture.get(CampaignBreakdownsService).of(scope, { ...mails, totalSent: READERS }))!;
   const counted = () =>
     fixture.get(Database).transaction(scope, async () => ({
-      links: await linkClicks(fixture.get(Database), scope, mails),
+      links: await linkClicks(fixture.get(Database), scope, mails.id),
       providers: await providerFigures(fixture.get(Database), scope, mails, FEWEST_MAILS_OF_DOMAIN),
       languages: await languageFigures(fixture.get(Database), scope, mails),
     }));
@@ -104,6 +105,7 @@ describe('a campaign’s figures by link and provider', () => {
         campaignId: campaign.id,
         queuedOn: mails.queuedOn,
         deliveryId: delivery.id,
+        linkSet: await fixture.linkSetOf(campaign.id),
         type: what === 'opens' ? 'OPENED' : 'CLICKED',
         linkNumber: what === 'opens' ? null : 1 + (reader % 2),
         at,

@@ -1,13 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { matchLocale, type ProjectScope } from '#kernel';
 import { type Database, keptDay, plannedForValues } from '#platform';
-import {
-  type Arrivals,
-  type DomainFacts,
-  FEWEST_MAILS_OF_DOMAIN,
-  type LinkClicks,
-  MOST_LISTED,
-} from './report-facts.js';
+import { type Arrivals, type DomainFacts, FEWEST_MAILS_OF_DOMAIN, MOST_LISTED } from './report-facts.js';
 import { PARTITION } from '../../deliveries/campaign-front.query.js';
 
 /** Results of mails. */
@@ -154,44 +148,8 @@ export async function domainFigures(
   return (await settledFigures<DomainFigures>(database, scope, id, 'domains')) ?? { domains, arrivals };
 }
 
-/**
- * Every tracked link of a campaign in all of its translations, the most followed first. A campaign that was sent with other
- * content later has more than one set of links: of its own content, those that differ are left out.
- */
-export async function linkClicks(
-  database: Database,
-  scope: ProjectScope,
-  { id, queuedAt }: { readonly id: string; readonly queuedAt: Date },
-): Promise<LinkClicks[]> {
-  const { environmentId } = scope;
-  const { rows } = await sql<LinkClicks>`
-    with places as (
-      select u.number, min(u.url) as url
-      from messaging.link_sets s cross join lateral unnest(s.urls) with ordinality u(url, number)
-      where s.campaign_id = ${id} and s.environment_id = ${environmentId} and s.translation is null
-      group by u.number having count(distinct u.url) = 1
-    ), links as (
-      select url from places
-      union select unnest(s.urls) from messaging.link_sets s
-      where s.campaign_id = ${id} and s.environment_id = ${environmentId} and s.translation is not null
-    ), clicks as (
-      select case when e.url is null then e.link_number end as number, e.url, count(distinct e.delivery_id) as clickers
-      from messaging.delivery_events e
-      where e.campaign_id = ${id} and e.environment_id = ${scope.environmentId} and e.type = 'CLICKED'
-        and e.classification = 'human' and e.occurred_at >= ${queuedAt}
-      group by 1, 2
-    ), counted as (
-      select coalesce(c.url, p.url) as url, sum(c.clickers) as clickers
-      from clicks c left join places p using (number) group by 1
-    )
-    select l.url, coalesce(c.clickers, 0)::bigint as clickers from links l left join counted c using (url)
-    order by clickers desc, l.url
-  `.execute(database.tables());
-  return (await settledFigures<LinkClicks[]>(database, scope, id, 'links')) ?? rows;
-}
-
-/** Figures by their column: links are counted from clicks, the others from deliveries. */
-export type SettledFigures = 'links' | 'providers' | 'languages' | 'domains';
+/** Figures by their column, which are counted from deliveries. */
+export type SettledFigures = 'providers' | 'languages' | 'domains';
 
 /**
  * Figures that were counted before the rows behind them were let go; null while those are kept. Asked for after the count: of
@@ -203,8 +161,7 @@ async function settledFigures<Figures>(
   campaignId: string,
   figures: SettledFigures,
 ): Promise<Figures | null> {
-  const kind = figures === 'links' ? 'EVENTS' : 'DELIVERIES';
-  const day = await keptDay(database, scope, kind);
+  const day = await keptDay(database, scope, 'DELIVERIES');
   const { rows } = await sql<{ figures: Figures | null }>`
     select f.${sql.ref(figures)} as figures
     from messaging.settled_figures f join messaging.campaigns c

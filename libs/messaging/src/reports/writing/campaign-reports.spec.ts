@@ -89,6 +89,7 @@ describe('Reports on campaigns', () => {
   /** Thirty open, twenty-four follow the first link, four the second, one the third is a scanner's; one mail comes back. */
   async function readersReact(): Promise<void> {
     const mails = await mailsOf(campaign);
+    const linkSet = await fixture.linkSetOf(campaign.id);
     const event = (reader: number, linkNumber: number | null, hours: number) => {
       const mail = mails[reader];
       if (mail === undefined) throw new Error('There is no such reader.');
@@ -97,6 +98,7 @@ describe('Reports on campaigns', () => {
         campaignId: campaign.id,
         queuedOn: mail.day,
         deliveryId: mail.id,
+        linkSet,
         type: linkNumber === null ? ('OPENED' as const) : ('CLICKED' as const),
         linkNumber,
         at: new Date(mail.sent_at.getTime() + hours * 60 * MINUTE + 10_000),

@@ -4,7 +4,8 @@ import { type Database, keptDay } from '#platform';
 import { PARTITION } from '../../deliveries/campaign-front.query.js';
 import { type CampaignCounts, countsOf } from '../statistics/campaign-statistics.js';
 import { COUNTED_CAMPAIGNS, IS_TRACKED } from '../statistics/campaign-statistics.query.js';
-import { domainFigures, linkClicks } from '../statistics/campaign-figures.query.js';
+import { domainFigures } from '../statistics/campaign-figures.query.js';
+import { linkClicks } from '../statistics/campaign-links.query.js';
 import {
   GROWN_UP_MS,
   type HourFacts,
@@ -64,7 +65,7 @@ export function reportFacts(
       areOpensDue: ageMs >= OPENS_DUE_MS,
       counts: countsOf(campaign),
       history: isEarly ? await atAge(database, scope, past, ageMs) : past.map(pastCampaign),
-      links: isTracked ? await links(database, scope, campaign) : [],
+      links: isTracked ? await links(database, scope, campaign.id) : [],
       clickers: campaign.uniqueClicks,
       hours: isTracked ? await hours(database, scope, campaignId) : [],
       domains,
@@ -151,9 +152,9 @@ async function atAge(
 async function links(
   database: Database,
   scope: ProjectScope,
-  campaign: CampaignRow,
+  campaignId: string,
 ): Promise<readonly LinkClicks[]> {
-  const all = await linkClicks(database, scope, campaign);
+  const all = await linkClicks(database, scope, campaignId);
   return all.length <= MOST_LISTED ? all : [...all.slice(0, MOST_LISTED - 1), ...all.slice(-1)];
 }
 

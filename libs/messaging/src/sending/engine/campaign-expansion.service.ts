@@ -24,6 +24,8 @@ import type { CampaignMail } from '../mails/campaign-mail.js';
 import { CompiledMailsService } from '../mails/compiled-mails.service.js';
 
 const CHUNK = 5_000;
+/** Senders begin when it is committed, and have enough of it until the next is. */
+const FIRST_CHUNK = 1_000;
 /** Tries to queue the recipients; with the waits between them a quarter of an hour, then the campaign has failed. */
 const TRIES = 10;
 
@@ -126,11 +128,12 @@ export class CampaignExpansionService {
       const campaign = await lockToExpand(this.database, scope, campaignId);
       if (campaign === undefined) return false;
       const { topicIds, segmentIds, audienceAt } = campaign;
+      const size = campaign.expansionCursor === null ? FIRST_CHUNK : CHUNK;
       const isFrozen = segmentIds.length > 0;
       // An audience of segments is copied first, in the transaction of the first chunk.
       if (isFrozen) await this.recipients.freeze(scope, campaignId, { topicIds, segmentIds }, audienceAt);
-      const chunk = await this.#insert(scope, campaign, options);
-      const isComplete = chunk.lookedAt < CHUNK;
+      const chunk = await this.#insert(scope, campaign, { ...options, size });
+      const isComplete = chunk.lookedAt < size;
       const emails = campaign.expandedEmails + chunk.added;
       await this.#adjustReservation(scope, campaign, emails, isComplete);
       const cursor = chunk.last ?? campaign.expansionCursor;
@@ -144,14 +147,14 @@ export class CampaignExpansionService {
   async #insert(
     scope: ProjectScope,
     campaign: ExpandingCampaign,
-    { domain, maySkip }: ChunkOptions,
+    { domain, maySkip, size }: ChunkOptions & { readonly size: number },
   ): Promise<Chunk> {
     const { id, topicIds, segmentIds, queuedOn, audienceAt, expansionCursor, isSentAgain } = campaign;
     const { environmentId } = scope;
     const chunk = {
       after: expansionCursor ?? undefined,
       frozen: segmentIds.length > 0 ? id : undefined,
-      size: CHUNK,
+      size,
     };
     const dueAt = await this.#dueAt(scope, campaign, chunk);
     // A campaign that failed and is sent again reopens deliveries that reached nobody.
@@ -283,7 +286,7 @@ function lockToExpand(database: Database, { environmentId }: ProjectScope, id: s
     .executeTakeFirst();
 }
 
-/** True when a delivery of this campaign to the subscriber or the address exists. */
+/** True when a delivery of this campaign to the subscriber exists, whatever address they had then. */
 function isTakenAlready(error: unknown): boolean {
   if (sqlStateOf(error) !== SQL_STATE.uniqueViolation) return false;
   return error instanceof Error && 'table' in error && String(error.table).startsWith('deliveries');

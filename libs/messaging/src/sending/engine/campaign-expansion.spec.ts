@@ -90,24 +90,23 @@ describe('CampaignExpansionService', () => {
     expect((await campaignRow(campaign.id))?.expanded).toBe(true);
   });
 
-  it('passes over who was written down before under another id, and writes down the others of the chunk', async () => {
+  it('passes over who was written down before at another address, and writes down the others of the chunk', async () => {
     const campaign = await queued(5);
     await fixture.test.query(
       `insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address, address_key,
          message_id, state, next_attempt_at, created_at)
-       select platform.new_id(), (c.queued_at at time zone 'UTC')::date, c.environment_id, 'CAMPAIGN', c.id, platform.new_id(),
-         'reader-3@example.com', 'reader-3@example.com', '<before@example.com>', 'SENT', now(), now()
-       from messaging.campaigns c where c.id = $1`,
+       select platform.new_id(), (c.queued_at at time zone 'UTC')::date, c.environment_id, 'CAMPAIGN', c.id, b.id,
+         'reader-4@example.com', 'reader-4@example.com', '<before@example.com>', 'SENT', now(), now()
+       from messaging.campaigns c, audience.subscribers b where c.id = $1 and b.email = 'reader-3@example.com'`,
       [campaign.id],
     );
     await expand(campaign.id);
     const rows = await fixture.deliveries();
     expect(rows.map(({ address }) => address).toSorted()).toEqual(
-      [1, 2, 3, 4, 5].map((n) => `reader-${n}@example.com`),
+      [1, 2, 4, 4, 5].map((n) => `reader-${n}@example.com`),
     );
-    expect(rows.find(({ address }) => address === 'reader-3@example.com')?.message_id).toBe(
-      '<before@example.com>',
-    );
+    const toFour = rows.filter(({ address }) => address === 'reader-4@example.com');
+    expect(toFour.filter(({ message_id }) => message_id === '<before@example.com>')).toHaveLength(1);
     expect(await campaignRow(campaign.id)).toEqual({ expanded: true, reserved: 4, status: 'SENDING' });
     expect(await usage()).toBe(4);
   });

@@ -40,6 +40,10 @@ export interface MailOwner {
   readonly scope: ProjectScope | null;
 }
 
+/** The kind of the deliveries of a relay's stream. */
+const kindOf = (stream: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`case ${stream} when 'TRANSACTIONAL' then 'MESSAGE' else ${stream} end`;
+
 /** True for mail of that environment and kind that is the owner's. Mail of the test environment goes by no relay. */
 function byOwner(
   { environment, scope }: MailOwner,
@@ -50,7 +54,7 @@ function byOwner(
   // `not in` is never made a join: the relays are read once a statement.
   return environment === 'TEST'
     ? sql`true`
-    : sql`((${environmentId}, ${kind}) not in (select environment_id, stream from ${ownStreams} own)) is true`;
+    : sql`((${environmentId}, ${kind}) not in (select environment_id, ${kindOf(sql`own.stream`)} from ${ownStreams} own)) is true`;
 }
 
 /** A campaign that the engine is sending. */
@@ -245,7 +249,7 @@ export class DeliveryClaimsQuery {
       'system',
       sql<ProjectScope & Pick<OwnStream, 'stream'>>`${named('own_streams')}
         select o.stream, ${scopeColumns}
-        from (select distinct environment_id, stream from ${ownStreams} own) o
+        from (select distinct environment_id, ${kindOf(sql`own.stream`)} as stream from ${ownStreams} own) o
         join ${environmentScopes} e on e.environment_id = o.environment_id
         where e.environment = 'LIVE' and case o.stream
           when 'CAMPAIGN' then exists (
@@ -254,6 +258,10 @@ export class DeliveryClaimsQuery {
           else exists (
             select 1 from messaging.deliveries d
             where d.environment_id = o.environment_id and d.kind = o.stream and d.kind in ('OPT_IN', 'TEST', 'AUTOMATION')
+              and d.single_ended_at is null and ${due}
+          ) or exists (
+            select 1 from messaging.deliveries d
+            where d.environment_id = o.environment_id and o.stream = 'MESSAGE' and d.kind = 'MESSAGE'
               and d.single_ended_at is null and ${due}
           ) end
       `,

@@ -14,7 +14,7 @@ import {
 /** Campaigns that were found to be due are claimed for so long before they are looked up again. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** Makes the sources of senders: confirmations, automations and campaigns apart, so that none holds up a confirmation. */
+/** Makes the sources of senders: confirmations, messages, automations and campaigns apart, so that none holds up another. */
 @Injectable()
 export class DeliverySourcesService {
   constructor(
@@ -28,6 +28,7 @@ export class DeliverySourcesService {
     const owner = { environment, scope: null };
     return [
       this.#singles(owner, ['OPT_IN', 'TEST']),
+      this.#singles(owner, ['MESSAGE']),
       this.#singles(owner, ['AUTOMATION']),
       this.#campaigns(owner),
     ];
@@ -49,10 +50,11 @@ export class DeliverySourcesService {
         const singles = await this.claims.claimSingles(owner, kinds, limit, leaseToken);
         return singles.map((single) => ({ ...single, ambiguousPolicy: 'RESEND', usagePeriod: null }));
       },
-      prepare: (works) =>
-        kinds[0] === 'AUTOMATION'
-          ? this.preparation.automations(works)
-          : this.preparation.confirmationsAndTests(works),
+      prepare: (works) => {
+        if (kinds[0] === 'AUTOMATION') return this.preparation.automations(works);
+        if (kinds[0] === 'MESSAGE') return this.preparation.messages(works);
+        return this.preparation.confirmationsAndTests(works);
+      },
     };
   }
 }

@@ -2,20 +2,21 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { EmailQuotaService } from '#billing';
-import { CONSEQUENCES } from '#deliverability';
-import { parseEmailAddress, type ProjectScope } from '#kernel';
+import { bounceClassesOf, CONSEQUENCES } from '#deliverability';
+import { parseEmailAddress, type ProjectScope, type PublishedEventType } from '#kernel';
 import { Database, named, presentAnd, unleased } from '#platform';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { isQueuedOn } from '../../deliveries/delivery-queue.query.js';
+import { settleMessages } from '../../deliveries/message-status.repository.js';
 import { AddressConsequencesService } from '../../engagement/address-consequences.service.js';
 import { addFeedback } from '../../engagement/campaign-counters.repository.js';
-import { MailPublisherService } from '../../engagement/mail-publisher.service.js';
+import { MailPublisherService, type PublishedDeliveries } from '../../engagement/mail-publisher.service.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
 import { epochOf, LEASE_MS } from './delivery-claims.query.js';
 import {
+  type FailedRow,
   type OutcomeBatch,
   outcomeBatch,
-  type ReturnedRow,
   RETURNED_CLASSES,
   uuids,
 } from './outcome-batch.query.js';
@@ -107,8 +108,10 @@ export class DeliveryStoreRepository {
 
   /** More follows from the outcomes: they are written in a transaction with it. */
   #hasConsequences(scope: ProjectScope, { outcomes }: OutcomeBatch): boolean {
-    if (outcomes.some(isReturned)) return true;
-    return this.publisher.hasDeliveredListeners(scope) && outcomes.some(({ state }) => state === 'SENT');
+    if (outcomes.some((outcome) => isReturned(outcome) || isOfMessage(outcome))) return true;
+    const isHeard = (state: DeliveryOutcome['state'], type: PublishedEventType) =>
+      this.publisher.hasListeners(scope, type) && outcomes.some((outcome) => outcome.state === state);
+    return isHeard('SENT', 'email.sent') || isHeard('FAILED', 'email.failed');
   }
 
   async #writeBatch(scope: ProjectScope, batch: WriteBatch, now: Date): Promise<WrittenBatch> {
@@ -120,19 +123,29 @@ export class DeliveryStoreRepository {
 
   async #writeWithConsequences(scope: ProjectScope, batch: WriteBatch, now: Date): Promise<void> {
     await this.database.transaction(scope, async () => {
-      const returnsSent = this.publisher.hasDeliveredListeners(scope);
+      const returnsSent = this.publisher.hasListeners(scope, 'email.sent');
       const { rows } = await this.#statementOf(scope, batch, now, returnsSent).execute(
         this.database.tables(),
       );
-      const { returned, sent } = rows[0] ?? { returned: [], sent: '' };
+      const { failed, sent } = rows[0] ?? { failed: [], sent: '' };
       const queuedOn = batch.outcomes[0]?.delivery.queuedOn ?? '';
       const where = { environmentId: scope.environmentId, queuedOn };
-      if (sent !== '') await this.publisher.delivered({ ...where, ids: sent.split(',') });
-      for (const [bounceClass, ofOne] of Map.groupBy(returned, ({ reason }) => reason))
-        if (CONSEQUENCES[bounceClass].address !== 'keep')
-          await this.publisher.bounced({ ...where, ids: ofOne.map(({ id }) => id) }, bounceClass);
-      await this.#followReturned(scope, returnedOf(batch.outcomes, returned), now);
+      if (sent !== '') await this.publisher.sent({ ...where, ids: sent.split(',') });
+      await this.#publishFailed(where, failed);
+      await this.#followReturned(scope, returnedOf(batch.outcomes, failed), now);
+      const ofMessages = batch.outcomes.filter(isOfMessage).map(({ delivery }) => delivery.id);
+      if (ofMessages.length > 0) await settleMessages(this.database, scope, ofMessages, BOUNCES);
     });
+  }
+
+  /** Addresses that were refused bounced; all else that was given up failed. */
+  async #publishFailed(where: Omit<PublishedDeliveries, 'ids'>, failed: readonly FailedRow[]): Promise<void> {
+    const bounceOf = ({ reason }: FailedRow) => BOUNCES.find((bounceClass) => bounceClass === reason) ?? null;
+    for (const [bounceClass, ofOne] of Map.groupBy(failed, bounceOf)) {
+      const deliveries = { ...where, ids: ofOne.map(({ id }) => id) };
+      if (bounceClass === null) await this.publisher.failed(deliveries);
+      else await this.publisher.bounced(deliveries, bounceClass);
+    }
   }
 
   /** Counts refusals, by which a project's sending and its domain are judged, after it locked addresses, as everywhere. */
@@ -176,13 +189,21 @@ function isHeld(scope: ProjectScope, deliveries: readonly ClaimedDelivery[]): Ra
 
 /** True for an outcome by which the next hop refused a mail for good because of its address or its sender. */
 const isReturned = ({ state, reason }: DeliveryOutcome): boolean =>
-  state === 'FAILED' && reason !== null && RETURNED_CLASSES.includes(reason);
+  state === 'FAILED' && RETURNED_CLASSES.some((each) => each === reason);
+
+/** True for an outcome that ends a mail of a message, which tells it. */
+const isOfMessage = ({ state, delivery: { kind } }: DeliveryOutcome): boolean =>
+  kind === 'MESSAGE' && state !== 'DEFERRED';
+
+/** Refusals of the address, which are told as bounces. */
+const BOUNCES = bounceClassesOf(({ address }) => address !== 'keep');
 
 /** Outcomes that were written as returned. */
-function returnedOf(outcomes: readonly DeliveryOutcome[], written: readonly ReturnedRow[]) {
-  const classes = new Map(written.map(({ id, reason }) => [id, reason]));
+function returnedOf(outcomes: readonly DeliveryOutcome[], written: readonly FailedRow[]) {
+  const reasons = new Map(written.map(({ id, reason }) => [id, reason]));
   return outcomes.flatMap(({ delivery }) => {
-    const bounceClass = classes.get(delivery.id);
+    const reason = reasons.get(delivery.id);
+    const bounceClass = RETURNED_CLASSES.find((each) => each === reason);
     const parsed = parseEmailAddress(delivery.address);
     return bounceClass !== undefined && 'address' in parsed
       ? [{ delivery, addressKey: parsed.address.key, bounceClass }]

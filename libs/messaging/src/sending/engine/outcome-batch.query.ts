@@ -5,7 +5,9 @@ import { type BounceClass, bounceClassesOf, type Consequences } from '#deliverab
 import type { ProjectScope } from '#kernel';
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
 import { isQueuedOn } from '../../deliveries/delivery-queue.query.js';
+import { countingNodes, nodeOfMail } from '../../engagement/automation-counters.repository.js';
 import { COUNTERS_WRITER } from '../../engagement/campaign-counters.repository.js';
+import { addingToHours, providerOfKey, relayOfHour } from '../../engagement/mail-hours.repository.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
 import { LEASE_MS } from './delivery-claims.query.js';
 
@@ -22,14 +24,15 @@ export interface OutcomeBatchRow {
   readonly marked: string;
   /** Ids of what was sent, with commas between; empty where nobody is told. */
   readonly sent: string;
-  readonly returned: readonly ReturnedRow[];
+  readonly failed: readonly FailedRow[];
   readonly epoch: number;
 }
 
-/** A delivery that the next hop refused for good because of the address or the sender. */
-export interface ReturnedRow {
+/** A delivery that was given up. */
+export interface FailedRow {
   readonly id: string;
-  readonly reason: BounceClass;
+  /** The class of the refusal, or another reason. */
+  readonly reason: string | null;
 }
 
 /** Parts of the statement that other contexts own. */
@@ -40,7 +43,7 @@ export interface OutcomeBatchDoors {
 
 /** More follows from these refusals than that the delivery failed; a destination's own concern its pace. */
 const isReturnedFor = ({ address, stops }: Consequences): boolean => address !== 'keep' || stops === 'domain';
-export const RETURNED_CLASSES: readonly string[] = bounceClassesOf(isReturnedFor);
+export const RETURNED_CLASSES: readonly BounceClass[] = bounceClassesOf(isReturnedFor);
 
 /**
  * The outcome batch: ends attempts, counts and settles them, and marks what goes on the wire next if it is still wanted. Mails that
@@ -84,6 +87,7 @@ export function outcomeBatch(
           )`,
     OPT_IN: sql`true`,
     TEST: sql`true`,
+    MESSAGE: sql`true`,
   };
   const kinds = [...new Set(deliveries.map(({ kind }) => kind))].sort();
   // `is true` keeps the look-ups from being made joins.
@@ -112,15 +116,25 @@ export function outcomeBatch(
             possible_duplicate boolean, provider_message_id text, tried int, uncounted int)
         ), lease_token = null, lease_until = null, lease_epoch = null
         where ${isOneOf(rest.map(({ delivery }) => delivery))}
-        returning d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id
+        returning d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id, d.relay_key, d.address_key
       ),`;
+  const countingSteps = kinds.includes('AUTOMATION')
+    ? sql`counted_nodes as (
+        ${countingNodes(
+          ['sent', 'delivered'],
+          sql`select n.version_id, n.place, platform.now() as at, w.environment_id, 1 as sent, 1 as delivered
+            from written w cross join lateral ${nodeOfMail(sql`w.source_id`, environment)} n
+            where w.kind = 'AUTOMATION' and w.state = 'SENT'`,
+        )} returning 1
+      ), `
+    : sql``;
   return sql<OutcomeBatchRow>`
       /* outcome_batch */ with sent as (
         update messaging.deliveries d set state = 'SENT', reason = null, last_error = null,
           attempt = d.attempt + (d.state = 'CLAIMED')::int, sent_at = platform.now(), finished_at = platform.now(),
           lease_token = null, lease_until = null, lease_epoch = null
         where ${isOneOf(sent.map(({ delivery }) => delivery))}
-        returning d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id
+        returning d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id, d.relay_key, d.address_key
       ), ${writingRest} written as (
         select * from sent ${rest.length === 0 ? sql`` : sql`union all select * from rest`}
       ), newly_sent as (
@@ -140,6 +154,17 @@ export function outcomeBatch(
         where (select count(*) from counted_sent) >= 0
         on conflict (campaign_id, minute, writer, environment_id) do update set sent = m.sent + excluded.sent,
           delivered = m.delivered + excluded.delivered
+        returning 1
+      ), ${countingSteps}counted_hour as (
+        ${addingToHours({
+          changes: sql`
+            select environment_id, platform.now() as at, case when kind = 'CAMPAIGN' then source_id end as campaign_id,
+              ${relayOfHour(sql`relay_key`)} as relay_key, ${providerOfKey(sql`address_key`)} as provider, 1 as sent, 1 as delivered
+            from written where kind in ('CAMPAIGN', 'AUTOMATION') and state = 'SENT'`,
+          figures: ['sent', 'delivered'],
+          writer: COUNTERS_WRITER,
+          after: kinds.includes('AUTOMATION') ? ['counted_minute', 'counted_nodes'] : ['counted_minute'],
+        })}
       ), settled as (
         select (${quota.settling(scope, sql`n.period`, { used: sql`n.used`, released: sql`n.released` })}) is null from (
           select ${usagePeriod}::timestamptz as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
@@ -154,7 +179,7 @@ export function outcomeBatch(
       )
       select array_to_string(array(select id from marked), ',') as marked,
         (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'reason', reason)), '[]') from written
-          where state = 'FAILED' and reason in (${sql.join(RETURNED_CLASSES.map((name) => sql.lit(name)))})) as returned,
+          where state = 'FAILED') as failed,
         ${returnsSent ? sql`array_to_string(array(select id from written where state = 'SENT'), ',')` : sql`''`} as sent,
         coalesce((select e.epoch from messaging.server_epoch e where e.environment_id = ${environment}), 0) as epoch,
         (select count(*) from settled) as settled

@@ -1,6 +1,6 @@
 import { kindRules } from '#deliverability';
 import type { Clock } from '#kernel';
-import type { DeliveryKind, NextMail } from '../../deliveries/delivery.js';
+import { type DeliveryKind, type NextMail, streamOf } from '../../deliveries/delivery.js';
 import { isInDoubt, outcomeOfDoubt, unassigned } from '../delivery-outcome.js';
 import type { Assigned, DeliveredResult, DeliveryRoute } from '../delivery.route.js';
 import type { DecidedWork, DeliveryWork, ReadyWork } from '../delivery-work.js';
@@ -101,7 +101,7 @@ export class OwnRelaysRoute implements DeliveryRoute {
   }
 
   #takes({ relay }: RelayInUse): boolean {
-    return relay.streams.includes(this.stream);
+    return relay.streams.includes(streamOf(this.stream));
   }
 
   #usable(relayKey: string | null): RelayInUse | undefined {

@@ -1,8 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { SuppressionsService } from '#audience';
-import { newId, type ProjectScope } from '#kernel';
+import { AddressChangesService, consentProof, SuppressionsService } from '#audience';
+import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import type { SmtpSink } from '#testing/sink-rules';
 import { startSmtpSink } from '#testing/smtp-sink';
+import { Publisher } from '#platform';
+import { WebhookPublisherService } from '#webhooks';
+import { DeliveryFeedbackService } from '../../engagement/delivery-feedback.service.js';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -14,7 +17,7 @@ describe('what the next hop says of an address', () => {
 
   beforeAll(async () => {
     sink = await startSmtpSink();
-    messaging = await MessagingFixture.open({ SMTP_URL: sink.url });
+    messaging = await MessagingFixture.open({ SMTP_URL: sink.url }, WebhookPublisherService);
   });
   beforeEach(async () => {
     scope = await messaging.scope();
@@ -85,5 +88,53 @@ describe('what the next hop says of an address', () => {
   it('when its mailbox has been full for three campaigns and two weeks suppresses it', async () => {
     const { rows } = await refusedCampaign('552 5.2.2 Mailbox full', () => fullBefore(14, 7));
     expect(await areSuppressed(rows)).toEqual(Array(6).fill(true));
+  });
+
+  const isListenedTo = async () => {
+    await messaging.test.query(
+      `insert into webhooks.endpoints (id, environment_id, project_id, url, secret, status, created_at, updated_at)
+       values (gen_random_uuid(), $1, $2, 'https://hooks.example', '', 'ENABLED', now(), now())`,
+      [scope.environmentId, scope.projectId],
+    );
+    await (messaging.get(Publisher) as WebhookPublisherService).refresh();
+  };
+
+  it('is told of the person who had it, so that an erasure finds it, where they have another one by now', async () => {
+    await isListenedTo();
+    await messaging.queuedCampaign(scope, 1);
+    messaging.engine.start();
+    const [mail] = await messaging.settled('it is sent', ({ state }) => state === 'SENT');
+    const [person] = await messaging.test.query<{ id: string }>(
+      'select subscriber_id as id from messaging.deliveries where id = $1',
+      [mail?.id],
+    );
+    const parsed = parseEmailAddress('elsewhere@example.net');
+    if ('fault' in parsed) throw new Error(parsed.fault);
+    const wanted = { address: parsed.address, emailConfirmed: null, patch: {} };
+    await messaging
+      .get(AddressChangesService)
+      .change(scope, { by: 'id', id: person!.id }, wanted, consentProof('API_KEY', null));
+    await messaging.get(DeliveryFeedbackService).bounced(scope, mail!.id, 'hard');
+    expect(
+      await messaging.test.query(
+        `select subscriber_id, data ->> 'email' as email from webhooks.events
+         where environment_id = $1 and type = 'suppression.added'`,
+        [scope.environmentId],
+      ),
+    ).toEqual([{ subscriber_id: person!.id, email: mail!.address }]);
+  });
+
+  it.each([
+    ['550 5.1.1 No such user', 'email.bounced', { bounceClass: 'hard' }],
+    ['554 5.7.1 Message refused as spam', 'email.failed', { reason: expect.any(String) }],
+  ])('is told to those who listen: %s is %s', async (reply, type, facts) => {
+    await isListenedTo();
+    const { campaign } = await refusedCampaign(reply);
+    const told = await messaging.test.query(
+      `select type, data from webhooks.events where type like 'email.%' and data ->> 'campaignId' = $1`,
+      [campaign.id],
+    );
+    const event = { type, data: expect.objectContaining({ ...facts, detail: expect.any(String) }) };
+    expect(told).toEqual([event, event]);
   });
 });

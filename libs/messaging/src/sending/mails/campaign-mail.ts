@@ -4,7 +4,8 @@ import { parseEmailAddress, type ProjectScope } from '#kernel';
 import type { Campaign } from '../../campaigns/campaign.js';
 import type { LogicParts, MailTemplates, RenderedMail } from '../../content/mail/mail-renderer.js';
 import type { Sender } from '../../campaigns/from-addresses.service.js';
-import { type MimeSkeleton, unsubscribeHeader } from '../../content/mail/mime-message.js';
+import { unsubscribeHeader } from '../../content/mail/header-field.js';
+import type { MimeSkeleton } from '../../content/mail/mime-message.js';
 import {
   type MergeValues,
   projectValues,
@@ -58,12 +59,17 @@ export interface MailOfRecipient {
   /** BCP 47, the recipient's when the mail was queued; null: not known. */
   readonly locale: string | null;
   readonly date: Date;
+  /** Properties of the event that began the run of the automation; none for other mails. */
+  readonly event?: Readonly<Record<string, unknown>> | null | undefined;
   /** The host of its return path; null: bounces go to the sender's address. */
   readonly returnPathHost: string | null;
 }
 
 /** As much of it as its merge tags show. */
-export interface ShownMail extends Pick<MailOfRecipient, 'deliveryId' | 'recipient' | 'locale' | 'date'> {
+export interface ShownMail extends Pick<
+  MailOfRecipient,
+  'deliveryId' | 'recipient' | 'locale' | 'date' | 'event'
+> {
   /** The values that it showed as it was sent. */
   readonly shown?: ShownValues | null;
 }
@@ -71,7 +77,7 @@ export interface ShownMail extends Pick<MailOfRecipient, 'deliveryId' | 'recipie
 /** The values of the merge tags of a recipient's mail. */
 export function valuesOf(
   mail: CampaignMail,
-  { deliveryId, recipient, locale, date, shown }: ShownMail,
+  { deliveryId, recipient, locale, date, event, shown }: ShownMail,
   links: MailLinksService,
 ): MergeValues {
   const { defaultLocale, timeZone } = mail.project;
@@ -80,7 +86,7 @@ export function valuesOf(
     timeZone: recipient.timeZone ?? timeZone,
     now: date.toISOString(),
   };
-  const current = { ...mergeValues(mail, recipient), reader };
+  const current = { ...mergeValues(mail, recipient), event: event ?? {}, reader };
   const kept = shown ?? shownValues(mail.template.shows, current);
   const values = shown == null ? current : withShown(current, shown);
   const whose = { subscriberId: recipient.subscriberId, aboutId: aboutOf(mail) };

@@ -10,7 +10,8 @@ import type { CampaignContent } from '../../content/document/content-compiler.js
 import { plainTemplatesOf } from '../../content/mail/mail-renderer.js';
 import type { LinkTracking } from '../../content/mail/link-tracking.js';
 import { projectValues } from '../../content/merge/merge-values.js';
-import { compileMimeSkeleton, type Header, listHeaders } from '../../content/mail/mime-message.js';
+import { type Header, listHeaders } from '../../content/mail/header-field.js';
+import { compileMimeSkeleton } from '../../content/mail/mime-message.js';
 import {
   ContentProcessesService,
   footerOf,
@@ -224,7 +225,7 @@ export class CompiledMailsService {
     const plain = plainTemplatesOf(parts);
     const { html, text } = plain ?? { html: null, text: null };
     const answers = replyTo ?? project.replyTo;
-    const answerTo = answers === null ? null : wireAddress(answers);
+    const answerTo = answers === null ? [] : [wireAddress(answers)];
     const headers = headersOf({ kind, campaign, project, sender, topics });
     return {
       scope,

@@ -1,10 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { CustomFieldsQuery, RecipientsQuery } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { readdress } from '../../deliveries/delivery-queue.query.js';
 import {
   type DeliveryOutcome,
   held,
   isContentFault,
+  isInDoubt,
   notComposed,
   outcomeOfInterruption,
   outcomeWithoutMail,
@@ -26,6 +30,8 @@ export type Admit = (works: readonly DeliveryWork[], policy: SendingPolicy) => P
 interface ComposableWork {
   readonly work: DeliveryWork;
   readonly mail: CampaignMail;
+  /** See `MailOfRecipient`. */
+  readonly event?: MailOfRecipient['event'];
 }
 
 type Addressed = ComposableWork & Omit<MailOfRecipient, 'returnPathHost'>;
@@ -36,6 +42,7 @@ const admitAll: Admit = (going) => Promise.resolve({ going, held: [] });
 @Injectable()
 export class MailBatchesService {
   constructor(
+    private readonly database: Database,
     private readonly recipients: RecipientsQuery,
     private readonly fields: CustomFieldsQuery,
     private readonly rendering: MailRenderingService,
@@ -50,8 +57,13 @@ export class MailBatchesService {
   }
 
   /** The steps from deliveries to signed mails, for mails that go by one relay and so are signed alike. */
-  async #prepareAlike(all: readonly ComposableWork[], now: Date, admit: Admit): Promise<PreparedDelivery[]> {
-    const recipients = await this.#lookUpRecipients(all, now);
+  async #prepareAlike(
+    claimed: readonly ComposableWork[],
+    now: Date,
+    admit: Admit,
+  ): Promise<PreparedDelivery[]> {
+    const recipients = await this.#lookUpRecipients(claimed, now);
+    const all = await this.#readdressed(claimed[0]!.mail.scope, claimed, recipients);
     const policy = await this.#policyOf(all);
     const { decided, undecided } = decideWithoutMail(all, recipients);
     const { going, held: waiting } = await admit(undecided, policy);
@@ -65,6 +77,31 @@ export class MailBatchesService {
     const { scope, campaign } = all[0]!.mail;
     const ids = all.flatMap(({ work }) => work.delivery.subscriberId ?? []);
     return this.recipients.lookUp(scope, campaign.topicIds, ids, now);
+  }
+
+  /**
+   * Each delivery with the address that its mail goes to, noted before it can leave: the recipient's present one. A mail that may
+   * have arrived goes again to where it went, whose mailbox knows it by its Message-ID.
+   */
+  async #readdressed(
+    scope: ProjectScope,
+    all: readonly ComposableWork[],
+    recipients: Recipients,
+  ): Promise<readonly ComposableWork[]> {
+    const addressed = all.map((one) => {
+      const { delivery } = one.work;
+      const present = recipients.get(delivery.subscriberId ?? '')?.email ?? delivery.address;
+      if (present === delivery.address || isInDoubt(delivery)) return one;
+      return { ...one, work: { ...one.work, delivery: { ...delivery, address: present } } };
+    });
+    const moved = addressed.filter((one, index) => one !== all[index]);
+    if (moved.length > 0)
+      await readdress(
+        this.database,
+        scope,
+        moved.map(({ work }) => work.delivery),
+      );
+    return addressed;
   }
 
   /**
@@ -129,13 +166,15 @@ function address(
   recipients: Recipients,
   date: Date,
 ): Addressed[] {
-  const mails = new Map(all.map(({ work, mail }) => [work.delivery.id, mail]));
+  const works = new Map(all.map((one) => [one.work.delivery.id, one]));
   return going.flatMap((work): Addressed[] => {
-    const { id: deliveryId, messageId, subscriberId, locale } = work.delivery;
-    const recipient = recipients.get(subscriberId ?? '');
-    const mail = mails.get(deliveryId);
-    if (recipient === undefined || mail === undefined) return [];
-    return [{ work, mail, deliveryId, messageId, recipient, locale, date }];
+    const { id: deliveryId, messageId, subscriberId, locale, address: email } = work.delivery;
+    const known = recipients.get(subscriberId ?? '');
+    const one = works.get(deliveryId);
+    if (known === undefined || one === undefined) return [];
+    const recipient = { ...known, email };
+    const { mail, event } = one;
+    return [{ work, mail, deliveryId, messageId, recipient, locale, date, event }];
   });
 }
 

@@ -6,7 +6,7 @@ import { CampaignLifecycleService } from '../../campaigns/campaign-lifecycle.ser
 import { DeliveryPacingService } from '../delivery-pacing.service.js';
 import { held, isContentFault, notComposed, outcomeOfInterruption, skipped } from '../delivery-outcome.js';
 import type { Admission, DeliveryWork, PreparedDelivery } from '../delivery-work.js';
-import type { CampaignMail } from './campaign-mail.js';
+import type { CampaignMail, MailOfRecipient } from './campaign-mail.js';
 import {
   type AutomationMailStep,
   CompiledMailsService,
@@ -16,6 +16,7 @@ import {
 import { type Admit, MailBatchesService, withoutMail } from './mail-batches.service.js';
 import { MailSigningService, type SendingPolicy } from './mail-signing.service.js';
 import { OptInMailsService } from './opt-in-mails.service.js';
+import { MessageMailsService } from './message-mails.service.js';
 import { TestMailsService } from './test-mails.service.js';
 
 /** Campaigns and steps that are not compiled yet hold up the others no longer than this. */
@@ -23,7 +24,8 @@ const COMPILE_WAIT_MS = 2_000;
 /** Confirmations wait for the test mails of their batch: one that takes longer is made with the next batch. */
 const TEST_MAIL_WAIT_MS = 100;
 
-type StepOfMail = Pick<AutomationMailStep, 'versionId' | 'place'>;
+/** A step with what its run began with. */
+type StepOfMail = Pick<AutomationMailStep, 'versionId' | 'place'> & Pick<MailOfRecipient, 'event'>;
 
 /** Makes the mails of claimed deliveries, a kind of mail a method. */
 @Injectable()
@@ -34,6 +36,7 @@ export class MailPreparationService {
     private readonly batches: MailBatchesService,
     private readonly optIns: OptInMailsService,
     private readonly testMails: TestMailsService,
+    private readonly messageMails: MessageMailsService,
     private readonly signing: MailSigningService,
     private readonly lifecycle: CampaignLifecycleService,
     private readonly pacing: DeliveryPacingService,
@@ -57,7 +60,7 @@ export class MailPreparationService {
       for (const ofScope of Map.groupBy(admitted, ({ scope }) => scope.environmentId).values()) {
         const steps = await this.#stepsOf(ofScope[0]!.scope, ofScope);
         for (const ofStep of Map.groupBy(ofScope, (work) => keyOfStep(work, steps)).values())
-          prepared.push(...(await this.#ofStep(ofStep, stepOf(ofStep[0]!, steps), deadline)));
+          prepared.push(...(await this.#ofStep(ofStep, steps, deadline)));
       }
       return prepared;
     });
@@ -76,6 +79,22 @@ export class MailPreparationService {
         }),
       );
     });
+  }
+
+  /** Messages to one person, each for itself. */
+  async messages(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
+    const messages = await this.messageMails.of(works);
+    const messageOf = ({ delivery }: DeliveryWork) => messages.get(delivery.sourceId);
+    const asOrdered = works.map((work) => ({
+      ...work,
+      ambiguousPolicy: messageOf(work)?.ambiguous ?? work.ambiguousPolicy,
+    }));
+    const composer = {
+      compose: (work: DeliveryWork, now: Date) => this.messageMails.compose(work, messageOf(work), now),
+    };
+    return this.#admitted(asOrdered, 'MESSAGE', (admitted) =>
+      Promise.all(admitted.map((work) => this.#single(work, composer))),
+    );
   }
 
   async #ofCampaign(works: readonly DeliveryWork[], deadline: Deadline): Promise<PreparedDelivery[]> {
@@ -130,7 +149,7 @@ export class MailPreparationService {
   /** Makes mails of no campaign that have a turn with their destination; interrupted ones need none. */
   async #admitted(
     works: readonly DeliveryWork[],
-    line: 'AUTOMATION' | 'FEW',
+    line: 'AUTOMATION' | 'MESSAGE' | 'FEW',
     make: (admitted: readonly DeliveryWork[]) => Promise<PreparedDelivery[]>,
   ): Promise<PreparedDelivery[]> {
     const fresh = works.filter(({ delivery }) => !delivery.interrupted);
@@ -144,12 +163,16 @@ export class MailPreparationService {
     const sources = works.map(({ delivery }) => delivery.sourceId);
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<StepOfMail & { sourceId: string }>`
-        select s.id as source_id, r.version_id, messaging.place_of_step(s.id) as place
+        select s.id as source_id, r.version_id, messaging.place_of_step(s.id) as place, d.data as event
         from unnest(${sources}::uuid[]) s(id)
         cross join lateral (
           select r.version_id from messaging.automation_runs r
           where r.id = messaging.run_of_step(s.id) and r.environment_id = ${scope.environmentId} ${neverJoined}
         ) r
+        left join lateral (
+          select d.data from messaging.automation_run_data d
+          where d.run_id = messaging.run_of_step(s.id) and d.environment_id = ${scope.environmentId} ${neverJoined}
+        ) d on true
       `.execute(this.database.tables());
       return new Map(rows.map(({ sourceId, ...step }) => [sourceId, step]));
     });
@@ -157,16 +180,21 @@ export class MailPreparationService {
 
   async #ofStep(
     works: readonly DeliveryWork[],
-    step: AutomationMailStep | undefined,
+    steps: ReadonlyMap<string, StepOfMail>,
     deadline: Deadline,
   ): Promise<readonly PreparedDelivery[]> {
     const now = this.clock.now();
+    const step = stepOf(works[0]!, steps);
     try {
       if (step === undefined) throw new Error('The automation run of this mail no longer exists.');
       const mail = await deadline.waitFor(this.mails.ofStep(works[0]!.scope, step));
       if (mail === null)
         return works.map((work) => withoutMail(work, held(work.delivery, 'rendering', now, now)));
-      const composable = works.map((work) => ({ work, mail }));
+      const composable = works.map((work) => ({
+        work,
+        mail,
+        event: steps.get(work.delivery.sourceId)?.event,
+      }));
       return await this.batches.prepare(composable, now);
     } catch (error) {
       return works.map((work) => withoutMail(work, notComposed(work.delivery, error, now, Math.random)));
@@ -175,7 +203,7 @@ export class MailPreparationService {
 
   async #single(
     work: DeliveryWork,
-    composer: Pick<OptInMailsService, 'compose'> | Pick<TestMailsService, 'compose'>,
+    composer: Pick<OptInMailsService | TestMailsService, 'compose'>,
   ): Promise<PreparedDelivery> {
     const { delivery, ambiguousPolicy } = work;
     const interrupted = outcomeOfInterruption(delivery, ambiguousPolicy);
@@ -196,7 +224,9 @@ function stepOf(
   steps: ReadonlyMap<string, StepOfMail>,
 ): AutomationMailStep | undefined {
   const step = steps.get(sourceId);
-  return step && { ...step, queuedOn, footerLocale: footerLocaleOf(locale, null) };
+  if (step === undefined) return undefined;
+  const { versionId, place } = step;
+  return { versionId, place, queuedOn, footerLocale: footerLocaleOf(locale, null) };
 }
 
 function keyOfStep(work: DeliveryWork, steps: ReadonlyMap<string, StepOfMail>): string {

@@ -46,6 +46,7 @@ export class MailRenderingService {
     return {
       subscriberId: newId(),
       email,
+      externalId: null,
       firstName: 'Ada',
       lastName: 'Lovelace',
       phone: null,

@@ -14,9 +14,9 @@ import {
   warmUpDay,
 } from '#deliverability';
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, type MailBody, octetsOf, type ProjectScope } from '#kernel';
+import { Clock, type MailBody, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, describeError, UnreadableSecretError } from '#platform';
-import type { OutgoingMail } from '../../deliveries/delivery.js';
+import { type OutgoingMail, streamOf } from '../../deliveries/delivery.js';
 import { misconfigured, postponed } from '../delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery } from '../delivery-work.js';
 
@@ -129,8 +129,7 @@ export class MailSigningService {
     mail: OutgoingMail,
     { signing, returnPathHost }: Extract<SendingPolicy, { kind: 'open' }>,
   ): Promise<OutgoingMail> {
-    const fields =
-      signing === null ? '' : await this.signer.sign(octetsOf(mail.raw), signing, this.clock.now());
+    const fields = signing === null ? '' : await this.signer.sign(mail.raw.pieces, signing, this.clock.now());
     const envelopeFrom =
       returnPathHost === null ? mail.envelopeFrom : this.returnPaths.addressOf(mail, returnPathHost);
     return { ...mail, raw: withFields(fields, mail.raw), envelopeFrom };
@@ -141,7 +140,7 @@ export class MailSigningService {
     if (relay === undefined) return mail;
     const { kind, options } = relay;
     const token = this.returnPaths.tokenOf(mail);
-    const headers = kindRules(kind).headersOf({ token, stream: mail.kind, options });
+    const headers = kindRules(kind).headersOf({ token, stream: streamOf(mail.kind), options });
     const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
     return { ...mail, raw: withFields(head, mail.raw) };
   }

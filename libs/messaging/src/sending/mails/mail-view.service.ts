@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { type Recipient, RecipientsQuery, SubscribersQuery } from '#audience';
 import {
   Clock,
@@ -78,7 +79,7 @@ export class MailViewService {
   async #recipientOf(mail: CampaignMail, address: EmailAddress | null): Promise<Recipient> {
     if (address === null) return this.rendering.sampleRecipient(mail, SAMPLE_ADDRESS);
     const { scope, campaign } = mail;
-    const { id } = await this.subscribers.byAddress(scope, address);
+    const { id } = await this.subscribers.get(scope, address);
     const found = await this.recipients.lookUp(scope, campaign.topicIds, [id], this.clock.now());
     const reader = found.get(id);
     if (reader === undefined) throw new NotFoundError();
@@ -100,9 +101,24 @@ export class MailViewService {
     const recipient = found.get(subscriberId);
     if (recipient === undefined) return null;
     const compiled = await this.#compiled(scope, mail);
-    const one = { deliveryId, recipient, locale, date };
+    const event = mail.versionId === null ? null : await this.#eventOf(scope, deliveryId);
+    const one = { deliveryId, recipient, locale, date, event };
     const { html, isOfToday } = await this.rendering.showAgain(compiled, one, sealed);
     return { html, language: compiled.language, locale, isOfToday };
+  }
+
+  /** Properties of the event that began the run of an automation's mail. */
+  #eventOf(scope: ProjectScope, deliveryId: string): Promise<Readonly<Record<string, unknown>> | null> {
+    const { environmentId } = scope;
+    return this.database.transaction(scope, async () => {
+      const { rows } = await sql<{ data: Readonly<Record<string, unknown>> }>`
+        select r.data from messaging.deliveries d
+        join messaging.automation_run_data r
+          on r.run_id = messaging.run_of_step(d.source_id) and r.environment_id = ${environmentId}
+        where d.id = ${deliveryId} and d.environment_id = ${environmentId}
+      `.execute(this.database.tables());
+      return rows[0]?.data ?? null;
+    });
   }
 
   #compiled(scope: ProjectScope, mail: MailOfLink): Promise<CampaignMail> {

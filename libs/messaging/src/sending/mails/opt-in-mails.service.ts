@@ -7,7 +7,8 @@ import { Database, done, Job, type JobResult, jobType, named } from '#platform';
 import { FromAddressesService, FromAddressesModule } from '../../campaigns/from-addresses.service.js';
 import { MailLinksService } from '../../content/mail/mail-links.service.js';
 import { optInMail } from '../../content/mail/opt-in-mail.js';
-import { buildMimeMessage, systemHeaders } from '../../content/mail/mime-message.js';
+import { systemHeaders } from '../../content/mail/header-field.js';
+import { buildMimeMessage } from '../../content/mail/mime-message.js';
 import { wakeSenders } from '../../deliveries/delivery-queue.query.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import type { ComposedMail, DeliveryWork } from '../delivery-work.js';
@@ -108,7 +109,7 @@ export class OptInMailsService {
     const to = wireAddress(confirmation.email);
     const raw = buildMimeMessage({
       from: { name: sender.name, address: sender.address },
-      replyTo: project.replyTo === null ? null : wireAddress(project.replyTo),
+      replyTo: project.replyTo === null ? [] : [wireAddress(project.replyTo)],
       to,
       subject,
       messageId: delivery.messageId,

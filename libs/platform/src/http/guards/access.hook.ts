@@ -1,7 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type ApiKeyAuthenticator, readCredentials } from '../operation/caller.js';
+import type { ApiScope } from '#kernel';
+import { type ApiKeyAuthenticator, type AuthenticatedCaller, readCredentials } from '../operation/caller.js';
 import { API_PREFIX, OperationMetadata, type OperationOptions } from '../operation/operation.decorator.js';
 import { pathOf } from '../operation/problem.filter.js';
 import { ProblemError } from '../operation/problem.js';
@@ -81,7 +82,12 @@ export class ScopeGuard implements CanActivate {
 
 /** Throws when the operation needs a scope that the request's key does not have. */
 export function requireScope({ scope }: OperationOptions, { caller }: FastifyRequest): void {
-  if (scope === null || caller?.scopes.has(scope)) return;
+  if (scope !== null) requireScopeOf(caller, scope);
+}
+
+/** The same where the request decides which scope it needs. */
+export function requireScopeOf(caller: Pick<AuthenticatedCaller, 'scopes'> | null, scope: ApiScope): void {
+  if (caller?.scopes.has(scope)) return;
   throw new ProblemError('insufficient-scope', {
     detail: `This operation needs the scope ${scope}.`,
     members: { requiredScope: scope },

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { FIELDS_PARAMETER, takesFields } from '../operation/answer-fields.js';
 import type { OperationOptions } from '../operation/operation.decorator.js';
 import { invalidRequest, ProblemError } from '../operation/problem.js';
 import { inputErrors, WHOLE_BODY } from '../operation/validation.js';
@@ -22,15 +23,18 @@ export class InputGuard implements CanActivate {
 }
 
 function refuseUnacceptable({ response }: OperationOptions, { headers }: FastifyRequest): void {
-  const produced = response.schema === undefined ? response.contentType?.split(';')[0] : 'application/json';
+  const isJson = (response.schema ?? response.streamed) !== undefined;
+  const produced = isJson ? 'application/json' : response.contentType?.split(';')[0];
   if (produced === undefined || accepts(headers.accept, produced)) return;
   throw new ProblemError('not-acceptable', { detail: `This operation answers in ${produced}.` });
 }
 
 /** Refuses input that would be ignored, unknown query parameters and a body where none is taken, with all other errors. */
-function refuseUnknownInput(operation: OperationOptions, { query, body }: FastifyRequest): void {
+function refuseUnknownInput(operation: OperationOptions, { method, query, body }: FastifyRequest): void {
   const inBody = unexpectedBody(operation, body);
-  const inQuery = unknownNames(query, operation.query?.shape);
+  const inQuery = unknownNames(query, operation.query?.shape).flatMap((fault) =>
+    fault[0] === FIELDS_PARAMETER.name && takesFields(method, operation) ? fieldsFault(query) : [fault],
+  );
   if (inBody.length === 0 && inQuery.length === 0) return;
   throw invalidRequest({
     ...inputErrors(operation.query, query),
@@ -40,6 +44,14 @@ function refuseUnknownInput(operation: OperationOptions, { query, body }: Fastif
 }
 
 type Fault = readonly [field: string, fault: string];
+
+/** Names of fields are looked at when there is an answer; 404 comes before 422. */
+function fieldsFault(query: unknown): readonly Fault[] {
+  const { fields } = query as { readonly fields?: unknown };
+  if (typeof fields !== 'string')
+    return [[FIELDS_PARAMETER.name, 'must be given once, with commas between names']];
+  return fields === '' ? [[FIELDS_PARAMETER.name, 'must not be empty']] : [];
+}
 
 function unexpectedBody(operation: OperationOptions, body: unknown): readonly Fault[] {
   if (operation.body !== undefined || operation.streams !== undefined) return [];

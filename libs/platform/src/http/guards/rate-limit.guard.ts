@@ -25,7 +25,10 @@ const FAILURES_PER_MINUTE = 60;
  */
 export const LimitClients = Reflector.createDecorator<'page' | 'client' | 'feedback'>();
 
-/** Limits of requests a minute: by key, and without one by client network, or by token. */
+/**
+ * Limits of requests a minute: by key, and without one by client network, or by token. Operations with a limit of their own count
+ * a key's requests apart.
+ */
 export function rateLimits(
   { RATE_LIMIT_PER_MINUTE, PAGE_LIMIT_PER_MINUTE, FEEDBACK_LIMIT_PER_MINUTE }: Config,
   storage: RateLimitStorage,
@@ -51,7 +54,11 @@ export function rateLimits(
     throttlers: [
       {
         ttl: minutes(1),
-        limit: (context) => requestOf(context).caller?.rateLimitPerMinute ?? limits[kindOf(context)],
+        limit: (context) => {
+          const request = requestOf(context);
+          const own = ownLimitOf(request);
+          return own?.perMinute ?? request.caller?.rateLimitPerMinute ?? limits[kindOf(context)];
+        },
         skipIf: (context) => kindOf(context) === undefined,
       },
     ],
@@ -59,8 +66,14 @@ export function rateLimits(
       (kindOf(context) === 'feedback' ? feedbackOf(requestOf(context))?.id : undefined) ??
       trackerOf(requestOf(context)),
     // Not by handler, as it is by default.
-    generateKey: (context, tracker) => `${kindOf(context)}:${tracker}`,
+    generateKey: (context, tracker) =>
+      `${ownLimitOf(requestOf(context))?.name ?? kindOf(context)}:${tracker}`,
   };
+}
+
+/** The limit of the operation that a key asks for, where it has one of its own. */
+function ownLimitOf({ caller, routeOptions }: FastifyRequest) {
+  return caller === null ? undefined : routeOptions.config?.operation?.rateLimit;
 }
 
 function requestOf(context: ExecutionContext): FastifyRequest {
@@ -89,7 +102,7 @@ export class RateLimitGuard extends ThrottlerGuard {
     request.isCounted = true;
     const record = await this.#count(request, check);
     if (record === null) return true;
-    if (request.caller !== null) writeLimitHeaders(reply, check.limit, record);
+    if (request.caller !== null) writeLimitHeaders(reply, ownLimitOf(request)?.name ?? POLICY, check, record);
     if (!record.isBlocked) return true;
     void reply.header('retry-after', String(record.timeToBlockExpire));
     throw new ThrottlerException(`Try again in ${record.timeToBlockExpire} s.`);
@@ -109,14 +122,22 @@ export class RateLimitGuard extends ThrottlerGuard {
   }
 }
 
+/** Name of the policy that a key's requests count against, but for operations with their own, in `RateLimit-Policy` and `RateLimit`. */
+const POLICY = 'default';
+
+/** The window in two spellings: the older one, and structured fields (draft-ietf-httpapi-ratelimit-headers-11 §2 and §3). */
 function writeLimitHeaders(
   reply: FastifyReply,
-  limit: number,
-  { totalHits, resetAtSeconds }: RateLimitRecord,
+  policy: string,
+  { limit, ttl }: Pick<ThrottlerRequest, 'limit' | 'ttl'>,
+  { totalHits, timeToExpire, resetAtSeconds }: RateLimitRecord,
 ): void {
+  const remaining = Math.max(0, limit - totalHits);
   void reply.headers({
     'x-ratelimit-limit': String(limit),
-    'x-ratelimit-remaining': String(Math.max(0, limit - totalHits)),
+    'x-ratelimit-remaining': String(remaining),
     'x-ratelimit-reset': String(resetAtSeconds),
+    'ratelimit-policy': `"${policy}";q=${limit};w=${ttl / 1000}`,
+    ratelimit: `"${policy}";r=${remaining};t=${timeToExpire}`,
   });
 }

@@ -41,11 +41,15 @@ export interface OperationResponse<Schema extends z.ZodType = z.ZodType> {
   readonly status: 200 | 201 | 202 | 204;
   /** JSON bodies: what is sent, documented and serialised. Absent: no body, or `contentType` says which. */
   readonly schema?: Schema;
+  /** Schema of a JSON body that the handler writes as a stream (`streamedJson`), which is documented only. */
+  readonly streamed?: z.ZodObject;
   /** Bodies other than JSON, e.g. `text/csv; charset=utf-8`. */
   readonly contentType?: string;
   readonly description?: string;
   /** Path below /api/v1 of what was made, for the `Location` header. */
   location?(this: void, made: Answer<Schema>): string;
+  /** True of an answer of something new, which has the status 201 then. */
+  isNew?(this: void, made: unknown): boolean;
 }
 
 /** One operation of the API: the one source of its scope, status, documentation and serialisation. */
@@ -71,6 +75,8 @@ export interface OperationOptions<Schema extends z.ZodType = z.ZodType> {
   readonly problems?: readonly number[];
   /** Milliseconds that the whole request may take; the default is 30 s, and 10 min with `streams`. */
   readonly timeoutMs?: number;
+  /** Requests a minute and key, counted apart from those of other operations under this name. */
+  readonly rateLimit?: { readonly name: string; readonly perMinute: number };
 }
 
 declare module 'fastify' {
@@ -125,11 +131,13 @@ export function Operation<Schema extends z.ZodType = z.ZodUnknown>(
     }),
     ApiExtension(SCOPE_EXTENSION, options.scope),
     ApiExtension(PROBLEMS_EXTENSION, [...(options.problems ?? [])]),
-    documentedResponse(response),
+    ...documentedResponses(response),
   ];
   if (options.sdk !== undefined) decorators.push(ApiExtension(SDK_EXTENSION, options.sdk));
   if (response.schema !== undefined) {
-    decorators.push(RouteSchema({ response: { [response.status]: serializerSchema(response.schema) } }));
+    const written = serializerSchema(response.schema);
+    const other = response.isNew === undefined ? {} : { 201: written };
+    decorators.push(RouteSchema({ response: { [response.status]: written, ...other } }));
   }
   if (options.streams !== undefined) {
     decorators.push(
@@ -151,9 +159,17 @@ function bodyOf({
   return streams === undefined ? null : { required: true, schema: { type: 'string' } };
 }
 
+/** One, or that of what exists, without a place, and that of what is new. */
+function documentedResponses(response: OperationResponse): MethodDecorator[] {
+  if (response.isNew === undefined) return [documentedResponse(response)];
+  const { location: _place, ...existing } = response;
+  return [documentedResponse(existing), documentedResponse({ ...response, status: 201 })];
+}
+
 function documentedResponse({
   status,
-  schema,
+  streamed,
+  schema = streamed,
   contentType,
   description,
   location,

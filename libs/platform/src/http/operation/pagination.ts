@@ -82,16 +82,33 @@ export function pageQuery<Filters extends z.ZodRawShape>(
     description:
       'Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning.',
   });
-  return z.object({ page: pageNumber, size, after, ...filters }).superRefine((query: object, context) => {
-    const isBoth = ['page', 'after'].every((name) => (query as Record<string, unknown>)[name] !== undefined);
-    if (!isBoth) return;
-    for (const name of ['page', 'after'])
-      context.addIssue({
-        code: 'custom',
-        path: [name],
-        message: 'must not be given with the other one of page and after',
-      });
-  });
+  return z.object({ page: pageNumber, size, after, ...filters }).superRefine(refuseBoth);
+}
+
+/** The query of a list whose items are numbered: `after` is the number of the last that was seen. */
+export function numberedPageQuery<Filters extends z.ZodRawShape>(filters: Filters) {
+  const after = z
+    .preprocess(
+      (value) => (typeof value === 'string' && /^\d{0,15}$/.test(value) ? Number(value) : value),
+      integer.min(0),
+    )
+    .optional()
+    .meta({
+      description:
+        'The last `sequence` that was seen, or 0 for the beginning, instead of `page`: those behind it follow in their order.',
+    });
+  return z.object({ page: pageNumber, size, after, ...filters }).superRefine(refuseBoth);
+}
+
+function refuseBoth(query: object, context: z.RefinementCtx): void {
+  const isBoth = ['page', 'after'].every((name) => (query as Record<string, unknown>)[name] !== undefined);
+  if (!isBoth) return;
+  for (const name of ['page', 'after'])
+    context.addIssue({
+      code: 'custom',
+      path: [name],
+      message: 'must not be given with the other one of page and after',
+    });
 }
 
 /** The position of a page in its list. */
@@ -136,6 +153,34 @@ export function toPage<Row>(
       ...(after !== undefined && {
         next: next === null ? null : writeCursor({ page: number + 1, totalElements, place: next }),
       }),
+    },
+  };
+}
+
+/** The answer of a list whose items are numbered. */
+export function toNumberedPage<Row extends { readonly sequence: number }>(
+  {
+    page = 0,
+    size: items,
+    after,
+  }: { readonly page?: number; readonly size: number; readonly after?: number },
+  {
+    items: rows,
+    totalElements,
+    hasNext,
+  }: { readonly items: readonly Row[]; readonly totalElements: number; readonly hasNext: boolean },
+): { data: readonly Row[]; pagination: Pagination } {
+  const last = rows.at(-1);
+  return {
+    data: rows,
+    pagination: {
+      page,
+      size: items,
+      totalElements,
+      totalPages: Math.ceil(totalElements / items),
+      hasNext,
+      hasPrevious: page > 0,
+      ...(after !== undefined && { next: hasNext && last !== undefined ? String(last.sequence) : null }),
     },
   };
 }

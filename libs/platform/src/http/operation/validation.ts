@@ -9,7 +9,8 @@ import { invalidRequest } from './problem.js';
 /** RFC 6531 addresses, too, which JSON Schema's `email` excludes (draft 2020-12 validation §7.3.2). */
 const EMAIL = { format: 'idn-email', example: 'ada@example.com' } as const;
 
-const parsedAddress = z
+/** A body field that holds an e-mail address; the output is the kernel's `EmailAddress`. */
+export const emailField = z
   .string()
   .meta(EMAIL)
   .transform((input, context): EmailAddress => {
@@ -18,12 +19,6 @@ const parsedAddress = z
     context.issues.push({ code: 'custom', message: result.fault, input });
     return z.NEVER;
   });
-
-/** A body field that holds an e-mail address; the output is the kernel's `EmailAddress`. */
-export const emailField = parsedAddress;
-
-/** A path parameter that holds an e-mail address: `@Param('email', { schema: emailParam })`. */
-export const emailParam = parsedAddress;
 
 /** An e-mail address in an answer, as it was given. */
 export const emailText = z.string().meta(EMAIL);

@@ -1,0 +1,106 @@
+import { Body, Get, Param, Patch, Post, Query } from '@nestjs/common';
+import type { z } from 'zod';
+import type { ProjectScope } from '#kernel';
+import { MessagesService } from '#messaging';
+import { ApiController, InScope, Operation, toPage } from '#platform/http';
+import { addressKey } from '../fields.js';
+import {
+  MAX_MESSAGE_BYTES,
+  messageListQuery,
+  messageOf,
+  messagePage,
+  messageView,
+  rescheduleMessageBody,
+  sendMessageBody,
+} from './messages.dto.js';
+
+@ApiController('messages', { tag: 'Messages' })
+export class MessagesController {
+  constructor(private readonly messages: MessagesService) {}
+
+  @Post()
+  @Operation({
+    operationId: 'sendMessage',
+    sdk: 'messages.send',
+    summary: 'Send a message to one person',
+    description:
+      'A receipt, a password, an alert: mail that a person expects without having subscribed. It is accepted or refused as a whole, ' +
+      'and on its way at once, never behind a campaign. Mail of a test key goes to the test inbox. 600 a minute and key, counted ' +
+      'apart from all other operations.',
+    scope: 'messages:send',
+    body: sendMessageBody,
+    maxBodyBytes: MAX_MESSAGE_BYTES,
+    rateLimit: { name: 'messages', perMinute: 600 },
+    response: { status: 202, schema: messageView, location: ({ id }) => `messages/${id}` },
+    problems: [409],
+  })
+  send(
+    @InScope() scope: ProjectScope,
+    @Body({ schema: sendMessageBody }) body: z.output<typeof sendMessageBody>,
+  ) {
+    return this.messages.send(scope, messageOf(body));
+  }
+
+  @Get()
+  @Operation({
+    operationId: 'listMessages',
+    sdk: 'messages.all',
+    summary: 'List messages, newest first',
+    scope: 'messages:read',
+    query: messageListQuery,
+    response: { status: 200, schema: messagePage },
+  })
+  async list(
+    @InScope() scope: ProjectScope,
+    @Query({ schema: messageListQuery }) query: z.output<typeof messageListQuery>,
+  ) {
+    const { to, status, tag, createdAfter } = query;
+    const toKey = to === undefined ? undefined : addressKey(to);
+    return toPage(query, await this.messages.list(scope, query, { toKey, status, tag, createdAfter }));
+  }
+
+  @Get(':id')
+  @Operation({
+    operationId: 'getMessage',
+    sdk: 'messages.get',
+    summary: 'Get a message',
+    scope: 'messages:read',
+    response: { status: 200, schema: messageView },
+  })
+  get(@InScope() scope: ProjectScope, @Param('id') id: string) {
+    return this.messages.get(scope, id);
+  }
+
+  @Patch(':id')
+  @Operation({
+    operationId: 'rescheduleMessage',
+    sdk: 'messages.reschedule',
+    summary: 'Send a message at another time',
+    description: 'Until a sender has taken it; then 409.',
+    scope: 'messages:send',
+    body: rescheduleMessageBody,
+    response: { status: 200, schema: messageView },
+    problems: [409],
+  })
+  reschedule(
+    @InScope() scope: ProjectScope,
+    @Param('id') id: string,
+    @Body({ schema: rescheduleMessageBody }) { scheduledAt }: z.output<typeof rescheduleMessageBody>,
+  ) {
+    return this.messages.reschedule(scope, id, scheduledAt);
+  }
+
+  @Post(':id/cancel')
+  @Operation({
+    operationId: 'cancelMessage',
+    sdk: 'messages.cancel',
+    summary: 'Cancel a message',
+    description: 'Until a sender has taken it; then 409. What is cancelled is never sent.',
+    scope: 'messages:send',
+    response: { status: 200, schema: messageView },
+    problems: [409],
+  })
+  cancel(@InScope() scope: ProjectScope, @Param('id') id: string) {
+    return this.messages.cancel(scope, id);
+  }
+}

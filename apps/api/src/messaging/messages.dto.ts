@@ -1,0 +1,181 @@
+import { z } from 'zod';
+import { KEPT_CONTENT, MESSAGE_STATUSES, type MessageRecipient, type NewMessage } from '#messaging';
+import { emailField, pageOf, pageQuery, strictBody, timestamp } from '#platform/http';
+import {
+  addressField,
+  defaulted,
+  jsonObject,
+  jsonText,
+  line,
+  localeField,
+  metadataField,
+  metadataView,
+  moment,
+  prose,
+  requiredLine,
+} from '../fields.js';
+
+const MAX_CONTENT = 500_000;
+const MAX_DATA_BYTES = 256 * 1024;
+/** Content and data at their bounds, and what JSON writes around them. */
+export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+const MAX_COPIES = 10;
+
+const recipient = z
+  .union([emailField, strictBody({ email: emailField, name: line(100).nullish() })], {
+    error: 'must be an e-mail address, or an object with email and name',
+  })
+  .transform((given): MessageRecipient =>
+    'key' in given ? { address: given, name: null } : { address: given.email, name: given.name || null },
+  );
+const copies = z.array(recipient).max(MAX_COPIES).nullish();
+const tag = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ and -')
+  .meta({ example: 'password-reset' });
+
+export const sendMessageBody = strictBody({
+  to: recipient.meta({
+    description: 'The address, or `{"email","name"}`. Nobody has to be a subscriber.',
+    example: 'ada@example.com',
+  }),
+  cc: copies.meta({
+    description: `With \`bcc\` at most ${MAX_COPIES}. Each recipient gets a mail of their own.`,
+  }),
+  bcc: copies.meta({ description: 'Recipients that no header names.' }),
+  purpose: requiredLine(200).meta({
+    description:
+      'Why it may be sent without consent: a contract, a request of the person. Shown to you, not in the mail.',
+    example: 'The person asked to reset their password.',
+  }),
+  subject: requiredLine(500).meta({ description: 'With merge tags.', example: 'Your code: {{ data.code }}' }),
+  contentJson: jsonText(MAX_CONTENT)
+    .nullish()
+    .meta({ description: 'The content as a JSON string, as in campaigns. This or `text`, or both.' }),
+  text: prose(MAX_CONTENT)
+    .nullish()
+    .meta({ description: 'The text part, with merge tags.', example: 'Code: {{ data.code }}' }),
+  data: jsonObject(MAX_DATA_BYTES)
+    .nullish()
+    .meta({
+      description:
+        'Values for `{{ data.… }}`, at most 256 KB of JSON. What the content shows without `| default` must be there.',
+      example: { code: '123456' },
+    }),
+  from: z
+    .union([addressField, strictBody({ email: addressField, name: line(100).nullish() })])
+    .transform((given) =>
+      typeof given === 'string'
+        ? { email: given, name: null }
+        : { email: given.email, name: given.name ?? null },
+    )
+    .nullish()
+    .meta({ description: 'The sender, at a verified sending domain. Default: the project’s.' }),
+  replyTo: z
+    .union([addressField, z.array(addressField).max(5)])
+    .nullish()
+    .meta({ description: 'Where answers go: an address, or up to five. Default: the project’s.' }),
+  headers: z
+    .record(z.string(), z.string())
+    .nullish()
+    .meta({
+      description: '`X-…`, `References` and `In-Reply-To`, at most 20; they may show `{{ data.… }}`.',
+      example: { 'X-Order': '{{ data.order }}' },
+    }),
+  tags: z.array(tag).max(10).nullish(),
+  metadata: metadataField,
+  locale: localeField.nullish(),
+  scheduledAt: moment
+    .nullish()
+    .meta({ description: 'When it is to be sent: at most 30 days ahead. Default: now.' }),
+  expiresAt: moment.nullish().meta({ description: 'Not sent after this: it is EXPIRED then.' }),
+  keep: defaulted(
+    z.enum(KEPT_CONTENT),
+    'CONTENT',
+    'What stays once it has ended: `CONTENT`, or `NOTHING` of subject, content and data, which are encrypted until then.',
+  ),
+  ambiguous: defaulted(
+    z.enum(['RESEND', 'HOLD']),
+    'RESEND',
+    'When a mail server took the mail and the answer was lost: `RESEND` sends it once more, `HOLD` lets it be FAILED.',
+  ),
+})
+  .superRefine(({ cc, bcc, contentJson, text, to }, context) => {
+    const fault = (path: (string | number)[], message: string) =>
+      context.addIssue({ code: 'custom', path, message });
+    if ((cc?.length ?? 0) + (bcc?.length ?? 0) > MAX_COPIES)
+      fault(['bcc'], `must be at most ${MAX_COPIES} together with cc`);
+    if (contentJson == null && (text == null || text.trim() === ''))
+      fault(['text'], 'is required where there is no contentJson');
+    const known = new Set([to.address.key]);
+    for (const [field, list] of Object.entries({ cc, bcc }))
+      for (const [index, { address }] of (list ?? []).entries()) {
+        if (known.has(address.key)) fault([field, index], 'is a recipient already');
+        known.add(address.key);
+      }
+  })
+  .meta({ id: 'SendMessage' });
+
+export function messageOf(body: z.output<typeof sendMessageBody>): NewMessage {
+  const { to, cc, bcc, purpose, subject, contentJson, text, data, from, replyTo, tags, metadata, locale } =
+    body;
+  return {
+    to,
+    cc: cc ?? [],
+    bcc: bcc ?? [],
+    purpose,
+    subject,
+    contentJson: contentJson ?? null,
+    text: text ?? null,
+    data: data ?? {},
+    headers: body.headers ?? {},
+    fromName: from?.name ?? null,
+    fromEmail: from?.email ?? null,
+    replyTo: replyTo == null ? [] : [replyTo].flat(),
+    tags: [...new Set(tags ?? [])],
+    metadata,
+    locale: locale ?? null,
+    scheduledAt: body.scheduledAt ?? null,
+    expiresAt: body.expiresAt ?? null,
+    keep: body.keep,
+    ambiguous: body.ambiguous,
+  };
+}
+
+export const rescheduleMessageBody = strictBody({
+  scheduledAt: moment.meta({ description: 'At most 30 days ahead; in the past: now.' }),
+}).meta({ id: 'RescheduleMessage' });
+
+export const messageListQuery = pageQuery({
+  to: line(320).optional().meta({ description: 'Only messages to this address.' }),
+  status: z.enum(MESSAGE_STATUSES).optional(),
+  tag: z.string().optional(),
+  createdAfter: moment.optional(),
+});
+
+export const messageView = z
+  .object({
+    id: z.uuid(),
+    to: z.string(),
+    subject: z.string().nullable().meta({ description: 'As it was given. Null where nothing is kept.' }),
+    status: z.enum(MESSAGE_STATUSES).meta({
+      description:
+        'Of the mail to `to`. SENT: a mail server took it. DELIVERED only where a provider tells so. EXPIRED and SUPPRESSED: it was not sent.',
+    }),
+    purpose: z.string(),
+    tags: z.array(z.string()),
+    metadata: metadataView,
+    locale: z.string().nullable(),
+    keep: z.enum(KEPT_CONTENT),
+    relayKey: z.string().nullable(),
+    failureReason: z.string().nullable(),
+    scheduledAt: timestamp.nullable(),
+    expiresAt: timestamp.nullable(),
+    sentAt: timestamp.nullable(),
+    deliveredAt: timestamp.nullable(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: 'Message' });
+
+export const messagePage = pageOf(messageView, 'MessagePage');

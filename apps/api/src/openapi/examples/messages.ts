@@ -1,0 +1,53 @@
+import type { z } from 'zod';
+import type { messageView, rescheduleMessageBody, sendMessageBody } from '../../messaging/messages.dto.js';
+import { onePage, type WrittenExamples } from './written-example.js';
+
+export const SENT_MESSAGE_ID = '019d3df8-aa80-7c38-9d21-6a4f8b2c7e10';
+
+const MESSAGE = {
+  id: SENT_MESSAGE_ID,
+  to: 'ada@example.com',
+  subject: 'Your code: {{ data.code }}',
+  status: 'QUEUED',
+  purpose: 'The person asked to reset their password.',
+  tags: ['password-reset'],
+  metadata: {},
+  locale: null,
+  keep: 'CONTENT',
+  relayKey: null,
+  failureReason: null,
+  scheduledAt: null,
+  expiresAt: '2026-03-30T09:30:00.000Z',
+  sentAt: null,
+  deliveredAt: null,
+  createdAt: '2026-03-30T09:00:00.000Z',
+  updatedAt: '2026-03-30T09:00:00.000Z',
+} satisfies z.output<typeof messageView>;
+
+const SENT = {
+  ...MESSAGE,
+  status: 'SENT',
+  sentAt: '2026-03-30T09:00:00.120Z',
+  updatedAt: '2026-03-30T09:00:00.120Z',
+} satisfies z.output<typeof messageView>;
+
+const LATER = { scheduledAt: '2026-03-30T12:00:00.000Z' } satisfies z.input<typeof rescheduleMessageBody>;
+
+export const MESSAGE_EXAMPLES: WrittenExamples = {
+  sendMessage: {
+    body: {
+      to: 'ada@example.com',
+      purpose: MESSAGE.purpose,
+      subject: MESSAGE.subject,
+      text: 'Your code is {{ data.code }}. It is good for half an hour.',
+      data: { code: '123456' },
+      tags: MESSAGE.tags,
+      expiresAt: MESSAGE.expiresAt,
+    } satisfies z.input<typeof sendMessageBody>,
+    answer: MESSAGE,
+  },
+  listMessages: { answer: onePage(SENT) },
+  getMessage: { answer: SENT },
+  rescheduleMessage: { body: LATER, answer: { ...MESSAGE, ...LATER, status: 'SCHEDULED', expiresAt: null } },
+  cancelMessage: { answer: { ...MESSAGE, status: 'CANCELLED' } },
+};

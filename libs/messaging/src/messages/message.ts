@@ -1,0 +1,127 @@
+import { type EmailAddress, type Metadata, type MetadataPatch, RateLimitedError } from '#kernel';
+import type { OwnSender } from '../campaigns/from-addresses.service.js';
+
+/** States of a message, which are those of its mail to `to`; all but the first two are its end, DELIVERED and what follows may come later. */
+export const MESSAGE_STATUSES = [
+  'SCHEDULED',
+  'QUEUED',
+  'SENT',
+  'DELIVERED',
+  'BOUNCED',
+  'COMPLAINED',
+  'FAILED',
+  'EXPIRED',
+  'SUPPRESSED',
+  'CANCELLED',
+] as const;
+export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
+
+export const KEPT_CONTENT = ['CONTENT', 'NOTHING'] as const;
+export type KeptContent = (typeof KEPT_CONTENT)[number];
+
+/** An address and the name beside it. */
+export interface NamedAddress {
+  readonly email: string;
+  readonly name: string | null;
+}
+
+/** All that a message's mail is made of. */
+export interface MessageContent extends OwnSender {
+  readonly to: NamedAddress;
+  readonly cc: readonly NamedAddress[];
+  readonly replyTo: readonly string[];
+  readonly subject: string;
+  readonly contentJson: string | null;
+  readonly text: string | null;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** `X-…`, References and In-Reply-To; a message that is accepted has them with its data filled in. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A recipient of a message: a delivery of its own. */
+export interface MessageRecipient {
+  readonly address: EmailAddress;
+  readonly name: string | null;
+}
+
+export interface NewMessage extends Omit<MessageContent, 'to' | 'cc'> {
+  readonly to: MessageRecipient;
+  readonly cc: readonly MessageRecipient[];
+  readonly bcc: readonly MessageRecipient[];
+  /** Reason why it may be sent without consent. */
+  readonly purpose: string;
+  readonly tags: readonly string[];
+  readonly metadata?: MetadataPatch | undefined;
+  readonly locale: string | null;
+  readonly scheduledAt: Date | null;
+  readonly expiresAt: Date | null;
+  readonly keep: KeptContent;
+  /** Policy for a mail whose fate nobody knows. */
+  readonly ambiguous: 'RESEND' | 'HOLD';
+}
+
+/** A message as answers show it. */
+export interface MessageView {
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string | null;
+  readonly status: MessageStatus;
+  readonly purpose: string;
+  readonly tags: readonly string[];
+  readonly metadata: Metadata;
+  readonly locale: string | null;
+  readonly keep: KeptContent;
+  readonly relayKey: string | null;
+  readonly failureReason: string | null;
+  readonly scheduledAt: Date | null;
+  readonly expiresAt: Date | null;
+  readonly sentAt: Date | null;
+  readonly deliveredAt: Date | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+export interface MessageFilter {
+  /** A normalised address. */
+  readonly toKey?: string | undefined;
+  readonly status?: MessageStatus | undefined;
+  readonly tag?: string | undefined;
+  readonly createdAfter?: Date | undefined;
+}
+
+const DAY_MS = 86_400_000;
+/** The furthest that a message may be scheduled ahead. */
+export const MOST_AHEAD_MS = 30 * DAY_MS;
+
+/** Faults of the times of a message, by field. */
+export function timeFaults(
+  { scheduledAt, expiresAt }: Pick<NewMessage, 'scheduledAt' | 'expiresAt'>,
+  now: Date,
+): Record<string, string> {
+  const faults: Record<string, string> = {};
+  if (scheduledAt !== null && scheduledAt.getTime() > now.getTime() + MOST_AHEAD_MS)
+    faults['scheduledAt'] = 'must be at most 30 days ahead';
+  if (expiresAt !== null && expiresAt <= (scheduledAt ?? now))
+    faults['expiresAt'] = scheduledAt === null ? 'must be in the future' : 'must be after scheduledAt';
+  return faults;
+}
+
+/** The paths of `data.…` that the content needs and `data` has nothing at. */
+export function missingData(required: readonly string[], data: Readonly<Record<string, unknown>>): string[] {
+  return required.filter((path) => {
+    let value: unknown = data;
+    for (const name of path.split('.'))
+      value =
+        typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+          ? (value as Record<string, unknown>)[name]
+          : undefined;
+    return value === undefined || value === null;
+  });
+}
+
+/** One address has got as many messages of a day as it may. */
+export class TooManyMessagesError extends RateLimitedError {
+  constructor(limit: number, retryAfterSeconds: number) {
+    super(`The address has got ${limit} messages within 24 hours, the most that one may.`, retryAfterSeconds);
+  }
+}

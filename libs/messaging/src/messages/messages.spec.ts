@@ -1,0 +1,264 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { SuppressionsService } from '#audience';
+import { EmailQuotaService } from '#billing';
+import { parseEmailAddress, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { eventually } from '#testing/eventually';
+import type { SmtpSink } from '#testing/sink-rules';
+import { startSmtpSink } from '#testing/smtp-sink';
+import { SECRETS } from '#testing/system';
+import { DeliveryFeedbackService } from '../engagement/delivery-feedback.service.js';
+import { settleMessages } from '../deliveries/message-status.repository.js';
+import { MailPersonalDataService } from '../mail-personal-data.service.js';
+import { MessagingFixture } from '../messaging.fixture.js';
+import type { MessageStatus, NewMessage } from './message.js';
+import { MessageSealsService } from './message-seals.service.js';
+import { MessagesService } from './messages.service.js';
+
+const DAY_MS = 86_400_000;
+
+describe('live messages', () => {
+  let sink: SmtpSink;
+  let messaging: MessagingFixture;
+  let scope: ProjectScope;
+  let count = 0;
+
+  beforeAll(async () => {
+    sink = await startSmtpSink();
+    messaging = await MessagingFixture.open({ SMTP_URL: sink.url });
+  });
+  beforeEach(async () => {
+    scope = await messaging.scope();
+  });
+  afterEach(() => messaging.clear());
+  afterAll(async () => {
+    await messaging?.close();
+    await sink?.stop();
+  });
+
+  const recipient = (email: string) => {
+    const parsed = parseEmailAddress(email);
+    if ('fault' in parsed) throw new Error(parsed.fault);
+    return { address: parsed.address, name: null };
+  };
+  const send = (message: Partial<NewMessage> = {}) =>
+    messaging.get(MessagesService).send(scope, {
+      to: recipient(`person${(count += 1)}@example.com`),
+      cc: [],
+      bcc: [],
+      purpose: 'An order',
+      subject: 'Receipt',
+      contentJson: null,
+      text: 'Thank you.',
+      data: {},
+      headers: {},
+      fromName: null,
+      fromEmail: null,
+      replyTo: [],
+      tags: [],
+      locale: null,
+      scheduledAt: null,
+      expiresAt: null,
+      keep: 'CONTENT',
+      ambiguous: 'RESEND',
+      ...message,
+    });
+  const withStatus = (id: string, status: MessageStatus) =>
+    eventually(`the message is ${status}`, async () => {
+      const found = await messaging.get(MessagesService).get(scope, id);
+      return found.status === status ? found : null;
+    });
+  async function sent() {
+    const message = await send();
+    messaging.engine.start();
+    return withStatus(message.id, 'SENT');
+  }
+
+  it('are told what a provider says of them: delivered, bounced, complained about', async () => {
+    const feedback = messaging.get(DeliveryFeedbackService);
+    const { id, to } = await sent();
+    await feedback.delivered(scope, [id]);
+    expect(await withStatus(id, 'DELIVERED')).toMatchObject({ deliveredAt: expect.any(Date) });
+    await feedback.complained(scope, id);
+    await withStatus(id, 'COMPLAINED');
+    await feedback.delivered(scope, [id]);
+    await withStatus(id, 'COMPLAINED');
+    const suppressions = messaging.get(SuppressionsService);
+    expect(await suppressions.isSuppressed(scope, to, 'TRANSACTIONAL')).toBe(true);
+    const other = await sent();
+    await feedback.bounced(scope, other.id, 'hard');
+    await withStatus(other.id, 'BOUNCED');
+    expect(await suppressions.isSuppressed(scope, other.to, 'TRANSACTIONAL')).toBe(true);
+  });
+
+  it('stay DELIVERED when it is told before it is written down that they were sent', async () => {
+    const { id } = await send();
+    await messaging.get(DeliveryFeedbackService).delivered(scope, [id]);
+    messaging.engine.start();
+    await eventually('it is sent', async () => (await messaging.get(MessagesService).get(scope, id)).sentAt);
+    await withStatus(id, 'DELIVERED');
+  });
+
+  it('that keep nothing lose their content when their last mails end at once', async () => {
+    const { id } = await send({ keep: 'NOTHING', cc: [recipient('cc@example.com')] });
+    const database = messaging.get(Database);
+    const mails = await messaging.test.query<{ id: string }>(
+      'select id from messaging.deliveries where source_id = $1 order by id',
+      [id],
+    );
+    const committed = Promise.withResolvers<void>();
+    let ended = 0;
+    const end = (mail: string, until: Promise<void>) =>
+      database.transaction(scope, async () => {
+        await sql`update messaging.deliveries set state = 'SENT', sent_at = now(), finished_at = now() where id = ${mail}`.execute(
+          database.tables(),
+        );
+        await settleMessages(database, scope, [mail], []);
+        ended += 1;
+        await until;
+      });
+    const first = end(mails[0]!.id, committed.promise);
+    await eventually('the first has ended', () => ended === 1);
+    const second = end(mails[1]!.id, Promise.resolve());
+    await eventually('the second waits for it, or has ended', async () => {
+      const waiting = await messaging.test.query('select 1 from pg_locks where not granted');
+      return ended === 2 || waiting.length > 0;
+    });
+    committed.resolve();
+    await Promise.all([first, second]);
+    const left = await messaging.test.query(
+      'select status, sealed_content as sealed from messaging.messages where id = $1',
+      [id],
+    );
+    expect(left).toEqual([{ status: 'SENT', sealed: null }]);
+  });
+
+  it('bounce where the next hop knows no such mailbox, and fail where it refuses the content', async () => {
+    for (const [reply, status] of [
+      ['550 5.1.1 No such user', 'BOUNCED'],
+      ['554 5.6.0 Not like this', 'FAILED'],
+    ] as const) {
+      const behavesAgain = sink.behave({ at: 'rcpt', action: { reply } });
+      const { id } = await send();
+      messaging.engine.start();
+      expect((await withStatus(id, status)).failureReason).toContain(reply.slice(4, 9));
+      behavesAgain();
+    }
+  });
+
+  it('go to each recipient once, and count against the plan, which is never passed', async () => {
+    const quota = messaging.get(EmailQuotaService);
+    messaging.clock.advance(60_000);
+    const now = messaging.clock.now();
+    await quota.reserve(scope, (await quota.remaining(scope, now)) - 5, now);
+    const copies = { cc: [recipient('cc@example.com')], bcc: [recipient('bcc@example.com')] };
+    await send(copies);
+    await expect(send(copies)).rejects.toMatchObject({
+      errors: { to: expect.stringContaining('2 e-mails left') },
+    });
+    const results = await Promise.allSettled(Array.from({ length: 8 }, () => send()));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+    expect(await quota.remaining(scope, now)).toBe(0);
+    const [rows] = await messaging.test.query(
+      `select (select count(*)::int from messaging.messages where environment_id = $1) as messages,
+        (select count(*)::int from messaging.deliveries where environment_id = $1) as mails`,
+      [scope.environmentId],
+    );
+    expect(rows).toEqual({ messages: 3, mails: 5 });
+  });
+
+  it('whose fate nobody knows are sent once more, or held where they say so', async () => {
+    const [again, held] = [await send(), await send({ ambiguous: 'HOLD' })];
+    // As a sender leaves it that died with the body on its way.
+    await messaging.test.query(
+      `update messaging.deliveries set state = 'SENDING', attempt = 1, lease_until = now() - interval '1 minute',
+         lease_token = gen_random_uuid() where id = any($1)`,
+      [[again.id, held.id]],
+    );
+    messaging.engine.start();
+    await withStatus(again.id, 'SENT');
+    expect((await withStatus(held.id, 'FAILED')).failureReason).toMatch(/stopped before the reply/);
+  });
+
+  it('that keep nothing are encrypted again when the master key changes', async () => {
+    const { id } = await send({
+      keep: 'NOTHING',
+      data: { a: 'b' },
+      scheduledAt: new Date(Date.now() + DAY_MS),
+    });
+    const sealed = async () => {
+      const [row] = await messaging.test.query<{ sealed: string }>(
+        'select sealed_content as sealed from messaging.messages where id = $1',
+        [id],
+      );
+      return row!.sealed;
+    };
+    const before = await sealed();
+    const next = {
+      MASTER_KEY: 'the next master key of this test, long',
+      ERASED_ADDRESS_KEY: SECRETS.MASTER_KEY,
+    };
+    const during = await messaging.beside({ ...next, MASTER_KEY_PREVIOUS: SECRETS.MASTER_KEY });
+    const seals = during.get(MessageSealsService);
+    expect([await seals.resealSecrets(10), await seals.resealSecrets(10)]).toEqual([1, 0]);
+    await during.close();
+    expect(await sealed()).not.toBe(before);
+    const after = await messaging.beside(next);
+    expect(after.get(MessageSealsService).open(scope, await sealed())).toMatchObject({ data: { a: 'b' } });
+    await after.close();
+  });
+
+  it('lose their content 30 days after they ended, and nothing before', async () => {
+    const { id } = await sent();
+    await messaging.engine.stop(1_000);
+    const hasContent = async () => {
+      await messaging.get(MessagesService).forget();
+      const [row] = await messaging.test.query<{ kept: boolean }>(
+        'select content is not null as kept from messaging.messages where id = $1',
+        [id],
+      );
+      return row!.kept;
+    };
+    messaging.clock.advance(30 * DAY_MS - 60_000);
+    expect(await hasContent()).toBe(true);
+    messaging.clock.advance(120_000);
+    expect(await hasContent()).toBe(false);
+  });
+
+  it('forget who is erased, to whom they were or who got a copy', async () => {
+    const scheduledAt = new Date(messaging.clock.now().getTime() + DAY_MS);
+    const [ada, bob] = [recipient('ada@example.com'), recipient('bob@example.com')];
+    const toAda = await send({ to: ada, cc: [bob], scheduledAt });
+    const toBob = await send({ to: bob, cc: [ada], scheduledAt });
+    const toCarl = await send({ to: recipient('carl@example.com'), cc: [ada, bob], scheduledAt });
+    // His own mail has ended, and those of the copies have not.
+    await messaging.test.query('update messaging.messages set finished_at = now() where id = $1', [
+      toCarl.id,
+    ]);
+    const digests = await messaging.test.query<{ digest: Buffer }>(
+      'select to_digest as digest from messaging.messages where id = $1',
+      [toAda.id],
+    );
+    const erased = { subscriberId: toAda.id, addressDigest: digests[0]!.digest.toString('hex') };
+    await messaging
+      .get(Database)
+      .transaction(scope, () => messaging.get(MailPersonalDataService).erase(scope, erased));
+    const rows = await messaging.test.query<{ all: string }>(
+      `select (select json_agg(m) from messaging.messages m where environment_id = $1)::text
+         || (select json_agg(d) from messaging.deliveries d where environment_id = $1)::text as all`,
+      [scope.environmentId],
+    );
+    expect(rows[0]!.all).not.toContain('ada@example.com');
+    expect((await messaging.get(MessagesService).get(scope, toBob.id)).to).toBe('bob@example.com');
+    const kept = await messaging.test.query(
+      `select content -> 'cc' as cc from messaging.messages where id = any($1)`,
+      [[toBob.id, toCarl.id]],
+    );
+    expect(kept).toEqual([{ cc: [] }, { cc: [] }]);
+    messaging.clock.advance(2 * DAY_MS);
+    messaging.engine.start();
+    await withStatus(toBob.id, 'SENT');
+    expect((await withStatus(toAda.id, 'FAILED')).failureReason).toBe('erased');
+  });
+});
