@@ -64,6 +64,7 @@ export {
   type NewMessage,
 } from './messages/message.js';
 export { MessageSealsModule, MessageSealsService } from './messages/message-seals.service.js';
+export { MessagesQuery } from './messages/messages.query.js';
 export { MessagesService } from './messages/messages.service.js';
 export { TestMailsService } from './sending/mails/test-mails.service.js';
 export { type DescribedMail, MailPagesService, type Unsubscriber } from './engagement/mail-pages.service.js';

@@ -23,6 +23,7 @@ import { PersonExportService } from './person-export.service.js';
 import { LinkedMailsService } from './deliveries/linked-mails.service.js';
 import { MailPagesService } from './engagement/mail-pages.service.js';
 import { MessageSealsModule } from './messages/message-seals.service.js';
+import { MessagesQuery } from './messages/messages.query.js';
 import { MessagesService } from './messages/messages.service.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SendingStopsService } from './campaigns/sending-stops.service.js';
@@ -55,6 +56,7 @@ const SERVICES = [
   MailPublisherService,
   MailRenderingService,
   MailViewService,
+  MessagesQuery,
   MessagesService,
   PreSendAnalysisService,
   SendingStopsService,

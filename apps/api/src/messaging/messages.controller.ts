@@ -1,7 +1,7 @@
 import { Body, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
-import { MessagesService } from '#messaging';
+import { MessagesQuery, MessagesService } from '#messaging';
 import { ApiController, InScope, Operation, toPage } from '#platform/http';
 import { addressKey } from '../fields.js';
 import {
@@ -16,7 +16,10 @@ import {
 
 @ApiController('messages', { tag: 'Messages' })
 export class MessagesController {
-  constructor(private readonly messages: MessagesService) {}
+  constructor(
+    private readonly messages: MessagesService,
+    private readonly query: MessagesQuery,
+  ) {}
 
   @Post()
   @Operation({
@@ -56,7 +59,7 @@ export class MessagesController {
   ) {
     const { to, status, tag, createdAfter } = query;
     const toKey = to === undefined ? undefined : addressKey(to);
-    return toPage(query, await this.messages.list(scope, query, { toKey, status, tag, createdAfter }));
+    return toPage(query, await this.query.list(scope, query, { toKey, status, tag, createdAfter }));
   }
 
   @Get(':id')
@@ -68,7 +71,7 @@ export class MessagesController {
     response: { status: 200, schema: messageView },
   })
   get(@InScope() scope: ProjectScope, @Param('id') id: string) {
-    return this.messages.get(scope, id);
+    return this.query.get(scope, id);
   }
 
   @Patch(':id')

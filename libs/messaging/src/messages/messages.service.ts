@@ -11,11 +11,7 @@ import {
   isUuid,
   newId,
   NotFoundError,
-  type Page,
-  type PageRequest,
-  pageOfRows,
   patchedMetadata,
-  type Place,
   type ProjectScope,
 } from '#kernel';
 import {
@@ -24,23 +20,19 @@ import {
   CONFIG,
   Database,
   drainEnvironments,
-  limitOf,
-  ListOrder,
   named,
-  neverJoined,
   Periodic,
   removeOldRows,
-  totalOf,
 } from '#platform';
 import type { Wording } from '#wording';
 import { FromAddressesService, type MailOrigin } from '../campaigns/from-addresses.service.js';
 import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
 import { filledHeaders } from './message-headers.js';
+import { MESSAGE_COLUMNS, messageViewOf } from './messages.query.js';
 import { MessageSealsService } from './message-seals.service.js';
 import { wakeSenders } from '../deliveries/delivery-queue.query.js';
 import {
   type MessageContent,
-  type MessageFilter,
   type MessageRecipient,
   type MessageStatus,
   type MessageView,
@@ -54,16 +46,6 @@ const DAY_MS = 86_400_000;
 /** Content is kept so long after a message has ended. */
 const KEPT_MS = 30 * DAY_MS;
 const FORGOTTEN_AT_ONCE = 1_000;
-
-const newestFirst = (time: string, id: string) => ({
-  order: new ListOrder([
-    [time, 'timestamptz'],
-    [id, 'uuid'],
-  ]),
-  id: sql.ref(id),
-});
-const IN_ORDER = newestFirst('m.created_at', 'm.id');
-const BY_TAG = newestFirst('t.created_at', 't.message_id');
 
 /** The facts that decide whether a message is accepted. */
 interface Terms {
@@ -115,42 +97,7 @@ export class MessagesService {
         this.#writing(scope, { ...message, headers }, origin, now),
       );
       wakeSenders(this.database);
-      return viewOf(made!, now);
-    });
-  }
-
-  async get(scope: ProjectScope, id: string): Promise<MessageView> {
-    if (!isUuid(id)) throw new NotFoundError();
-    return this.database.read(scope, {}, async () => {
-      const { rows } = await sql<MessageView>`
-        select ${COLUMNS} from messaging.messages m where m.environment_id = ${scope.environmentId} and m.id = ${id}
-      `.execute(this.database.tables());
-      if (rows[0] === undefined) throw new NotFoundError();
-      return viewOf(rows[0], this.clock.now());
-    });
-  }
-
-  /** Newest first. */
-  async list(scope: ProjectScope, request: PageRequest, filter: MessageFilter): Promise<Page<MessageView>> {
-    const now = this.clock.now();
-    const found = this.#matching(scope, filter, now);
-    const { order, id } = filter.tag === undefined ? IN_ORDER : BY_TAG;
-    return this.database.read(scope, { isList: true }, async () => {
-      const tables = this.database.tables();
-      const { rows } = await sql<MessageView & { readonly place: Place }>`
-        with page as materialized (
-          select ${id} as id, ${order.place} as place from ${found} and ${order.isBehind(request)}
-          order by ${order.by} ${limitOf(request)}
-        )
-        select m.*, page.place from page cross join lateral (
-          select ${COLUMNS} from messaging.messages m where m.environment_id = ${scope.environmentId} and m.id = page.id ${neverJoined}
-        ) m order by m.created_at desc, m.id desc
-      `.execute(tables);
-      const counted = await sql<{ total: number }>`
-        select ${totalOf(request, sql`(select count(*) from ${found})`)} as total
-      `.execute(tables);
-      const page = pageOfRows<MessageView>(rows, request, counted.rows[0]!.total);
-      return { ...page, items: page.items.map((message) => viewOf(message, now)) };
+      return messageViewOf(made!, now);
     });
   }
 
@@ -324,7 +271,7 @@ export class MessagesService {
           ${isKept ? subject : null}, ${purpose}, ${[...tags]}::text[], ${JSON.stringify(patchedMetadata({}, metadata))}::jsonb, ${locale},
           ${keep}, ${ambiguous}, ${scheduledAt}, ${expiresAt}, ${isKept ? JSON.stringify(content) : null}::jsonb,
           ${isKept ? null : this.seals.seal(scope, content)})
-        returning ${COLUMNS}
+        returning ${MESSAGE_COLUMNS}
       ), tagged as (
         insert into messaging.message_tags (environment_id, tag, created_at, message_id)
         select ${environmentId}, t.tag, ${now}, ${id} from unnest(${[...tags]}::text[]) t(tag)
@@ -340,28 +287,6 @@ export class MessagesService {
         returning id
       )
       select message.* from message where (select count(*) from queued) > 0 and (select count(*) from tagged) >= 0`;
-  }
-
-  /** FROM and WHERE of the messages `m`, found by their tag where one is asked for: few of many may have it. */
-  #matching(
-    scope: ProjectScope,
-    { toKey, status, tag, createdAfter }: MessageFilter,
-    now: Date,
-  ): RawBuilder<unknown> {
-    const { environmentId } = scope;
-    const conditions = [
-      ...(toKey === undefined ? [] : [sql`m.to_digest = ${this.digests.of(scope, toKey)}`]),
-      ...(status === undefined ? [] : [hasStatus(status, now)]),
-      ...(createdAfter === undefined ? [] : [sql`m.created_at > ${createdAfter}`]),
-    ];
-    const and = sql.join([sql`true`, ...conditions], sql` and `);
-    if (tag === undefined)
-      return sql`messaging.messages m where m.environment_id = ${environmentId} and ${and}`;
-    const tagged = sql`messaging.message_tags t where t.environment_id = ${environmentId} and t.tag = ${tag}`;
-    if (conditions.length === 0) return sql`${tagged}`;
-    return sql`messaging.message_tags t cross join lateral (
-        select * from messaging.messages m where m.environment_id = ${environmentId} and m.id = t.message_id ${neverJoined}
-      ) m where t.environment_id = ${environmentId} and t.tag = ${tag} and ${and}`;
   }
 
   /** Changes a message none of whose mails anybody has begun to send; `change` gives the assignments to its row. */
@@ -381,10 +306,10 @@ export class MessagesService {
         order by id for update
       `.execute(tables);
       const { rows } = await sql<MessageView>`
-        select ${COLUMNS} from messaging.messages m where m.environment_id = ${scope.environmentId} and m.id = ${id} for update
+        select ${MESSAGE_COLUMNS} from messaging.messages m where m.environment_id = ${scope.environmentId} and m.id = ${id} for update
       `.execute(tables);
       if (rows[0] === undefined) throw new NotFoundError();
-      const message = viewOf(rows[0], now);
+      const message = messageViewOf(rows[0], now);
       if (mails.rows.length === 0 || mails.rows.some(({ state }) => state !== 'PENDING'))
         throw new InvalidStateError(
           `The message is ${message.status === 'QUEUED' ? 'being sent' : message.status}, and cannot be ${done}.`,
@@ -394,47 +319,11 @@ export class MessagesService {
       const changes = await change(message, now);
       const changed = await sql<MessageView>`
         update messaging.messages m set ${changes}, updated_at = ${now}
-        where m.environment_id = ${scope.environmentId} and m.id = ${id} returning ${COLUMNS}
+        where m.environment_id = ${scope.environmentId} and m.id = ${id} returning ${MESSAGE_COLUMNS}
       `.execute(tables);
-      return viewOf(changed.rows[0]!, now);
+      return messageViewOf(changed.rows[0]!, now);
     });
   }
 }
 
-const COLUMNS = sql`m.id, m.to_email as to, m.subject, m.status, m.purpose, m.tags, m.metadata, m.locale, m.keep, m.relay_key,
-  m.failure_reason, m.scheduled_at, m.expires_at, m.sent_at, m.delivered_at, m.created_at, m.updated_at`;
-
-/** The row as answers show it: a scheduled message whose time has come is queued, without anybody's doing. */
-function viewOf(row: MessageView, now: Date): MessageView {
-  const isDue = row.status === 'SCHEDULED' && row.scheduledAt !== null && row.scheduledAt <= now;
-  const { id, to, subject, status, purpose, tags, metadata, locale, keep, relayKey, failureReason } = row;
-  const { scheduledAt, expiresAt, sentAt, deliveredAt, createdAt, updatedAt } = row;
-  return {
-    id,
-    to,
-    subject,
-    status: isDue ? 'QUEUED' : status,
-    purpose,
-    tags,
-    metadata,
-    locale,
-    keep,
-    relayKey,
-    failureReason,
-    scheduledAt,
-    expiresAt,
-    sentAt,
-    deliveredAt,
-    createdAt,
-    updatedAt,
-  };
-}
-
 const namedAddress = ({ address: { value }, name }: MessageRecipient) => ({ email: value, name });
-
-function hasStatus(status: MessageStatus, now: Date): RawBuilder<unknown> {
-  if (status === 'SCHEDULED') return sql`m.status = 'SCHEDULED' and m.scheduled_at > ${now}`;
-  if (status === 'QUEUED')
-    return sql`(m.status = 'QUEUED' or m.status = 'SCHEDULED' and m.scheduled_at <= ${now})`;
-  return sql`m.status = ${status}`;
-}

@@ -14,6 +14,7 @@ import { MailPersonalDataService } from '../mail-personal-data.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { MessageStatus, NewMessage } from './message.js';
 import { MessageSealsService } from './message-seals.service.js';
+import { MessagesQuery } from './messages.query.js';
 import { MessagesService } from './messages.service.js';
 
 const DAY_MS = 86_400_000;
@@ -66,7 +67,7 @@ describe('live messages', () => {
     });
   const withStatus = (id: string, status: MessageStatus) =>
     eventually(`the message is ${status}`, async () => {
-      const found = await messaging.get(MessagesService).get(scope, id);
+      const found = await messaging.get(MessagesQuery).get(scope, id);
       return found.status === status ? found : null;
     });
   async function sent() {
@@ -96,7 +97,7 @@ describe('live messages', () => {
     const { id } = await send();
     await messaging.get(DeliveryFeedbackService).delivered(scope, [id]);
     messaging.engine.start();
-    await eventually('it is sent', async () => (await messaging.get(MessagesService).get(scope, id)).sentAt);
+    await eventually('it is sent', async () => (await messaging.get(MessagesQuery).get(scope, id)).sentAt);
     await withStatus(id, 'DELIVERED');
   });
 
@@ -250,7 +251,7 @@ describe('live messages', () => {
       [scope.environmentId],
     );
     expect(rows[0]!.all).not.toContain('ada@example.com');
-    expect((await messaging.get(MessagesService).get(scope, toBob.id)).to).toBe('bob@example.com');
+    expect((await messaging.get(MessagesQuery).get(scope, toBob.id)).to).toBe('bob@example.com');
     const kept = await messaging.test.query(
       `select content -> 'cc' as cc from messaging.messages where id = any($1)`,
       [[toBob.id, toCarl.id]],
