@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Parser } from 'htmlparser2';
 import type { Attachment, MediaType } from '../content/mail/attachment-part.js';
 import { programEnding, programInside } from './program-file.js';
 
@@ -199,65 +198,21 @@ const CONTENT_ID_FORM = 'must be 1 to 128 letters, digits or ._-@, without < and
 
 /**
  * Faults of the names by which HTML shows files: a Content-ID that it does not name, and a `cid:` that no file has.
- * @param html as it is sent; null where the message has none
+ * @param shown Content-IDs that the HTML names
  * @param path of the field that the HTML is from
  */
 export function contentIdErrors(
-  given: readonly Pick<GivenAttachment, 'contentId'>[],
-  html: string | null,
+  given: readonly { readonly contentId?: string | null | undefined }[],
+  shown: readonly string[],
   path: string,
 ): AttachmentErrors {
-  const named = html === null ? new Set<string>() : contentIdsIn(html);
+  const missing = new Set(shown);
   const errors: Record<string, string> = {};
   for (const [index, { contentId }] of given.entries()) {
-    if (contentId !== undefined && !named.delete(contentId))
+    if (contentId != null && !missing.delete(contentId))
       errors[`attachments[${index}].contentId`] = `is not shown: the HTML has no cid:${contentId}`;
   }
-  const [missing] = named;
-  if (missing !== undefined) errors[path] = `shows cid:${missing}, which is the contentId of no attachment`;
+  const [first] = missing;
+  if (first !== undefined) errors[path] = `shows cid:${first}, which is the contentId of no attachment`;
   return errors;
-}
-
-const AT_THE_BEGINNING = /^\s*cid:([^\s"'<>]+)/gi;
-const IN_LISTS = /(?:^|,)\s*cid:([^\s,"'<>]+)/gi;
-const IN_STYLES = /url\(\s*["']?cid:([^\s"'()<>]+)/gi;
-const IN_TAGS = /(?:=\s*["']?|url\(\s*["']?)cid:([^\s"'()<>]+)/gi;
-
-/** Content-IDs that HTML names in attributes and styles (RFC 2392), those in comments that only Outlook reads included. */
-function contentIdsIn(html: string): Set<string> {
-  const ids = new Set<string>();
-  // An entity may stand for any letter.
-  if (!/cid:|&#/i.test(html)) return ids;
-  let inStyle = false;
-  const collect = (text: string, pattern: RegExp) => {
-    for (const [, id = ''] of text.matchAll(pattern)) ids.add(unescaped(id));
-  };
-  const parser = new Parser({
-    onopentag: (name, attributes) => {
-      inStyle = name === 'style';
-      for (const [attribute, value] of Object.entries(attributes)) {
-        collect(value, attribute === 'srcset' ? IN_LISTS : AT_THE_BEGINNING);
-        collect(value, IN_STYLES);
-      }
-    },
-    onclosetag: () => {
-      inStyle = false;
-    },
-    ontext: (text) => {
-      if (inStyle) collect(text, IN_STYLES);
-    },
-    oncomment: (text) => {
-      if (text.startsWith('[if')) collect(text, IN_TAGS);
-    },
-  });
-  parser.end(html);
-  return ids;
-}
-
-function unescaped(id: string): string {
-  try {
-    return decodeURIComponent(id);
-  } catch {
-    return id;
-  }
 }

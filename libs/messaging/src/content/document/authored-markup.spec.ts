@@ -3,6 +3,7 @@ import { Wording } from '#wording';
 import { compileMergeTemplate } from '../merge/merge-template.js';
 import { SAMPLE_VALUES } from '../merge/merge-values.js';
 import { footerOf } from '../processes/content-processes.service.js';
+import { contentIdsIn } from './content-ids.js';
 import { compileContent, type CompiledContent } from './content-compiler.js';
 import type { ContentBlock, SimpleBlock } from './content-document.js';
 
@@ -444,5 +445,47 @@ describe('markup that an author writes', () => {
       '<style>p{color:#333}</style><p>x</p>',
     ])
       await expect(dark(html)).resolves.toBe(false);
+  });
+});
+
+describe('files of the mail', () => {
+  const mailOf = (one: ContentBlock, showsFiles: boolean): Promise<CompiledContent> =>
+    compileContent({
+      subject: 'Hello',
+      previewText: null,
+      document: { blocks: [one] },
+      contentText: null,
+      footer: FOOTER,
+      showsFiles,
+    });
+
+  it.each<[string, ContentBlock]>([
+    ['an image', { type: 'image', src: 'cid:logo@shop', alt: 'Logo' }],
+    ['an html block', block('<img src="cid:logo@shop" alt="Logo">')],
+    ['a table', block('<table background="cid:logo@shop"><tr><td>x</td></tr></table>')],
+    ['words for Outlook', block('<!--[if mso]><v:fill src="cid:logo@shop" /><![endif]--><p>x</p>')],
+    ['MJML', inMjml('<mj-image src="cid:logo@shop" alt="Logo" />')],
+  ])('are shown by %s where the mail carries files, and only there', async (_, one) => {
+    const { html, removed } = await mailOf(one, true);
+    expect([contentIdsIn(html), removed]).toEqual([['logo@shop'], []]);
+    if (one.type === 'image') await expect(mailOf(one, false)).rejects.toThrow('unsafe src');
+    else {
+      const without = await mailOf(one, false);
+      expect(contentIdsIn(without.html)).toEqual([]);
+      expect(without.removed).toEqual([expect.stringContaining('cid:logo@shop')]);
+    }
+  });
+
+  it.each([
+    '<a href="cid:logo">x</a>',
+    '<img src="cid:{{ data.name }}">',
+    '<img src="{{ data.scheme }}cid:x\u0001">',
+    '<td style="background:url(cid:logo)">x</td>',
+  ])('are nothing else: %s', async (html) => {
+    const { html: mail, removed } = await mailOf(block(`<table><tr><td>${html}</td></tr></table>`), true);
+    expect([contentIdsIn(mail), removed.length > 0 || mail.includes('{{ data.scheme }}')]).toEqual([
+      [],
+      true,
+    ]);
   });
 });

@@ -23,6 +23,8 @@ export interface CampaignContent {
   readonly contentText: string | null;
   /** BCP 47; none is claimed where it is not given. */
   readonly language?: string;
+  /** Its images may be files that go with the mail (`cid:`). */
+  readonly showsFiles?: boolean;
 }
 
 /** Sender as mails show it, and the words of their footer. */
@@ -90,7 +92,7 @@ export async function compileMail(
 /** Reads contentJson and compiles it to HTML and text. @throws as `compileContent` */
 export async function compileSources(content: CampaignContent, footer: MailFooter): Promise<CompiledContent> {
   const { contentJson, ...rest } = content;
-  const parsed = contentJson === null ? null : parseContentDocument(contentJson);
+  const parsed = contentJson === null ? null : parseContentDocument(contentJson, content.showsFiles);
   if (parsed?.errors !== undefined) {
     const [[path, fault] = ['contentJson', 'is not valid']] = Object.entries(parsed.errors);
     throw new ContentCompileError(`${path} ${fault}`);
@@ -152,11 +154,12 @@ async function compileHtml(
     language: LANGUAGE.exec(input.language ?? '')?.[0] ?? null,
     theme,
   };
-  const mjml = documentMjml(document, frame, { mask, removed });
+  const { showsFiles = false } = input;
+  const mjml = documentMjml(document, frame, { mask, removed, showsFiles });
   const footer = footerHtml(input.footer, mask.restore(mjml, '&#123;'), mask);
   const html = await renderMjml(footer === '' ? mjml : appendSection(mjml, footer));
   const inlined = await withInlineStyles(html, textCss(theme));
-  assertInert(inlined);
+  assertInert(inlined, showsFiles);
   return /<pre[\s>]/.test(inlined) ? inlined : inlined.replaceAll(/\n\s*/g, '\n');
 }
 

@@ -73,6 +73,21 @@ describe('parseContentDocument', () => {
     });
   });
 
+  it('takes files for images only where the mail carries files', () => {
+    const image = { type: 'image', src: 'cid:logo', alt: '' };
+    const content = { blocks: [image, { type: 'columns', columns: [{ blocks: [] }, { blocks: [image] }] }] };
+    const fault = 'must be an http or https URL, or begin with a merge tag';
+    expect(errorsOf(content)).toEqual({
+      'contentJson.blocks[0].src': fault,
+      'contentJson.blocks[1].columns[1].blocks[0].src': fault,
+    });
+    expect(parseContentDocument(JSON.stringify(content), true)).toEqual({ document: content });
+    const inTag = { blocks: [{ ...image, src: 'cid:{{ data.name }}' }] };
+    expect(parseContentDocument(JSON.stringify(inTag), true).errors).toHaveProperty([
+      'contentJson.blocks[0].src',
+    ]);
+  });
+
   it('reports all faults at once, each with its path', () => {
     expect(
       errorsOf({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { mergeUrlFault } from '../merge/merge-links.js';
+import { isFileUrl, mergeUrlFault } from '../merge/merge-links.js';
 import { MergeTagMask } from '../merge/merge-tags.js';
 
 const MAX_LENGTH = 1_000_000;
@@ -30,15 +30,18 @@ const words = (max: number) =>
     .refine((value) => value.isWellFormed(), { error: 'is not valid Unicode' });
 
 const text = words(MAX_TEXT).min(1);
-const url = words(MAX_URL)
-  .min(1)
-  .superRefine((value, context) => {
-    const fault = value === '' ? null : urlFaultOf(value);
-    if (fault !== null) context.addIssue({ code: 'custom', message: fault });
-  });
-const imageSource = url.refine((value) => value === '' || isImageSource(value), {
-  error: 'must be an http or https URL, or begin with a merge tag',
-});
+const urlWith = (faultOf: (url: string) => string | null) =>
+  words(MAX_URL)
+    .min(1)
+    .superRefine((value, context) => {
+      const fault = value === '' ? null : faultOf(value);
+      if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+    });
+const url = urlWith(urlFaultOf);
+const NO_IMAGE = 'must be an http or https URL, or begin with a merge tag';
+const imageSource = urlWith((value) =>
+  isFileUrl(value) ? null : (urlFaultOf(value) ?? (isImageSource(value) ? null : NO_IMAGE)),
+);
 const colour = z
   .string()
   .regex(/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i, { error: 'must be a hex colour such as #0b57d0' });
@@ -116,9 +119,11 @@ export type Faults = Readonly<Record<string, string>>;
 /**
  * Reads the JSON text of a campaign's content. All faults come at once, keyed by their path
  * (`contentJson.blocks[2].level`); `contentJson` alone when the text is no JSON object.
+ * @param showsFiles images may be files that go with the mail (`cid:`)
  */
 export function parseContentDocument(
   contentJson: string,
+  showsFiles = false,
 ): { document: ContentDocument; errors?: never } | { errors: Faults; document?: never } {
   if (contentJson.length > MAX_LENGTH)
     return { errors: { [ROOT]: `must be at most ${MAX_LENGTH} characters` } };
@@ -130,7 +135,11 @@ export function parseContentDocument(
   }
   if (!isRecord(value)) return { errors: { [ROOT]: 'must be an object' } };
   const result = contentDocument.safeParse(value, { error: message, reportInput: true });
-  const errors = { ...arrangementFaults(value), ...(result.success ? {} : faultsOf(result.error.issues)) };
+  const errors = {
+    ...arrangementFaults(value),
+    ...(showsFiles ? {} : fileFaults(listOf(value['blocks']), `${ROOT}.blocks`)),
+    ...(result.success ? {} : faultsOf(result.error.issues)),
+  };
   if (result.success && Object.keys(errors).length === 0) return { document: result.data };
   return { errors };
 }
@@ -153,6 +162,20 @@ function arrangementFaults(content: Readonly<Record<string, unknown>>): Faults {
     if (blocks.length > 1 && isRecord(block) && block['type'] === 'mjml') {
       faults[`${ROOT}.blocks[${index}]`] = 'an mjml block must be the only block';
     }
+  }
+  return faults;
+}
+
+/** Images that are files of a mail which carries none. */
+function fileFaults(blocks: readonly unknown[], path: string): Faults {
+  const faults: Record<string, string> = {};
+  for (const [index, block] of blocks.entries()) {
+    if (!isRecord(block)) continue;
+    const at = `${path}[${index}]`;
+    if (block['type'] === 'image' && isFileUrl(String(block['src']))) faults[`${at}.src`] = NO_IMAGE;
+    for (const [place, column] of listOf(block['columns']).entries())
+      if (isRecord(column))
+        Object.assign(faults, fileFaults(listOf(column['blocks']), `${at}.columns[${place}].blocks`));
   }
   return faults;
 }

@@ -9,6 +9,7 @@ import {
   showsAddress,
   withoutMergeTags,
 } from './content-view.js';
+import { contentIdsIn } from './content-ids.js';
 import {
   type CampaignContent,
   type CompiledContent,
@@ -27,6 +28,7 @@ import {
 } from '../merge/merge-review.js';
 import { type ReadableText, readableText } from './readable-text.js';
 import { compileBody, encodeBody } from '../mail/body-encoding.js';
+import { isFileUrl } from '../merge/merge-links.js';
 import { compileMergeTemplate } from '../merge/merge-template.js';
 import { type MergeValues, sealedLength, shownNames, shownValues } from '../merge/merge-values.js';
 import { type LinkTracking, placeName, trackHtml } from '../mail/link-tracking.js';
@@ -160,10 +162,12 @@ async function compiledOrFaults(
   footer: MailFooter,
   field: string,
 ): Promise<(CompiledContent & { readonly isEmpty: boolean }) | { readonly faults: Faults }> {
-  const parsed = content.contentJson === null ? null : parseContentDocument(content.contentJson);
+  const parsed =
+    content.contentJson === null ? null : parseContentDocument(content.contentJson, content.showsFiles);
   if (parsed?.errors !== undefined) return { faults: parsed.errors };
   try {
-    const links = parsed === null ? [] : authoredLinks(parsed.document);
+    // A file of the mail is looked for among its attachments.
+    const links = (parsed === null ? [] : authoredLinks(parsed.document)).filter((url) => !isFileUrl(url));
     const bad = links.find((url) => linkFault(url) !== null);
     if (bad !== undefined) return { faults: { [field]: `has a link that ${linkFault(bad) ?? ''}` } };
     const compiled = await compileSources(content, footer);
@@ -203,7 +207,7 @@ export async function reviewMessage(
   footer: MailFooter,
   customKeys: readonly string[],
 ): Promise<MessageReview> {
-  const refused = (faults: Faults): MessageReview => ({ faults, requiredData: [] });
+  const refused = (faults: Faults): MessageReview => ({ faults, requiredData: [], contentIds: [] });
   const inParts = messageTagFaults({ subject: content.subject, text: content.contentText ?? '' }, customKeys);
   if (Object.keys(inParts).length > 0) return refused(inParts);
   const field = content.contentJson === null ? 'text' : 'contentJson';
@@ -214,7 +218,7 @@ export async function reviewMessage(
   // Nobody would read of it later, as they do in the findings of a campaign.
   if (removed.length > 0) return refused({ [field]: `has what no mail can carry: ${piecesIn(removed)}` });
   const faults = messageTagFaults({ [field]: html }, customKeys);
-  return { faults, requiredData: requiredDataIn([subject, html, text]) };
+  return { faults, requiredData: requiredDataIn([subject, html, text]), contentIds: contentIdsIn(html) };
 }
 
 function piecesIn(removed: readonly string[]): string {

@@ -28,6 +28,8 @@ export interface Sanitizing {
   readonly mask: MergeTagMask;
   /** Takes note of masked text that does not arrive. */
   readonly removed: (masked: string) => void;
+  /** Images may be files that go with the mail (`cid:`). */
+  readonly showsFiles: boolean;
 }
 
 /** Bounds of the note: different pieces of a mail, and characters of each. */

@@ -1,5 +1,5 @@
 import sanitizeHtml from 'sanitize-html';
-import { FIXED_SCHEME, hasForbiddenScheme } from '../merge/merge-links.js';
+import { FIXED_SCHEME, hasForbiddenScheme, isFileUrl } from '../merge/merge-links.js';
 import {
   beforePlaceholder,
   beginsWithOutput,
@@ -50,6 +50,10 @@ export function isInertAttribute(name: string, masked: string): boolean {
   return !URL_ATTRIBUTE.test(name) || isInertUrl(masked);
 }
 
+/** True for an attribute that shows a file which goes with the mail. */
+export const showsFile = (name: string, value: string): boolean =>
+  (name === 'src' || name === 'background') && isFileUrl(value);
+
 /** The name of an attribute without the tags that decide whether it is there: `{% if … %}href`. */
 export const withoutCondition = (name: string): string => name.replace(/^(?:\uFDD2\d+\uFDD1)+/, '');
 
@@ -82,9 +86,10 @@ function inertValue(
   known: RegExp | undefined,
   sanitizing: Sanitizing,
 ): string | null {
-  const { mask, removed } = sanitizing;
+  const { mask, removed, showsFiles } = sanitizing;
   if (name === 'style') return sanitizeDeclarations(value, sanitizing) || null;
   const isKnown = ATTRIBUTE_SET.has(name) || OWN_NAME.test(name) || known?.test(name) === true;
+  if (isKnown && showsFiles && showsFile(name, value)) return value;
   if (isKnown && isInertAttribute(name, value) && mask.isWhole(value)) return value;
   removed(`${name}="${value}"`);
   return null;
@@ -101,13 +106,14 @@ const ACTIVE_TAGS = new Set(
  * Last check of compiled, masked HTML, whatever way it came: nothing in it may run, frame or submit.
  * @throws {ContentCompileError} naming the tag or attribute
  */
-export function assertInert(maskedHtml: string): void {
+export function assertInert(maskedHtml: string, showsFiles: boolean): void {
   sanitizeHtml(maskedHtml, {
     onOpenTag: (tag, attribs) => {
       if (ACTIVE_TAGS.has(tag))
         throw new ContentCompileError(`content holds <${tag}>, which mail cannot carry`);
-      for (const [name, value] of Object.entries(attribs)) {
-        if (!isInertAttribute(withoutCondition(name), value))
+      for (const [key, value] of Object.entries(attribs)) {
+        const name = withoutCondition(key);
+        if (!isInertAttribute(name, value) && !(showsFiles && showsFile(name, value)))
           throw new ContentCompileError(`content holds an unsafe ${name} attribute`);
       }
     },

@@ -9,7 +9,7 @@ import {
 } from '#kernel';
 import type { ContentBlock, ContentDocument, ContentTheme, SimpleBlock } from './content-document.js';
 import { type MarkupSanitizing, sanitizeBlockHtml, sanitizeInlineHtml } from './html-sanitizer.js';
-import { type MergeTagMask, withoutPlaceholders } from '../merge/merge-tags.js';
+import { withoutPlaceholders } from '../merge/merge-tags.js';
 import { insertIntoHead, sanitizeMjml, styleComponents } from './mjml-sanitizer.js';
 import type { RemovedContent } from './css-sanitizer.js';
 
@@ -252,13 +252,18 @@ const languageOf = ({ language }: MjmlFrame): string => (language === null ? '' 
 export function documentMjml(
   document: ContentDocument,
   frame: MjmlFrame,
-  { mask, removed }: { readonly mask: MergeTagMask; readonly removed: RemovedContent },
+  {
+    mask,
+    removed,
+    showsFiles,
+  }: Pick<MarkupSanitizing, 'mask' | 'showsFiles'> & { readonly removed: RemovedContent },
 ): string {
   const [first] = document.blocks;
   if (first?.type === 'mjml') {
     const clean = sanitizeMjml(mask.hideHtml(first.mjml), {
       mask,
       removed: removed.at('contentJson.blocks[0].mjml'),
+      showsFiles,
     });
     const own = clean.replaceAll(/<mj-title>[\s\S]*?<\/mj-title>/g, '');
     const withoutPreview =
@@ -275,6 +280,7 @@ export function documentMjml(
     sheets,
     hasSheets,
     removed: removed.at(`${path}.html`),
+    showsFiles,
   }));
   const hasOwnColours = [...markup, ...sheets].some((css) => COLOUR.test(css));
   const theme = { ...frame.theme, followsReader: frame.theme.followsReader && !hasOwnColours };

@@ -1,7 +1,7 @@
 import { ContentCompileError } from '../content.errors.js';
 import { isHarmlessValue, sanitizeStyleSheet, type Sanitizing } from './css-sanitizer.js';
 import { sanitizeMarkup } from './html-sanitizer.js';
-import { type Attributes, BLOCK_TAGS, INLINE_TAGS, isInertAttribute } from './inert-elements.js';
+import { type Attributes, BLOCK_TAGS, INLINE_TAGS, isInertAttribute, showsFile } from './inert-elements.js';
 import { STYLE_FILTER } from '../merge/merge-output.js';
 import { holdsPlaceholder } from '../merge/merge-tags.js';
 
@@ -78,7 +78,7 @@ function inertMeta({ name, content }: Attributes, removed: Sanitizing['removed']
 }
 
 function inertComponent(tag: string, attribs: Attributes, sanitizing: Sanitizing): Record<string, string> {
-  const { mask, removed } = sanitizing;
+  const { mask, removed, showsFiles } = sanitizing;
   if (Object.keys(attribs).some(holdsPlaceholder))
     throw new ContentCompileError(
       `<${tag}> has a merge tag between its attributes: let it stand in a value, or around the component in an mj-raw`,
@@ -86,7 +86,8 @@ function inertComponent(tag: string, attribs: Attributes, sanitizing: Sanitizing
   const kept: Record<string, string> = {};
   for (const [name, written] of Object.entries(attribs)) {
     const value = URL_PART.test(name) ? encodedUrl(written) : written;
-    if (isInertMjmlAttribute(name, value) && mask.isWhole(value))
+    if (showsFiles && showsFile(name, value)) kept[name] = value;
+    else if (isInertMjmlAttribute(name, value) && mask.isWhole(value))
       kept[name] = TEXT_ATTRIBUTE.test(name) ? value : mask.filtered(value, STYLE_FILTER);
     else removed(`<${tag} ${name}="${value}">`);
   }

@@ -14,6 +14,8 @@ const SPACE_OR_BRACKET = /[\s<>"`{}|\\^]/;
 export const LINK_SCHEMES: readonly string[] = ['http', 'https', 'mailto', 'tel', 'sms', 'whatsapp'];
 /** A URL whose scheme is written out. */
 export const FIXED_SCHEME = /^\s*(?:https?:\/\/|mailto:|tel:|sms:|whatsapp:)/i;
+/** A file that goes with the mail, by its Content-ID (RFC 2392). */
+const FILE_URL = /^\s*cid:[\w!#$%&*+/=?^|~.@-]+\s*$/i;
 /** A place in the same mail: an `id` or the `name` of an `a`. */
 const ANCHOR = /^#[^\s#<>"`{}|\\^]+$/;
 
@@ -27,6 +29,9 @@ export function hasForbiddenScheme(url: string): boolean {
   const scheme = schemeOf(url);
   return scheme !== null && !LINK_SCHEMES.includes(scheme);
 }
+
+/** True for `cid:` with a whole Content-ID, which no merge tag is part of. */
+export const isFileUrl = (url: string): boolean => FILE_URL.test(url);
 
 /** Fault of a link in mail content, in short words; null when it is fine. */
 function urlFault(url: string): string | null {

@@ -122,6 +122,8 @@ export interface MessageReview {
   readonly faults: Readonly<Record<string, string>>;
   /** Dotted paths in `data` that it shows without a default. */
   readonly requiredData: readonly string[];
+  /** Content-IDs of the files that it shows (`cid:`). */
+  readonly contentIds: readonly string[];
 }
 
 /** Faults of the merge tags in parts of a message, by part. */
@@ -147,7 +149,8 @@ export function reviewPlainMessage(
     if (!(error instanceof MergeTemplateError)) throw error;
   }
   const faults = messageTagFaults(parts, customKeys);
-  return { faults, requiredData: Object.keys(faults).length > 0 ? [] : requiredDataIn(sources) };
+  const requiredData = Object.keys(faults).length > 0 ? [] : requiredDataIn(sources);
+  return { faults, requiredData, contentIds: [] };
 }
 
 const DATA_PATH = /(?<![\w.])data((?:\s*\.\s*[A-Za-z_][\w-]*)+)/g;

@@ -124,7 +124,7 @@ export class ContentProcessesService implements OnApplicationBootstrap, OnApplic
         : null;
     if (plain !== null) return plain;
     if (this.database !== null && contentJson !== null) expectContent(this.database);
-    const tooComplex = { faults: { contentJson: TOO_COMPLEX }, requiredData: [] };
+    const tooComplex = { faults: { contentJson: TOO_COMPLEX }, requiredData: [], contentIds: [] };
     return orTooComplex(this.#cached(this.pools.compiling, scope, 'reviewMessage', input), tooComplex);
   }
 
