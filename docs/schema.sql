@@ -3553,6 +3553,7 @@ create table messaging.messages (
   failure_reason text,
   content jsonb,
   sealed_content text,
+  usage_period timestamp with time zone,
   constraint messages_pkey PRIMARY KEY (id, environment_id),
   constraint messages_ambiguous_check CHECK ((ambiguous = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
   constraint messages_keep_check CHECK ((keep = ANY (ARRAY['CONTENT'::text, 'NOTHING'::text]))),
@@ -3578,6 +3579,7 @@ comment on column messaging.messages.copy_digests is 'The same of those who get 
 comment on column messaging.messages.subject is 'As it was written. Null: gone, since nothing of it is kept.';
 comment on column messaging.messages.content is 'What the mail is made of; null where it is sealed, or kept no longer.';
 comment on column messaging.messages.sealed_content is 'The same, encrypted, of a message that keeps nothing; null once it has ended.';
+comment on column messaging.messages.usage_period is 'The billing period whose e-mails are reserved for it; null when they are not metered, or were counted as it was accepted.';
 
 create table messaging.sender_stops (
   environment_id bigint not null,

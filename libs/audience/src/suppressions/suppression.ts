@@ -1,4 +1,4 @@
-import { DomainError, type EmailAddress, type ProjectScope } from '#kernel';
+import { boundedErrors, DomainError, type EmailAddress, type ProjectScope } from '#kernel';
 import type { SuppressionReason } from '../consents/consent.js';
 
 /** Mail that a suppression bars. MARKETING: all that needs consent, and asking for it; ALL: messages to one person, too. */
@@ -55,8 +55,13 @@ export type StoredSuppression = Omit<SuppressionDetails, 'email'> & { readonly e
 export class SuppressedError extends DomainError {
   override readonly code = 'suppressed';
 
-  constructor() {
+  /** `errors` maps the paths of suppressed addresses (`cc[1]`) to messages, where the request has several addresses. */
+  constructor(readonly errors: Readonly<Record<string, string>> = {}) {
     super('The address is suppressed. Remove the suppression first, if its owner wants that.');
+  }
+
+  override get members(): Readonly<Record<string, unknown>> {
+    return Object.keys(this.errors).length === 0 ? {} : { errors: boundedErrors(this.errors) };
   }
 }
 

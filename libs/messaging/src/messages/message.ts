@@ -1,4 +1,12 @@
-import { type EmailAddress, type Metadata, type MetadataPatch, RateLimitedError } from '#kernel';
+import { SuppressedError } from '#audience';
+import {
+  boundedErrors,
+  DomainValidationError,
+  type EmailAddress,
+  type Metadata,
+  type MetadataPatch,
+  RateLimitedError,
+} from '#kernel';
 import type { OwnSender } from '../campaigns/from-addresses.service.js';
 
 /** States of a message, which are those of its mail to `to`; all but the first two are its end, DELIVERED and what follows may come later. */
@@ -121,7 +129,38 @@ export function missingData(required: readonly string[], data: Readonly<Record<s
 
 /** One address has got as many messages of a day as it may. */
 export class TooManyMessagesError extends RateLimitedError {
-  constructor(limit: number, retryAfterSeconds: number) {
+  /** `errors` names the addresses by their paths. */
+  constructor(
+    readonly limit: number,
+    readonly errors: Readonly<Record<string, string>>,
+    retryAfterSeconds: number,
+  ) {
     super(`The address has got ${limit} messages within 24 hours, the most that one may.`, retryAfterSeconds);
   }
+
+  override get members(): Readonly<Record<string, unknown>> {
+    return { ...super.members, errors: boundedErrors(this.errors) };
+  }
+}
+
+/** Reasons for which a message is refused; each names what is wrong by paths. */
+export type MessageRefusal = DomainValidationError | SuppressedError | TooManyMessagesError;
+
+/** How a batch is accepted: as a whole or not at all, or each message by itself. */
+export const BATCH_MODES = ['ALL', 'EACH'] as const;
+export type BatchMode = (typeof BATCH_MODES)[number];
+
+/** The refusal of several messages as one, the gravest kind alone: of what it names nothing was accepted. */
+export function refusalOfAll(refusals: readonly MessageRefusal[]): MessageRefusal | null {
+  const errorsOf = (same: readonly MessageRefusal[]) =>
+    Object.assign({}, ...same.map(({ errors }) => errors)) as Readonly<Record<string, string>>;
+  const invalid = refusals.filter((refusal) => refusal instanceof DomainValidationError);
+  if (invalid.length > 0) return new DomainValidationError(errorsOf(invalid));
+  const suppressed = refusals.filter((refusal) => refusal instanceof SuppressedError);
+  if (suppressed.length > 0) return new SuppressedError(errorsOf(suppressed));
+  const frequent = refusals.filter((refusal) => refusal instanceof TooManyMessagesError);
+  const [first] = frequent;
+  if (first === undefined) return null;
+  const wait = Math.max(...frequent.map(({ retryAfterSeconds }) => retryAfterSeconds));
+  return new TooManyMessagesError(first.limit, errorsOf(frequent), wait);
 }

@@ -6,7 +6,6 @@ import { EmailQuotaService } from '#billing';
 import {
   Clock,
   DomainValidationError,
-  type EmailAddress,
   InvalidStateError,
   isUuid,
   newId,
@@ -31,13 +30,17 @@ import { filledHeaders } from './message-headers.js';
 import { MESSAGE_COLUMNS, messageViewOf } from './messages.query.js';
 import { MessageSealsService } from './message-seals.service.js';
 import { wakeSenders } from '../deliveries/delivery-queue.query.js';
+import type { MessageReview } from '../content/merge/merge-review.js';
 import {
+  type BatchMode,
   type MessageContent,
   type MessageRecipient,
+  type MessageRefusal,
   type MessageStatus,
   type MessageView,
   missingData,
   type NewMessage,
+  refusalOfAll,
   timeFaults,
   TooManyMessagesError,
 } from './message.js';
@@ -47,14 +50,33 @@ const DAY_MS = 86_400_000;
 const KEPT_MS = 30 * DAY_MS;
 const FORGOTTEN_AT_ONCE = 1_000;
 
-/** The facts that decide whether a message is accepted. */
+/** A message of a request, and the beginning of its fields' paths: empty, or `messages[3].`. */
+interface AskedMessage {
+  readonly message: NewMessage;
+  readonly path: string;
+}
+
+/** A message that may be accepted as far as it is known by itself. */
+interface CheckedMessage extends AskedMessage {
+  readonly id: string;
+  readonly origin: MailOrigin;
+  /** `to`, `cc` and `bcc`. */
+  readonly recipients: readonly MessageRecipient[];
+}
+
+type Outcome = CheckedMessage | MessageRefusal;
+
+/** The facts that decide whether messages are accepted. */
 interface Terms {
   /** Keys of the recipients that get no messages. */
   readonly suppressed: readonly string[];
-  /** Messages that the address in `to` has got within a day, as far as they matter. */
-  readonly recent: number;
-  /** When the oldest of them was accepted. */
-  readonly oldest: Date | null;
+  /** Messages to addresses that got some within a day, as far as they matter, and when the oldest of them was accepted. */
+  readonly recent: readonly { readonly key: string; readonly messages: number; readonly oldest: string }[];
+}
+
+interface WaitingMessage extends MessageView {
+  /** The period whose e-mails are reserved for it; null where they are not counted. */
+  readonly usagePeriod: Date | null;
 }
 
 interface MessageSender {
@@ -82,32 +104,37 @@ export class MessagesService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /**
-   * Accepts a message: its mails are due from then on. Throws DomainValidationError, SuppressedError, TooManyMessagesError.
-   */
+  /** Accepts a message: its mails are due from then on. Throws a `MessageRefusal`. */
   async send(scope: ProjectScope, message: NewMessage): Promise<MessageView> {
-    const now = this.clock.now();
-    const { origin, headers } = await this.#checked(scope, message, now);
-    const recipients = [message.to, ...message.cc, ...message.bcc];
-    return this.database.transaction(scope, async () => {
-      const [[found]] = await this.database.together(this.#terms(scope, recipients, now));
-      this.#refuse(found!, now);
-      await this.#reserve(scope, recipients.length, now);
-      const [[made]] = await this.database.together(
-        this.#writing(scope, { ...message, headers }, origin, now),
-      );
-      wakeSenders(this.database);
-      return messageViewOf(made!, now);
-    });
+    const [outcome] = await this.#accept(scope, [{ message, path: '' }], 'ALL');
+    return outcome as MessageView;
   }
 
-  /** Prevents a message's mails, unless a sender has claimed one. Throws NotFoundError, InvalidStateError. */
+  /**
+   * Accepts the messages of a batch, each as `send` does, and returns what became of each: with EACH a message or its refusal, with
+   * ALL messages alone, or it throws what is wrong with any of them. Paths begin with `messages[…].`; refusals among `messages` are
+   * what was found before.
+   */
+  sendBatch(
+    scope: ProjectScope,
+    messages: readonly (NewMessage | MessageRefusal)[],
+    mode: BatchMode,
+  ): Promise<readonly (MessageView | MessageRefusal)[]> {
+    const asked = messages.map((message, index) =>
+      message instanceof Error ? message : { message, path: `messages[${index}].` },
+    );
+    return this.#accept(scope, asked, mode);
+  }
+
+  /** Prevents a message's mails, unless a sender has claimed one, and gives them back to the plan. Throws NotFoundError, InvalidStateError. */
   cancel(scope: ProjectScope, id: string): Promise<MessageView> {
-    return this.#whileWaiting(scope, id, 'cancelled', async (_, now) => {
-      await sql`
+    return this.#whileWaiting(scope, id, 'cancelled', async ({ usagePeriod }, now) => {
+      const { numAffectedRows = 0n } = await sql`
         update messaging.deliveries set state = 'CANCELLED', finished_at = ${now}
         where environment_id = ${scope.environmentId} and source_id = ${id} and kind = 'MESSAGE'
       `.execute(this.database.tables());
+      const released = Number(numAffectedRows);
+      if (usagePeriod !== null) await this.quota.settle(scope, usagePeriod, { used: 0, released });
       return sql`status = 'CANCELLED', finished_at = ${now}, sealed_content = null`;
     });
   }
@@ -152,42 +179,96 @@ export class MessagesService {
       await removeOldRows(this.database, { table, where });
   }
 
-  /** Content, headers, sender and times are as they must be; the headers come with their data filled in. */
+  async #accept(
+    scope: ProjectScope,
+    asked: readonly (AskedMessage | MessageRefusal)[],
+    mode: BatchMode,
+  ): Promise<readonly (MessageView | MessageRefusal)[]> {
+    const now = this.clock.now();
+    const checked = await this.#checked(scope, asked, now);
+    refuseIfWhole(mode, checked);
+    if (acceptable(checked).length === 0) return checked as readonly MessageRefusal[];
+    return this.database.transaction(scope, async () => {
+      const judged = await this.#judged(scope, checked, now);
+      refuseIfWhole(mode, judged);
+      const { outcomes, usagePeriod } = await this.#reserved(scope, judged, now);
+      refuseIfWhole(mode, outcomes);
+      const accepted = acceptable(outcomes);
+      if (accepted.length === 0) return outcomes as readonly MessageRefusal[];
+      const [rows] = await this.database.together(this.#writing(scope, accepted, usagePeriod, now));
+      const made = new Map(rows.map((row) => [row.id, messageViewOf(row, now)]));
+      wakeSenders(this.database);
+      return outcomes.map((outcome) => (outcome instanceof Error ? outcome : made.get(outcome.id)!));
+    });
+  }
+
+  /** Messages whose content, headers, sender and times are as they must be, with their headers filled in; the others' faults. */
   async #checked(
     scope: ProjectScope,
-    message: NewMessage,
+    asked: readonly (AskedMessage | MessageRefusal)[],
     now: Date,
-  ): Promise<{ readonly origin: MailOrigin; readonly headers: NewMessage['headers'] }> {
-    const { subject, contentJson, text, data } = message;
-    const { origin, wording, isBarred } = await this.#sender(scope, message);
+  ): Promise<readonly Outcome[]> {
+    const known = { reviews: new Map<string, MessageReview>(), senders: new Map<string, MessageSender>() };
+    const outcomes: Outcome[] = [];
+    // One after the other: distinct contents would wait for the same process, and most of a batch have one in common.
+    for (const each of asked)
+      outcomes.push(each instanceof Error ? each : await this.#check(scope, each, known, now));
+    return outcomes;
+  }
+
+  async #check(
+    scope: ProjectScope,
+    { message, path }: AskedMessage,
+    { reviews, senders }: { reviews: Map<string, MessageReview>; senders: Map<string, MessageSender> },
+    now: Date,
+  ): Promise<Outcome> {
+    const { subject, contentJson, text, data, fromName, fromEmail, locale } = message;
+    const senderKey = JSON.stringify([scope.environmentId, fromName, fromEmail, locale]);
+    const sender = senders.get(senderKey) ?? (await this.#sender(scope, senderKey, message));
+    senders.set(senderKey, sender);
+    const reviewKey = JSON.stringify([subject, contentJson, text, senderKey]);
+    const review = reviews.get(reviewKey) ?? (await this.#review(scope, message, sender));
+    reviews.set(reviewKey, review);
+    const filled = filledHeaders(message.headers, data);
+    const missing = missingData([...review.requiredData, ...filled.requiredData], data);
+    const faults: Record<string, string> = {
+      ...review.faults,
+      ...filled.faults,
+      ...Object.fromEntries(missing.map((name) => [`data.${name}`, 'is missing: the content shows it'])),
+      ...timeFaults(message, now),
+      ...(sender.isBarred && {
+        from: `is at ${sender.origin.sender.domain}, which is not a verified sending domain of the project`,
+      }),
+    };
+    if (Object.keys(faults).length > 0) return new DomainValidationError(behind(path, faults));
+    return {
+      id: newId(),
+      message: { ...message, headers: filled.headers },
+      path,
+      origin: sender.origin,
+      recipients: [message.to, ...message.cc, ...message.bcc],
+    };
+  }
+
+  async #review(
+    scope: ProjectScope,
+    { subject, contentJson, text }: NewMessage,
+    { origin, wording }: MessageSender,
+  ): Promise<MessageReview> {
     const showsFields = /\bcustom\b/.test(`${subject} ${text} ${contentJson}`);
-    const content = { subject, previewText: null, contentJson, contentText: text, language: wording.locale };
-    const { faults, requiredData } = await this.processes.reviewMessage(scope, {
-      content,
+    return this.processes.reviewMessage(scope, {
+      content: { subject, previewText: null, contentJson, contentText: text, language: wording.locale },
       footer: { ...footerOf(origin.project, wording), isEmpty: true },
       customKeys: showsFields ? (await this.fields.definitions(scope)).map(({ key }) => key) : [],
     });
-    const filled = filledHeaders(message.headers, data);
-    const missing = missingData([...requiredData, ...filled.requiredData], data).map((path) => [
-      `data.${path}`,
-      'is missing: the content shows it',
-    ]);
-    const all = {
-      ...faults,
-      ...filled.faults,
-      ...Object.fromEntries(missing as [string, string][]),
-      ...timeFaults(message, now),
-      ...(isBarred && {
-        from: `is at ${origin.sender.domain}, which is not a verified sending domain of the project`,
-      }),
-    };
-    if (Object.keys(all).length > 0) throw new DomainValidationError(all);
-    return { origin, headers: filled.headers };
   }
 
   /** The sender as it was found within the last second: what is sent is composed of what it is then. */
-  async #sender(scope: ProjectScope, { fromName, fromEmail, locale }: NewMessage): Promise<MessageSender> {
-    const key = JSON.stringify([scope.environmentId, fromName, fromEmail, locale]);
+  async #sender(
+    scope: ProjectScope,
+    key: string,
+    { fromName, fromEmail, locale }: NewMessage,
+  ): Promise<MessageSender> {
     const known = this.#senders.get(key);
     if (known !== undefined) return known;
     const origin = await this.fromAddresses.of(scope, { fromName, fromEmail });
@@ -199,91 +280,160 @@ export class MessagesService {
     return sender;
   }
 
-  #terms(scope: ProjectScope, recipients: readonly MessageRecipient[], now: Date): RawBuilder<Terms> {
-    const keys = recipients.map(({ address }) => address.key);
+  /** Refuses those with a suppressed recipient, and those to an address that has got its messages of a day, earlier ones of these included. */
+  async #judged(scope: ProjectScope, outcomes: readonly Outcome[], now: Date): Promise<readonly Outcome[]> {
+    const checked = acceptable(outcomes);
+    const toKeys = [...new Set(checked.map(({ message }) => message.to.address.key))].toSorted();
+    const [, [terms]] = await this.database.together(
+      locking(scope, toKeys),
+      this.#terms(scope, checked, toKeys, now),
+    );
+    const suppressed = new Set(terms!.suppressed);
+    const recent = new Map(terms!.recent.map(({ key, ...rest }) => [key, rest]));
     const limit = this.config.MESSAGES_PER_ADDRESS_A_DAY;
+    return outcomes.map((outcome) => {
+      if (outcome instanceof Error) return outcome;
+      const { message, path, recipients } = outcome;
+      const barred = recipients.flatMap(({ address: { key } }, place) =>
+        suppressed.has(key) ? [[pathOf(message, place), 'is suppressed']] : [],
+      );
+      if (barred.length > 0)
+        return new SuppressedError(behind(path, Object.fromEntries(barred) as Record<string, string>));
+      const { key } = message.to.address;
+      const { messages, oldest } = recent.get(key) ?? { messages: 0, oldest: now.toISOString() };
+      if (messages >= limit) {
+        const waitMs = new Date(oldest).getTime() + DAY_MS - now.getTime();
+        const errors = behind(path, { to: `has got ${limit} messages within 24 hours` });
+        return new TooManyMessagesError(limit, errors, Math.max(1, Math.ceil(waitMs / 1_000)));
+      }
+      recent.set(key, { messages: messages + 1, oldest });
+      return outcome;
+    });
+  }
+
+  #terms(
+    scope: ProjectScope,
+    checked: readonly CheckedMessage[],
+    toKeys: readonly string[],
+    now: Date,
+  ): RawBuilder<Terms> {
+    const keys = [...new Set(checked.flatMap(({ recipients }) => recipients.map(keyOf)))];
+    const digests = toKeys.map((key) => this.digests.of(scope, key));
     return sql<Terms>`${named('message_terms')}
       select array(
           select k.key from unnest(${keys}::text[]) k(key) where ${this.suppressions.isColumnSuppressed(scope, sql`k.key collate "C"`, 'TRANSACTIONAL')}
-        ) as suppressed, r.recent, r.oldest
-      from (
-        select count(*)::int as recent, min(created_at) as oldest from (
-          select m.created_at from messaging.messages m
-          where m.environment_id = ${scope.environmentId} and m.to_digest = ${this.digests.of(scope, keys[0]!)} and m.created_at > ${new Date(now.getTime() - DAY_MS)}
-          order by m.created_at desc, m.id desc limit ${limit}
-        ) m
-      ) r`;
+        ) as suppressed, coalesce((
+          select json_agg(json_build_object('key', t.key, 'messages', r.messages, 'oldest', r.oldest))
+          from unnest(${[...toKeys]}::text[], ${digests}::bytea[]) t(key, digest) cross join lateral (
+            select count(*)::int as messages, min(created_at) as oldest from (
+              select m.created_at from messaging.messages m
+              where m.environment_id = ${scope.environmentId} and m.to_digest = t.digest and m.created_at > ${before(now, DAY_MS)}
+              order by m.created_at desc, m.id desc limit ${this.config.MESSAGES_PER_ADDRESS_A_DAY}
+            ) m
+          ) r where r.messages > 0
+        ), '[]') as recent`;
   }
 
-  #refuse({ suppressed, recent, oldest }: Terms, now: Date): void {
-    if (suppressed.length > 0) throw new SuppressedError();
-    const limit = this.config.MESSAGES_PER_ADDRESS_A_DAY;
-    if (recent < limit) return;
-    const freeAt = (oldest ?? now).getTime() + DAY_MS;
-    throw new TooManyMessagesError(limit, Math.max(1, Math.ceil((freeAt - now.getTime()) / 1_000)));
-  }
-
-  /** Live mail counts against the plan as it is accepted. Test mail is not counted. */
-  async #reserve(scope: ProjectScope, mails: number, now: Date): Promise<void> {
-    if (scope.environment === 'TEST') return;
+  /**
+   * Reserves the plan's e-mails for as many as it has room for, in their order, and refuses the others. They are settled as the mails
+   * end; mail of the test environment is not counted.
+   */
+  async #reserved(
+    scope: ProjectScope,
+    outcomes: readonly Outcome[],
+    now: Date,
+  ): Promise<{ readonly outcomes: readonly Outcome[]; readonly usagePeriod: Date | null }> {
+    const mails = mailsOf(outcomes);
+    if (scope.environment === 'TEST' || mails === 0) return { outcomes, usagePeriod: null };
     const { granted, periodStart, remaining } = await this.quota.reserve(scope, mails, now);
-    if (!granted)
-      throw new DomainValidationError({
-        to: `is one of ${mails} recipients, and the plan has ${Math.max(0, remaining)} e-mails left this month`,
-      });
-    await this.quota.settle(scope, periodStart, { used: mails, released: 0 });
+    if (granted) return { outcomes, usagePeriod: periodStart };
+    let left = Math.max(0, remaining);
+    const afforded = outcomes.map((outcome) => {
+      if (outcome instanceof Error) return outcome;
+      const { path, recipients } = outcome;
+      if (recipients.length > left)
+        return new DomainValidationError({
+          [`${path}to`]: `is one of ${recipients.length} recipients, and the plan has ${left} e-mails left this month`,
+        });
+      left -= recipients.length;
+      return outcome;
+    });
+    // The refused reservation holds the tenant's row, so that nothing comes between.
+    await this.quota.reserve(scope, mailsOf(afforded), now);
+    return { outcomes: afforded, usagePeriod: periodStart };
   }
 
   #writing(
     scope: ProjectScope,
-    message: NewMessage,
-    { sender }: MailOrigin,
+    accepted: readonly CheckedMessage[],
+    usagePeriod: Date | null,
     now: Date,
   ): RawBuilder<MessageView> {
     const { environmentId } = scope;
-    const { to, cc, bcc, subject, purpose, tags, metadata, locale, keep, ambiguous, scheduledAt, expiresAt } =
-      message;
-    const id = newId();
     const day = now.toISOString().slice(0, 10);
-    const status: MessageStatus = scheduledAt !== null && scheduledAt > now ? 'SCHEDULED' : 'QUEUED';
-    const content: MessageContent = {
-      to: namedAddress(to),
-      cc: cc.map(namedAddress),
-      replyTo: message.replyTo,
-      fromName: message.fromName,
-      fromEmail: message.fromEmail,
-      subject,
-      contentJson: message.contentJson,
-      text: message.text,
-      data: message.data,
-      headers: message.headers,
-    };
-    const isKept = keep === 'CONTENT';
-    const copies = [...cc, ...bcc];
-    const digestOf = ({ address: { key } }: MessageRecipient) => this.digests.of(scope, key);
-    const recipients = [to, ...copies].map(({ address }) => address);
-    const column = (field: keyof EmailAddress) => recipients.map((address) => address[field]);
-    return sql<MessageView>`${named('accept_message')}
-      with message as (
-        insert into messaging.messages as m (id, environment_id, created_at, updated_at, queued_on, status, to_email, to_digest, copy_digests, subject,
-          purpose, tags, metadata, locale, keep, ambiguous, scheduled_at, expires_at, content, sealed_content)
-        values (${id}, ${environmentId}, ${now}, ${now}, ${day}::date, ${status}, ${to.address.value}, ${digestOf(to)}, ${copies.length === 0 ? null : copies.map(digestOf)}::bytea[],
-          ${isKept ? subject : null}, ${purpose}, ${[...tags]}::text[], ${JSON.stringify(patchedMetadata({}, metadata))}::jsonb, ${locale},
-          ${keep}, ${ambiguous}, ${scheduledAt}, ${expiresAt}, ${isKept ? JSON.stringify(content) : null}::jsonb,
-          ${isKept ? null : this.seals.seal(scope, content)})
+    const digestOf = (recipient: MessageRecipient) =>
+      `\\x${this.digests.of(scope, keyOf(recipient)).toString('hex')}`;
+    const messages = accepted.map(({ id, message, recipients: [to, ...copies] }) => {
+      const { subject, purpose, tags, metadata, locale, keep, ambiguous, scheduledAt, expiresAt } = message;
+      const content = contentOf(message);
+      const isKept = keep === 'CONTENT';
+      return {
+        id,
+        status: (scheduledAt !== null && scheduledAt > now ? 'SCHEDULED' : 'QUEUED') satisfies MessageStatus,
+        to_email: to!.address.value,
+        to_digest: digestOf(to!),
+        copy_digests: copies.length === 0 ? null : copies.map(digestOf),
+        subject: isKept ? subject : null,
+        purpose,
+        tags,
+        metadata: patchedMetadata({}, metadata),
+        locale,
+        keep,
+        ambiguous,
+        scheduled_at: scheduledAt,
+        expires_at: expiresAt,
+        content: isKept ? content : null,
+        sealed_content: isKept ? null : this.seals.seal(scope, content),
+      };
+    });
+    const mails = accepted.flatMap(({ id, message: { scheduledAt, locale }, origin, recipients }) =>
+      recipients.map(({ address }, place) => ({
+        id: place === 0 ? id : newId(),
+        source_id: id,
+        address: address.value,
+        address_key: address.key,
+        locale,
+        message_id: `<${id}@${origin.sender.messageIdDomain}>`,
+        next_attempt_at: scheduledAt ?? now,
+        due_since: scheduledAt,
+      })),
+    );
+    return sql<MessageView>`${named('accept_messages')}
+      with given as materialized (
+        select * from json_to_recordset(${JSON.stringify(messages)}::json) as g(id uuid, status text, to_email text, to_digest bytea,
+          copy_digests bytea[], subject text, purpose text, tags text[], metadata jsonb, locale text, keep text, ambiguous text,
+          scheduled_at timestamptz, expires_at timestamptz, content jsonb, sealed_content text)
+      ), message as (
+        insert into messaging.messages as m (id, environment_id, created_at, updated_at, queued_on, usage_period, status, to_email, to_digest,
+          copy_digests, subject, purpose, tags, metadata, locale, keep, ambiguous, scheduled_at, expires_at, content, sealed_content)
+        select g.id, ${environmentId}, ${now}, ${now}, ${day}::date, ${usagePeriod}, g.status, g.to_email, g.to_digest,
+          g.copy_digests, g.subject, g.purpose, g.tags, g.metadata, g.locale, g.keep, g.ambiguous, g.scheduled_at, g.expires_at,
+          g.content, g.sealed_content
+        from given g
         returning ${MESSAGE_COLUMNS}
       ), tagged as (
         insert into messaging.message_tags (environment_id, tag, created_at, message_id)
-        select ${environmentId}, t.tag, ${now}, ${id} from unnest(${[...tags]}::text[]) t(tag)
+        select ${environmentId}, t.tag, ${now}, g.id from given g cross join lateral unnest(g.tags) t(tag)
         returning message_id
       ), queued as (
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address, address_key, locale,
           message_id, state, next_attempt_at, due_since, created_at)
-        select case when r.place = 1 then ${id}::uuid else platform.new_id() end, ${day}::date, ${environmentId}, 'MESSAGE', ${id},
+        select r.id, ${day}::date, ${environmentId}, 'MESSAGE', r.source_id,
           (
-            select b.id from audience.subscribers b where b.environment_id = ${environmentId} and b.email_key = r.key
-          ), r.email, r.key, ${locale}, ${`<${id}@${sender.messageIdDomain}>`}, 'PENDING', ${scheduledAt ?? now}, ${scheduledAt}, ${now}
-        from unnest(${column('value')}::text[], ${column('key')}::text[]) with ordinality r(email, key, place)
+            select b.id from audience.subscribers b where b.environment_id = ${environmentId} and b.email_key = r.address_key
+          ), r.address, r.address_key, r.locale, r.message_id, 'PENDING', r.next_attempt_at, r.due_since, ${now}
+        from json_to_recordset(${JSON.stringify(mails)}::json) as r(id uuid, source_id uuid, address text, address_key text, locale text,
+          message_id text, next_attempt_at timestamptz, due_since timestamptz)
         returning id
       )
       select message.* from message where (select count(*) from queued) > 0 and (select count(*) from tagged) >= 0`;
@@ -294,7 +444,7 @@ export class MessagesService {
     scope: ProjectScope,
     id: string,
     done: string,
-    change: (message: MessageView, now: Date) => Promise<RawBuilder<unknown>>,
+    change: (message: WaitingMessage, now: Date) => Promise<RawBuilder<unknown>>,
   ): Promise<MessageView> {
     if (!isUuid(id)) throw new NotFoundError();
     return this.database.transaction(scope, async () => {
@@ -305,11 +455,12 @@ export class MessagesService {
         select state from messaging.deliveries where environment_id = ${scope.environmentId} and source_id = ${id} and kind = 'MESSAGE'
         order by id for update
       `.execute(tables);
-      const { rows } = await sql<MessageView>`
-        select ${MESSAGE_COLUMNS} from messaging.messages m where m.environment_id = ${scope.environmentId} and m.id = ${id} for update
+      const { rows } = await sql<WaitingMessage>`
+        select ${MESSAGE_COLUMNS}, m.usage_period from messaging.messages m
+        where m.environment_id = ${scope.environmentId} and m.id = ${id} for update
       `.execute(tables);
       if (rows[0] === undefined) throw new NotFoundError();
-      const message = messageViewOf(rows[0], now);
+      const message = { ...messageViewOf(rows[0], now), usagePeriod: rows[0].usagePeriod };
       if (mails.rows.length === 0 || mails.rows.some(({ state }) => state !== 'PENDING'))
         throw new InvalidStateError(
           `The message is ${message.status === 'QUEUED' ? 'being sent' : message.status}, and cannot be ${done}.`,
@@ -326,4 +477,49 @@ export class MessagesService {
   }
 }
 
+const keyOf = ({ address: { key } }: MessageRecipient) => key;
 const namedAddress = ({ address: { value }, name }: MessageRecipient) => ({ email: value, name });
+
+/** The path of a recipient among `[to, ...cc, ...bcc]`. */
+function pathOf({ cc }: NewMessage, place: number): string {
+  if (place === 0) return 'to';
+  return place <= cc.length ? `cc[${place - 1}]` : `bcc[${place - 1 - cc.length}]`;
+}
+
+const behind = (path: string, errors: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(errors).map(([field, message]) => [`${path}${field}`, message]));
+
+const acceptable = (outcomes: readonly Outcome[]): CheckedMessage[] =>
+  outcomes.filter((outcome): outcome is CheckedMessage => !(outcome instanceof Error));
+
+const mailsOf = (outcomes: readonly Outcome[]): number =>
+  acceptable(outcomes).reduce((sum, { recipients }) => sum + recipients.length, 0);
+
+function refuseIfWhole(mode: BatchMode, outcomes: readonly Outcome[]): void {
+  const refusal =
+    mode === 'ALL' ? refusalOfAll(outcomes.filter((outcome) => outcome instanceof Error)) : null;
+  if (refusal !== null) throw refusal;
+}
+
+function contentOf(message: NewMessage): MessageContent {
+  const { to, cc, replyTo, fromName, fromEmail, subject, contentJson, text, data, headers } = message;
+  return {
+    to: namedAddress(to),
+    cc: cc.map(namedAddress),
+    replyTo,
+    fromName,
+    fromEmail,
+    subject,
+    contentJson,
+    text,
+    data,
+    headers,
+  };
+}
+
+/** Locks the count of an address's messages, in one order: of those that are accepted at once, each sees the ones before. */
+function locking({ environmentId }: ProjectScope, toKeys: readonly string[]): RawBuilder<unknown> {
+  const keys = toKeys.map((key) => `messages of ${environmentId} to ${key}`);
+  return sql`${named('lock_message_addresses')}
+    select pg_advisory_xact_lock(hashtextextended(k, 0)) from unnest(${keys}::text[]) k`;
+}

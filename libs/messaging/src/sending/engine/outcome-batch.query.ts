@@ -15,7 +15,7 @@ import { LEASE_MS } from './delivery-claims.query.js';
 export interface OutcomeBatch {
   readonly outcomes: readonly DeliveryOutcome[];
   readonly starting: readonly ClaimedDelivery[];
-  /** The period to settle against; null where e-mails are not counted. */
+  /** The period to settle against; null where e-mails are not counted, or each message has its own. */
   readonly usagePeriod: Date | null;
 }
 
@@ -128,6 +128,12 @@ export function outcomeBatch(
         )} returning 1
       ), `
     : sql``;
+  // Each message has its own.
+  const isOfMessages = kinds.includes('MESSAGE');
+  const period = isOfMessages ? sql`m.usage_period` : sql`${usagePeriod}::timestamptz`;
+  const ofMessages = isOfMessages
+    ? sql` join messaging.messages m on m.id = written.source_id and m.environment_id = ${environment} group by 1`
+    : sql``;
   return sql<OutcomeBatchRow>`
       /* outcome_batch */ with sent as (
         update messaging.deliveries d set state = 'SENT', reason = null, last_error = null,
@@ -167,9 +173,9 @@ export function outcomeBatch(
         })}
       ), settled as (
         select (${quota.settling(scope, sql`n.period`, { used: sql`n.used`, released: sql`n.released` })}) is null from (
-          select ${usagePeriod}::timestamptz as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
+          select ${period} as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
             count(*) filter (where state in ('FAILED', 'SKIPPED')) as released
-          from written
+          from written${ofMessages}
         ) n where n.period is not null and n.used + n.released > 0
       ), marked as (
         update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1,
