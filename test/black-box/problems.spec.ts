@@ -23,6 +23,7 @@ const SLUGS = [
   'pre-send-rejected',
   'schedule-missing',
   'suppressed',
+  'not-subscribed',
   'unsubscribed',
   'in-use',
   'idempotency-in-flight',

@@ -251,6 +251,19 @@ export class RecipientsQuery {
     )`;
   }
 
+  /** SQL condition: the address with this key is that of a subscriber to the topic. */
+  isSubscribed(
+    { environmentId }: ProjectScope,
+    emailKey: RawBuilder<unknown>,
+    topicId: RawBuilder<unknown>,
+  ): RawBuilder<boolean> {
+    return sql<boolean>`exists (
+      select 1 from audience.subscribers b join audience.consents c on c.environment_id = b.environment_id and c.subscriber_id = b.id
+      where b.environment_id = ${environmentId} and b.email_key = ${emailKey}
+        and c.environment_id = ${environmentId} and c.topic_id = ${topicId} and c.status = 'SUBSCRIBED' ${neverJoined}
+    )`;
+  }
+
   /** The recipients among these subscribers, by id; missing ones were erased. */
   lookUp(
     scope: ProjectScope,

@@ -6,6 +6,7 @@ export type DomainErrorCode =
   | 'in-use'
   | 'invalid-state'
   | 'not-found'
+  | 'not-subscribed'
   | 'pre-send-rejected'
   | 'rate-limited'
   | 'schedule-missing'

@@ -17,6 +17,7 @@ export const PROBLEM_SLUGS = [
   'pre-send-rejected',
   'schedule-missing',
   'suppressed',
+  'not-subscribed',
   'unsubscribed',
   'in-use',
   'idempotency-in-flight',

@@ -48,6 +48,15 @@ export const sendMessageBody = strictBody({
       'Why it may be sent without consent: a contract, a request of the person. Shown to you, not in the mail.',
     example: 'The person asked to reset their password.',
   }),
+  topicKey: z
+    .string()
+    .nullish()
+    .meta({
+      description:
+        'Topic of a notification: mail that its reader may leave. It goes to who is subscribed to the topic (else 409 ' +
+        '`not-subscribed`), without copies, with a footer and one-click unsubscribe.',
+      example: 'NEWS-1',
+    }),
   subject: requiredLine(500).meta({ description: 'With merge tags.', example: 'Your code: {{ data.code }}' }),
   contentJson: jsonText(MAX_CONTENT)
     .nullish()
@@ -100,11 +109,14 @@ export const sendMessageBody = strictBody({
     'When a mail server took the mail and the answer was lost: `RESEND` sends it once more, `HOLD` lets it be FAILED.',
   ),
 })
-  .superRefine(({ cc, bcc, contentJson, text, to }, context) => {
+  .superRefine(({ cc, bcc, contentJson, text, to, topicKey }, context) => {
     const fault = (path: (string | number)[], message: string) =>
       context.addIssue({ code: 'custom', path, message });
     if ((cc?.length ?? 0) + (bcc?.length ?? 0) > MAX_COPIES)
       fault(['bcc'], `must be at most ${MAX_COPIES} together with cc`);
+    for (const [field, list] of Object.entries({ cc, bcc }))
+      if (topicKey != null && list != null && list.length > 0)
+        fault([field], 'must be empty with topicKey: only the reader in to may leave the topic');
     if (contentJson == null && (text == null || text.trim() === ''))
       fault(['text'], 'is required where there is no contentJson');
     const known = new Set([to.address.key]);
@@ -121,6 +133,7 @@ export function messageOf(body: z.output<typeof sendMessageBody>): NewMessage {
     body;
   return {
     to,
+    topicKey: body.topicKey ?? null,
     cc: cc ?? [],
     bcc: bcc ?? [],
     purpose,
@@ -163,6 +176,10 @@ export const messageView = z
         'Of the mail to `to`. SENT: a mail server took it. DELIVERED only where a provider tells so. EXPIRED and SUPPRESSED: it was not sent.',
     }),
     purpose: z.string(),
+    topicKey: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of a notification; null for mail that needs no consent.' }),
     tags: z.array(z.string()),
     metadata: metadataView,
     locale: z.string().nullable(),

@@ -169,6 +169,7 @@ const heldMessage = z.object({
   to: text,
   subject: textOrNone,
   purpose: text,
+  topicKey: textOrNone,
   tags: z.array(text),
   metadata: free,
   locale: textOrNone,

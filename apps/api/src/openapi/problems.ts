@@ -96,6 +96,7 @@ const REQUESTS_OF: Readonly<Partial<Record<ProblemSlug, RegExp>>> = {
   'pre-send-rejected': /\/campaigns\/.*\/(?:preview|test|schedule|send|resume|retry-failed)$/,
   'schedule-missing': /\/schedule$/,
   suppressed: /^post .*\/(?:subscribers|consents|resend|messages)$|^(?:put|patch) .*\/subscribers\/[^/]+$/,
+  'not-subscribed': /^post .*\/messages$/,
   unsubscribed: /^put .*\/subscribers\//,
 };
 

@@ -1,4 +1,4 @@
-import { DomainError } from '#kernel';
+import { boundedErrors, DomainError } from '#kernel';
 
 export const CONSENT_STATUSES = ['PENDING_CONFIRMATION', 'SUBSCRIBED', 'UNSUBSCRIBED', 'EXPIRED'] as const;
 export type ConsentStatus = (typeof CONSENT_STATUSES)[number];
@@ -47,6 +47,20 @@ export class UnsubscribedError extends DomainError {
 
   constructor(topicKeys: readonly string[]) {
     super(`The address unsubscribed from ${topicKeys.join(', ')}.`);
+  }
+}
+
+/** Nobody who is subscribed to the topic has the address. */
+export class NotSubscribedError extends DomainError {
+  override readonly code = 'not-subscribed';
+
+  /** `errors` maps the paths of the addresses (`to`) to messages. */
+  constructor(readonly errors: Readonly<Record<string, string>>) {
+    super('The address is not subscribed to the topic.');
+  }
+
+  override get members(): Readonly<Record<string, unknown>> {
+    return { errors: boundedErrors(this.errors) };
   }
 }
 

@@ -20,6 +20,8 @@ export interface TopicFilter {
 
 export type NamedTopic = Pick<Topic, 'id' | 'topicKey' | 'name' | 'status'> & TopicTexts;
 
+const NAMED = ['id', 'topicKey', 'name', 'description', 'translations', 'status'] as const;
+
 /** SQL: the topics among these ids, an array, as JSON; in no order. */
 export function namedTopics(
   { environmentId }: ProjectScope,
@@ -80,6 +82,15 @@ export class TopicsQuery {
     });
   }
 
+  /** The topic behind a key, or null. */
+  async withKey(scope: ProjectScope, topicKey: string): Promise<NamedTopic | null> {
+    if (!isTopicKey(topicKey)) return null;
+    return this.database.transaction(scope, async () => {
+      const topic = topicsOf(this.database.tables(), scope).select(NAMED).where('topicKey', '=', topicKey);
+      return (await topic.executeTakeFirst()) ?? null;
+    });
+  }
+
   /** The topics of this project among these ids, in no order. */
   async named(scope: ProjectScope, topicIds: readonly string[]): Promise<readonly NamedTopic[]> {
     if (topicIds.length === 0) return [];
@@ -133,9 +144,7 @@ export class TopicsQuery {
   }
 
   #named(scope: ProjectScope, topicIds: readonly string[]) {
-    return topicsOf(this.database.tables(), scope)
-      .select(['id', 'topicKey', 'name', 'description', 'translations', 'status'])
-      .where('id', 'in', topicIds);
+    return topicsOf(this.database.tables(), scope).select(NAMED).where('id', 'in', topicIds);
   }
 }
 

@@ -7,6 +7,7 @@ import {
   PreferencesService,
 } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
+import type { DeliveryKind } from './delivery.js';
 import {
   before,
   Database,
@@ -19,9 +20,10 @@ import {
   type Statements,
 } from '#platform';
 
-/** A mail of a campaign or of an automation. */
+/** A mail that its reader can leave: of a campaign, of an automation, or a message about a topic. */
 export interface MailOfLink {
   readonly id: string;
+  readonly kind: DeliveryKind;
   readonly queuedOn: string;
   readonly subscriberId: string | null;
   readonly address: string;
@@ -31,7 +33,7 @@ export interface MailOfLink {
   /** When it was sent; where it is not yet, when it was made. */
   readonly shownAt: Date;
   readonly messageId: string;
-  /** Null for a mail of an automation. */
+  /** Null for a mail of an automation, and a message. */
   readonly campaignId: string | null;
   readonly versionId: number | null;
   readonly place: number | null;
@@ -55,10 +57,10 @@ function readingMailOfLink(
   lock?: 'lock',
 ): RawBuilder<MailOfLink> {
   return sql<MailOfLink>`${named('mail_of_link')}
-    select d.id, d.queued_on, d.subscriber_id, d.address, d.address_key, d.locale,
+    select d.id, d.kind, d.queued_on, d.subscriber_id, d.address, d.address_key, d.locale,
       coalesce(d.sent_at, d.created_at) as shown_at, d.message_id,
       c.id as campaign_id, v.id as version_id, p.place,
-      coalesce(c.topic_ids, array_remove(array[v.mail_topic_ids[p.place + 1]], null)) as topic_ids
+      coalesce(c.topic_ids, array_remove(array[v.mail_topic_ids[p.place + 1], m.topic_id], null)) as topic_ids
     from messaging.deliveries d
     left join messaging.campaigns c
       on d.kind = 'CAMPAIGN' and c.id = d.source_id and c.environment_id = ${environmentId}
@@ -68,8 +70,9 @@ function readingMailOfLink(
       ${neverJoined}
     ) r on true
     left join messaging.automation_versions v on v.id = r.version_id and v.environment_id = ${environmentId}
+    left join messaging.messages m on d.kind = 'MESSAGE' and m.id = d.source_id and m.environment_id = ${environmentId}
     cross join lateral (select messaging.place_of_step(d.source_id) as place) p
-    where d.id = ${deliveryId} and d.environment_id = ${environmentId} and (c.id is not null or v.id is not null)
+    where d.id = ${deliveryId} and d.environment_id = ${environmentId} and (c.id is not null or v.id is not null or m.topic_id is not null)
     ${lock === undefined ? sql`` : sql`for update of d`}`;
 }
 
@@ -194,7 +197,7 @@ export async function keepErasedMails(
     insert into messaging.erased_mails (environment_id, delivery_id, address_digest, queued_on)
     select ${environmentId}, d.id, ${digest}, d.queued_on from messaging.deliveries d
     where d.environment_id = ${environmentId} and d.subscriber_id = ${subscriberId}
-      and d.kind in ('CAMPAIGN', 'AUTOMATION') and ${isRecent(sql`d.queued_on`, now)}
+      and d.kind in ('CAMPAIGN', 'AUTOMATION', 'MESSAGE') and ${isRecent(sql`d.queued_on`, now)}
     on conflict (environment_id, delivery_id) do nothing
   `.execute(database.tables());
 }

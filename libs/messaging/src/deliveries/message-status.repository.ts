@@ -28,7 +28,7 @@ export async function settleMessages(
           when m.status not in ('SCHEDULED', 'QUEUED') then m.status
           when t.state = 'SENT' then 'SENT'
           when t.state = 'SKIPPED' and t.reason = 'expired' then 'EXPIRED'
-          when t.state = 'SKIPPED' and t.reason = 'suppressed' then 'SUPPRESSED'
+          when t.state = 'SKIPPED' and t.reason in ('suppressed', 'unsubscribed', 'paused') then 'SUPPRESSED'
           when t.state = 'FAILED' and t.reason = any(${[...bounces]}::text[]) then 'BOUNCED'
           else 'FAILED'
         end,

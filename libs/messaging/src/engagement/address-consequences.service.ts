@@ -31,6 +31,7 @@ export interface FailedMail {
 
 /** A failed mail, with its failure. */
 type Failure = FailedMail & { readonly failure: MailFailure };
+type Consequence = Failure & { readonly cause: FailureCause };
 
 /** The address as the mail has it; none where its person was erased. */
 function mailedAddress({ subscriberId, address }: FailedMail) {
@@ -50,8 +51,6 @@ const COMPLAINT_ABOUT: Readonly<Record<DeliveryKind, FailureCause>> = {
   MESSAGE: { reason: 'SPAM_COMPLAINT', streams: 'ALL' },
 };
 
-const causeOf = ({ failure, kind }: Failure) => (failure === 'complaint' ? COMPLAINT_ABOUT[kind] : BOUNCED);
-
 /** Suppresses addresses as a failure demands, however it became known. */
 @Injectable()
 export class AddressConsequencesService {
@@ -63,13 +62,31 @@ export class AddressConsequencesService {
 
   /** In the open transaction, which has recorded the failures and counts them afterwards. */
   async follow(scope: ProjectScope, failed: readonly Failure[]): Promise<void> {
-    const suppressed: Failure[] = [];
-    for (const mail of failed) if (await this.#isSuppressed(scope, mail)) suppressed.push(mail);
-    for (const [cause, mails] of Map.groupBy(suppressed, causeOf)) {
+    const suppressed: Consequence[] = [];
+    for (const mail of failed)
+      if (await this.#isSuppressed(scope, mail))
+        suppressed.push({ ...mail, cause: await this.#causeOf(scope, mail) });
+    for (const [cause, mails] of Map.groupBy(suppressed, (mail) => mail.cause)) {
       const reached = await this.suppressions.suppressAll(scope, mails.flatMap(mailedAddress), cause);
       if (cause === BOUNCED) continue;
       for (const mail of mails) await this.#silence(scope, mail, cause, reached);
     }
+  }
+
+  async #causeOf(scope: ProjectScope, { deliveryId, kind, failure }: Failure): Promise<FailureCause> {
+    if (failure !== 'complaint') return BOUNCED;
+    const isMarketing = kind === 'MESSAGE' && (await this.#isNotification(scope, deliveryId));
+    return isMarketing ? COMPLAINT_ABOUT_MARKETING : COMPLAINT_ABOUT[kind];
+  }
+
+  /** True for a message about a topic: its reader can leave that, and may still want their receipts. */
+  async #isNotification({ environmentId }: ProjectScope, deliveryId: string): Promise<boolean> {
+    const { rows } = await sql<{ is: boolean }>`
+      select m.topic_id is not null as is from messaging.deliveries d
+      join messaging.messages m on m.id = d.source_id and m.environment_id = d.environment_id
+      where d.id = ${deliveryId} and d.environment_id = ${environmentId}
+    `.execute(this.database.tables());
+    return rows[0]?.is === true;
   }
 
   async #isSuppressed(scope: ProjectScope, mail: Failure): Promise<boolean> {

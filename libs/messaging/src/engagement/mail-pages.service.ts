@@ -34,7 +34,7 @@ export interface Unsubscriber {
   readonly userAgent: string | null;
 }
 
-/** Actions of the links in the mails of campaigns and automations. The delivery's id comes from a signed token. */
+/** Actions of the links in mails that their readers can leave. The delivery's id comes from a signed token. */
 @Injectable()
 export class MailPagesService {
   constructor(
@@ -90,8 +90,10 @@ export class MailPagesService {
       const { topicIds, kept } = mail;
       const { subscriberId } = mail.reader;
       const by = consentProof(how, link.id, { ...person, messageId: kept?.messageId });
-      if (kept !== null) await this.feedback.tellUnsubscription(scope, kept);
-      const noting = kept === null ? [] : [this.feedback.notingUnsubscription(scope, kept)];
+      // A message is in no statistics.
+      const counted = kept === null || kept.kind === 'MESSAGE' ? null : kept;
+      if (counted !== null) await this.feedback.tellUnsubscription(scope, counted);
+      const noting = counted === null ? [] : [this.feedback.notingUnsubscription(scope, counted)];
       if (reach === 'topics') {
         // Another has the address now: the token's subscriber alone is locked.
         const stored = subscriberId === linkedId ? consents : undefined;

@@ -1,4 +1,4 @@
-import { SuppressedError } from '#audience';
+import { NotSubscribedError, SuppressedError } from '#audience';
 import {
   boundedErrors,
   DomainValidationError,
@@ -58,6 +58,8 @@ export interface NewMessage extends Omit<MessageContent, 'to' | 'cc'> {
   readonly bcc: readonly MessageRecipient[];
   /** Reason why it may be sent without consent. */
   readonly purpose: string;
+  /** Topic of a notification, which only its subscribers get, and can leave; null for mail that needs no consent. */
+  readonly topicKey: string | null;
   readonly tags: readonly string[];
   readonly metadata?: MetadataPatch | undefined;
   readonly locale: string | null;
@@ -75,6 +77,8 @@ export interface MessageView {
   readonly subject: string | null;
   readonly status: MessageStatus;
   readonly purpose: string;
+  /** Also of a topic that was deleted since. */
+  readonly topicKey: string | null;
   readonly tags: readonly string[];
   readonly metadata: Metadata;
   readonly locale: string | null;
@@ -144,7 +148,11 @@ export class TooManyMessagesError extends RateLimitedError {
 }
 
 /** Reasons for which a message is refused; each names what is wrong by paths. */
-export type MessageRefusal = DomainValidationError | SuppressedError | TooManyMessagesError;
+export type MessageRefusal =
+  | DomainValidationError
+  | SuppressedError
+  | NotSubscribedError
+  | TooManyMessagesError;
 
 /** How a batch is accepted: as a whole or not at all, or each message by itself. */
 export const BATCH_MODES = ['ALL', 'EACH'] as const;
@@ -158,6 +166,8 @@ export function refusalOfAll(refusals: readonly MessageRefusal[]): MessageRefusa
   if (invalid.length > 0) return new DomainValidationError(errorsOf(invalid));
   const suppressed = refusals.filter((refusal) => refusal instanceof SuppressedError);
   if (suppressed.length > 0) return new SuppressedError(errorsOf(suppressed));
+  const unsubscribed = refusals.filter((refusal) => refusal instanceof NotSubscribedError);
+  if (unsubscribed.length > 0) return new NotSubscribedError(errorsOf(unsubscribed));
   const frequent = refusals.filter((refusal) => refusal instanceof TooManyMessagesError);
   const [first] = frequent;
   if (first === undefined) return null;

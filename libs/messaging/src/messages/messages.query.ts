@@ -91,13 +91,26 @@ export class MessagesQuery {
   }
 }
 
-export const MESSAGE_COLUMNS = sql`m.id, m.to_email as to, m.subject, m.status, m.purpose, m.tags, m.metadata, m.locale, m.keep, m.relay_key,
-  m.failure_reason, m.scheduled_at, m.expires_at, m.sent_at, m.delivered_at, m.created_at, m.updated_at`;
+export const MESSAGE_COLUMNS = sql`m.id, m.to_email as to, m.subject, m.status, m.purpose, m.topic_key, m.tags, m.metadata, m.locale, m.keep,
+  m.relay_key, m.failure_reason, m.scheduled_at, m.expires_at, m.sent_at, m.delivered_at, m.created_at, m.updated_at`;
 
 /** The row as answers show it: a scheduled message whose time has come is queued, without anybody's doing. */
 export function messageViewOf(row: MessageView, now: Date): MessageView {
   const isDue = row.status === 'SCHEDULED' && row.scheduledAt !== null && row.scheduledAt <= now;
-  const { id, to, subject, status, purpose, tags, metadata, locale, keep, relayKey, failureReason } = row;
+  const {
+    id,
+    to,
+    subject,
+    status,
+    purpose,
+    topicKey,
+    tags,
+    metadata,
+    locale,
+    keep,
+    relayKey,
+    failureReason,
+  } = row;
   const { scheduledAt, expiresAt, sentAt, deliveredAt, createdAt, updatedAt } = row;
   return {
     id,
@@ -105,6 +118,7 @@ export function messageViewOf(row: MessageView, now: Date): MessageView {
     subject,
     status: isDue ? 'QUEUED' : status,
     purpose,
+    topicKey,
     tags,
     metadata,
     locale,

@@ -1,7 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { AddressDigestsService, CustomFieldsQuery, SuppressedError, SuppressionsService } from '#audience';
+import {
+  AddressDigestsService,
+  CustomFieldsQuery,
+  grantFault,
+  type NamedTopic,
+  NotSubscribedError,
+  RecipientsQuery,
+  SuppressedError,
+  SuppressionsService,
+  TopicsQuery,
+} from '#audience';
 import { EmailQuotaService } from '#billing';
 import {
   Clock,
@@ -60,6 +70,8 @@ interface AskedMessage {
 interface CheckedMessage extends AskedMessage {
   readonly id: string;
   readonly origin: MailOrigin;
+  /** Null for mail that needs no consent. */
+  readonly topic: NamedTopic | null;
   /** `to`, `cc` and `bcc`. */
   readonly recipients: readonly MessageRecipient[];
 }
@@ -70,6 +82,9 @@ type Outcome = CheckedMessage | MessageRefusal;
 interface Terms {
   /** Keys of the recipients that get no messages. */
   readonly suppressed: readonly string[];
+  /** Ids of the notifications whose recipients get no marketing, and of those whose recipients are not subscribed to their topics. */
+  readonly unwanted: readonly string[];
+  readonly unsubscribed: readonly string[];
   /** Messages to addresses that got some within a day, as far as they matter, and when the oldest of them was accepted. */
   readonly recent: readonly { readonly key: string; readonly messages: number; readonly oldest: string }[];
 }
@@ -86,6 +101,13 @@ interface MessageSender {
   readonly isBarred: boolean;
 }
 
+/** Findings about the messages of a batch, most of which have much in common. */
+interface Known {
+  readonly reviews: Map<string, MessageReview>;
+  readonly senders: Map<string, MessageSender>;
+  readonly topics: Map<string, NamedTopic | null>;
+}
+
 /** Messages: one mail to one person each, whom their purpose, not their consent, lets it be sent to. */
 @Injectable()
 export class MessagesService {
@@ -97,6 +119,8 @@ export class MessagesService {
     private readonly fields: CustomFieldsQuery,
     private readonly processes: ContentProcessesService,
     private readonly suppressions: SuppressionsService,
+    private readonly topics: TopicsQuery,
+    private readonly recipients: RecipientsQuery,
     private readonly digests: AddressDigestsService,
     private readonly quota: EmailQuotaService,
     private readonly seals: MessageSealsService,
@@ -208,7 +232,7 @@ export class MessagesService {
     asked: readonly (AskedMessage | MessageRefusal)[],
     now: Date,
   ): Promise<readonly Outcome[]> {
-    const known = { reviews: new Map<string, MessageReview>(), senders: new Map<string, MessageSender>() };
+    const known: Known = { reviews: new Map(), senders: new Map(), topics: new Map() };
     const outcomes: Outcome[] = [];
     // One after the other: distinct contents would wait for the same process, and most of a batch have one in common.
     for (const each of asked)
@@ -219,16 +243,20 @@ export class MessagesService {
   async #check(
     scope: ProjectScope,
     { message, path }: AskedMessage,
-    { reviews, senders }: { reviews: Map<string, MessageReview>; senders: Map<string, MessageSender> },
+    { reviews, senders, topics }: Known,
     now: Date,
   ): Promise<Outcome> {
-    const { subject, contentJson, text, data, fromName, fromEmail, locale } = message;
+    const { subject, contentJson, text, data, fromName, fromEmail, locale, topicKey } = message;
     const senderKey = JSON.stringify([scope.environmentId, fromName, fromEmail, locale]);
     const sender = senders.get(senderKey) ?? (await this.#sender(scope, senderKey, message));
     senders.set(senderKey, sender);
-    const reviewKey = JSON.stringify([subject, contentJson, text, senderKey]);
+    const reviewKey = JSON.stringify([subject, contentJson, text, topicKey !== null, senderKey]);
     const review = reviews.get(reviewKey) ?? (await this.#review(scope, message, sender));
     reviews.set(reviewKey, review);
+    const topic =
+      topicKey === null ? null : (topics.get(topicKey) ?? (await this.topics.withKey(scope, topicKey)));
+    if (topicKey !== null) topics.set(topicKey, topic);
+    const topicFault = topicKey === null ? null : grantFault(topic ?? undefined);
     const filled = filledHeaders(message.headers, data);
     const missing = missingData([...review.requiredData, ...filled.requiredData], data);
     const faults: Record<string, string> = {
@@ -236,6 +264,7 @@ export class MessagesService {
       ...filled.faults,
       ...Object.fromEntries(missing.map((name) => [`data.${name}`, 'is missing: the content shows it'])),
       ...timeFaults(message, now),
+      ...(topicFault !== null && { topicKey: topicFault }),
       ...(sender.isBarred && {
         from: `is at ${sender.origin.sender.domain}, which is not a verified sending domain of the project`,
       }),
@@ -246,19 +275,22 @@ export class MessagesService {
       message: { ...message, headers: filled.headers },
       path,
       origin: sender.origin,
+      topic,
       recipients: [message.to, ...message.cc, ...message.bcc],
     };
   }
 
   async #review(
     scope: ProjectScope,
-    { subject, contentJson, text }: NewMessage,
+    { subject, contentJson, text, topicKey }: NewMessage,
     { origin, wording }: MessageSender,
   ): Promise<MessageReview> {
+    const hasTopic = topicKey !== null;
     const showsFields = /\bcustom\b/.test(`${subject} ${text} ${contentJson}`);
     return this.processes.reviewMessage(scope, {
       content: { subject, previewText: null, contentJson, contentText: text, language: wording.locale },
-      footer: { ...footerOf(origin.project, wording), isEmpty: true },
+      footer: { ...footerOf(origin.project, wording), isEmpty: !hasTopic, hasNoView: true },
+      hasTopic,
       customKeys: showsFields ? (await this.fields.definitions(scope)).map(({ key }) => key) : [],
     });
   }
@@ -280,7 +312,7 @@ export class MessagesService {
     return sender;
   }
 
-  /** Refuses those with a suppressed recipient, and those to an address that has got its messages of a day, earlier ones of these included. */
+  /** Refuses those with a suppressed recipient, those about a topic that their recipient is not subscribed to, and those to an address that has got its messages of a day, earlier ones of these included. */
   async #judged(scope: ProjectScope, outcomes: readonly Outcome[], now: Date): Promise<readonly Outcome[]> {
     const checked = acceptable(outcomes);
     const toKeys = [...new Set(checked.map(({ message }) => message.to.address.key))].toSorted();
@@ -289,16 +321,20 @@ export class MessagesService {
       this.#terms(scope, checked, toKeys, now),
     );
     const suppressed = new Set(terms!.suppressed);
+    const unwanted = new Set(terms!.unwanted);
+    const unsubscribed = new Set(terms!.unsubscribed);
     const recent = new Map(terms!.recent.map(({ key, ...rest }) => [key, rest]));
     const limit = this.config.MESSAGES_PER_ADDRESS_A_DAY;
     return outcomes.map((outcome) => {
       if (outcome instanceof Error) return outcome;
-      const { message, path, recipients } = outcome;
+      const { id, message, path, topic, recipients } = outcome;
       const barred = recipients.flatMap(({ address: { key } }, place) =>
-        suppressed.has(key) ? [[pathOf(message, place), 'is suppressed']] : [],
+        suppressed.has(key) || unwanted.has(id) ? [[pathOf(message, place), 'is suppressed']] : [],
       );
       if (barred.length > 0)
         return new SuppressedError(behind(path, Object.fromEntries(barred) as Record<string, string>));
+      if (topic !== null && unsubscribed.has(id))
+        return new NotSubscribedError(behind(path, { to: `is not subscribed to ${topic.topicKey}` }));
       const { key } = message.to.address;
       const { messages, oldest } = recent.get(key) ?? { messages: 0, oldest: now.toISOString() };
       if (messages >= limit) {
@@ -319,10 +355,23 @@ export class MessagesService {
   ): RawBuilder<Terms> {
     const keys = [...new Set(checked.flatMap(({ recipients }) => recipients.map(keyOf)))];
     const digests = toKeys.map((key) => this.digests.of(scope, key));
+    const notifications = checked.flatMap(({ id, topic, message: { to } }) =>
+      topic === null ? [] : [{ id, topicId: topic.id, key: keyOf(to) }],
+    );
+    const notificationsThat = (condition: RawBuilder<boolean>) =>
+      notifications.length === 0
+        ? sql`array[]::uuid[]`
+        : sql`array(
+            select n.id from unnest(${notifications.map(({ id }) => id)}::uuid[], ${notifications.map(({ key }) => key)}::text[],
+              ${notifications.map(({ topicId }) => topicId)}::uuid[]) n(id, key, topic_id) where ${condition}
+          )`;
     return sql<Terms>`${named('message_terms')}
       select array(
           select k.key from unnest(${keys}::text[]) k(key) where ${this.suppressions.isColumnSuppressed(scope, sql`k.key collate "C"`, 'TRANSACTIONAL')}
-        ) as suppressed, coalesce((
+        ) as suppressed,
+        ${notificationsThat(this.suppressions.isColumnSuppressed(scope, sql`n.key collate "C"`, 'MARKETING'))} as unwanted,
+        ${notificationsThat(sql`not ${this.recipients.isSubscribed(scope, sql`n.key collate "C"`, sql`n.topic_id`)}`)} as unsubscribed,
+        coalesce((
           select json_agg(json_build_object('key', t.key, 'messages', r.messages, 'oldest', r.oldest))
           from unnest(${[...toKeys]}::text[], ${digests}::bytea[]) t(key, digest) cross join lateral (
             select count(*)::int as messages, min(created_at) as oldest from (
@@ -373,7 +422,7 @@ export class MessagesService {
     const day = now.toISOString().slice(0, 10);
     const digestOf = (recipient: MessageRecipient) =>
       `\\x${this.digests.of(scope, keyOf(recipient)).toString('hex')}`;
-    const messages = accepted.map(({ id, message, recipients: [to, ...copies] }) => {
+    const messages = accepted.map(({ id, message, topic, recipients: [to, ...copies] }) => {
       const { subject, purpose, tags, metadata, locale, keep, ambiguous, scheduledAt, expiresAt } = message;
       const content = contentOf(message);
       const isKept = keep === 'CONTENT';
@@ -385,6 +434,8 @@ export class MessagesService {
         copy_digests: copies.length === 0 ? null : copies.map(digestOf),
         subject: isKept ? subject : null,
         purpose,
+        topic_id: topic?.id,
+        topic_key: topic?.topicKey,
         tags,
         metadata: patchedMetadata({}, metadata),
         locale,
@@ -411,14 +462,15 @@ export class MessagesService {
     return sql<MessageView>`${named('accept_messages')}
       with given as materialized (
         select * from json_to_recordset(${JSON.stringify(messages)}::json) as g(id uuid, status text, to_email text, to_digest bytea,
-          copy_digests bytea[], subject text, purpose text, tags text[], metadata jsonb, locale text, keep text, ambiguous text,
+          copy_digests bytea[], subject text, purpose text, topic_id uuid, topic_key text, tags text[], metadata jsonb, locale text, keep text, ambiguous text,
           scheduled_at timestamptz, expires_at timestamptz, content jsonb, sealed_content text)
       ), message as (
         insert into messaging.messages as m (id, environment_id, created_at, updated_at, queued_on, usage_period, status, to_email, to_digest,
-          copy_digests, subject, purpose, tags, metadata, locale, keep, ambiguous, scheduled_at, expires_at, content, sealed_content)
+          copy_digests, subject, purpose, topic_id, topic_key, tags, metadata, locale, keep, ambiguous, scheduled_at, expires_at, content,
+          sealed_content)
         select g.id, ${environmentId}, ${now}, ${now}, ${day}::date, ${usagePeriod}, g.status, g.to_email, g.to_digest,
-          g.copy_digests, g.subject, g.purpose, g.tags, g.metadata, g.locale, g.keep, g.ambiguous, g.scheduled_at, g.expires_at,
-          g.content, g.sealed_content
+          g.copy_digests, g.subject, g.purpose, g.topic_id, g.topic_key, g.tags, g.metadata, g.locale, g.keep, g.ambiguous, g.scheduled_at,
+          g.expires_at, g.content, g.sealed_content
         from given g
         returning ${MESSAGE_COLUMNS}
       ), tagged as (

@@ -49,6 +49,7 @@ describe('live messages', () => {
       cc: [],
       bcc: [],
       purpose: 'An order',
+      topicKey: null,
       subject: 'Receipt',
       contentJson: null,
       text: 'Thank you.',

@@ -10,6 +10,7 @@ const MESSAGE = {
   subject: 'Your code: {{ data.code }}',
   status: 'QUEUED',
   purpose: 'The person asked to reset their password.',
+  topicKey: null,
   tags: ['password-reset'],
   metadata: {},
   locale: null,

@@ -1,7 +1,15 @@
 import { escapeHtml } from '#kernel';
 import { type ContentDocument, parseContentDocument } from './content-document.js';
 import { assertInert } from './inert-elements.js';
-import { hasLink, hasLinkInText, showsAddress, showsAddressInText } from './content-view.js';
+import { hasLink, showsAddress } from './content-view.js';
+import {
+  type FooterLink,
+  inert,
+  lacks,
+  type MailFooter,
+  missingLinks,
+  withFooterText,
+} from './mail-footer.js';
 import { htmlToPlainText, plainTextToHtml, withoutTagLines } from './content-text.js';
 import { appendSection, documentMjml, textCss, themeOf } from './mjml-document.js';
 import { MergeTagMask } from '../merge/merge-tags.js';
@@ -26,33 +34,6 @@ export interface CampaignContent {
   /** Its images may be files that go with the mail (`cid:`). */
   readonly showsFiles?: boolean;
 }
-
-/** Sender as mails show it, and the words of their footer. */
-export interface MailFooter {
-  readonly senderName: string;
-  readonly postalAddress: string;
-  /** #rrggbb, of the project's buttons and links; null: ours. */
-  readonly color: string | null;
-  /** Adds nothing to a mail that nobody can leave: its author shows what is to be shown. */
-  readonly isEmpty?: boolean;
-  /** BCP 47, of the words. */
-  readonly locale: string;
-  readonly direction: 'ltr' | 'rtl';
-  readonly words: Readonly<Record<FooterLink | `${FooterLink}Link`, string>>;
-  /** Addresses for questions about readers' data; each null where the sender names none. */
-  readonly privacy: {
-    /** https. */
-    readonly url: string | null;
-    /** Name of the link, and its line in a text. */
-    readonly words: string;
-    readonly line: string | null;
-    readonly email: string | null;
-    /** Line that names the e-mail address. */
-    readonly contact: string | null;
-  };
-}
-
-type FooterLink = 'unsubscribe' | 'preferences' | 'view';
 
 /** Liquid templates of one mail, ready for `compileMergeTemplate`. */
 export interface CompiledContent {
@@ -196,8 +177,7 @@ async function renderMjml(source: string): Promise<string> {
 function compileText(input: ContentInput, maskedHtml: string, mask: MergeTagMask): string {
   const own = mask.restore(withoutTagLines(mask.hide(input.contentText ?? '')), '{');
   if (own.trim() === '') return mask.restore(htmlToPlainText(withShownConditions(maskedHtml)), '{ ');
-  const footer = footerText(input.footer, own);
-  return footer === '' ? own : `${own.trimEnd()}\n\n--\n${footer}\n`;
+  return withFooterText(input.footer, own);
 }
 
 const CONDITIONAL_LINK = /<a(?=\s[^<>]*\uFDD2\d+\uFDD1href)([^<>]*)>([^]*?)<\/a>/g;
@@ -213,15 +193,6 @@ const withShownConditions = (maskedHtml: string): string =>
     return `${words} ${addresses.join('')}`;
   });
 
-/** Links that a template lacks: a way to leave, and one to the mail on the web. */
-const missingLinks = (template: string, has: typeof hasLink): readonly FooterLink[] => [
-  ...(has(template, 'unsubscribe') ? [] : (['unsubscribe', 'preferences'] as const)),
-  ...(has(template, 'view') ? [] : (['view'] as const)),
-];
-
-/** Without merge tags. */
-const inert = (text: string): string => text.replaceAll(/\{(?=[{%])/g, '{ ');
-
 /** The footer's addition to an HTML or MJML template. */
 function footerHtml(footer: MailFooter, template: string, mask: MergeTagMask): string {
   if (footer.isEmpty === true) return '';
@@ -232,7 +203,7 @@ function footerHtml(footer: MailFooter, template: string, mask: MergeTagMask): s
   const sender = `<p dir="auto">${lines.map(escapeHtml).join('<br>')}</p>`;
   const link = (name: FooterLink) =>
     mask.hide(`<a href="{{ links.${name} }}">`) + `${escapeHtml(inert(footer.words[name]))}</a>`;
-  const missing = missingLinks(template, hasLink);
+  const missing = missingLinks(footer, template, hasLink);
   const links = `<p lang="${footer.locale}" dir="${footer.direction}">${missing.map(link).join(' &middot; ')}</p>`;
   return [
     ...(showsAddress(template, footer.postalAddress) ? [] : [sender]),
@@ -250,29 +221,4 @@ function privacyHtml({ privacy, locale, direction }: MailFooter, template: strin
     ...(lacks(template, email, contact) ? [escapeHtml(inert(contact ?? ''))] : []),
   ];
   return parts.length === 0 ? '' : `<p lang="${locale}" dir="${direction}">${parts.join(' &middot; ')}</p>`;
-}
-
-/** True when there is an address that a template does not show by itself. */
-const lacks = (template: string, shown: string | null, line: string | null): boolean =>
-  shown !== null && line !== null && !template.includes(shown) && !template.includes(escapeHtml(shown));
-
-function privacyText({ privacy }: MailFooter, template: string): string[] {
-  const { url, line, email, contact } = privacy;
-  const lines = [lacks(template, url, line) ? line : null, lacks(template, email, contact) ? contact : null];
-  const said = lines.filter((each) => each !== null).map(inert);
-  return said.length === 0 ? [] : [said.join('\n')];
-}
-
-/** The footer's addition to a text template. */
-function footerText(footer: MailFooter, template: string): string {
-  if (footer.isEmpty === true) return '';
-  const sender = inert(`${footer.senderName}\n${footer.postalAddress}`).trim();
-  const link = (name: FooterLink) =>
-    inert(footer.words[`${name}Link`]).replace('{url}', () => `{{ links.${name} }}`);
-  const missing = missingLinks(template, hasLinkInText);
-  return [
-    ...(showsAddressInText(template, footer.postalAddress) ? [] : [sender]),
-    ...(missing.length === 0 ? [] : [missing.map(link).join('\n')]),
-    ...privacyText(footer, template),
-  ].join('\n\n');
 }

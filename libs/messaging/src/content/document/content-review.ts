@@ -10,15 +10,12 @@ import {
   withoutMergeTags,
 } from './content-view.js';
 import { contentIdsIn } from './content-ids.js';
-import {
-  type CampaignContent,
-  type CompiledContent,
-  compileSources,
-  type MailFooter,
-} from './content-compiler.js';
+import { type CampaignContent, type CompiledContent, compileSources } from './content-compiler.js';
+import type { MailFooter } from './mail-footer.js';
 import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
 import { type Faults, parseContentDocument } from './content-document.js';
 import {
+  type KnownInMessage,
   mapTexts,
   type MessageReview,
   messageTagFaults,
@@ -205,10 +202,10 @@ const SHOWN_PIECES = 3;
 export async function reviewMessage(
   content: CampaignContent,
   footer: MailFooter,
-  customKeys: readonly string[],
+  known: KnownInMessage,
 ): Promise<MessageReview> {
   const refused = (faults: Faults): MessageReview => ({ faults, requiredData: [], contentIds: [] });
-  const inParts = messageTagFaults({ subject: content.subject, text: content.contentText ?? '' }, customKeys);
+  const inParts = messageTagFaults({ subject: content.subject, text: content.contentText ?? '' }, known);
   if (Object.keys(inParts).length > 0) return refused(inParts);
   const field = content.contentJson === null ? 'text' : 'contentJson';
   const compiled = await compiledOrFaults(content, footer, field);
@@ -217,7 +214,10 @@ export async function reviewMessage(
   if (isEmpty) return refused({ [field]: 'is empty' });
   // Nobody would read of it later, as they do in the findings of a campaign.
   if (removed.length > 0) return refused({ [field]: `has what no mail can carry: ${piecesIn(removed)}` });
-  const faults = messageTagFaults({ [field]: html }, customKeys);
+  const faults = {
+    ...(known.hasTopic && leavingFault(field, await readableText(html))),
+    ...messageTagFaults({ [field]: html }, known),
+  };
   return { faults, requiredData: requiredDataIn([subject, html, text]), contentIds: contentIdsIn(html) };
 }
 
@@ -231,10 +231,13 @@ function sightFaults(readable: ReadableText | null): Faults {
   const [words] = readable?.unreadable ?? [];
   if (words !== undefined)
     return { contentJson: `has text that nobody can read on what is behind it: ${words}` };
-  if (readable?.showsUnsubscribeLink === false)
-    return { contentJson: 'has no unsubscribe link that a reader can see' };
-  return {};
+  return leavingFault('contentJson', readable);
 }
+
+const leavingFault = (field: string, readable: ReadableText | null): Faults =>
+  readable?.showsUnsubscribeLink === false
+    ? { [field]: 'has no unsubscribe link that a reader can see' }
+    : {};
 
 /** Faults of the merge tags beside the document. */
 function partFaults(mail: DocumentMail, customKeys: readonly string[]): Faults {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Wording } from '#wording';
 import { compileContent } from './content-compiler.js';
-import { authoredLinks, hasLink, hasLinkInText, isEmptyContent, linkFault, linksOf } from './content-view.js';
+import { authoredLinks, hasLink, isEmptyContent, linkFault, linksOf } from './content-view.js';
+import { hasLinkInText } from './mail-footer.js';
 import { footerOf } from '../processes/content-processes.service.js';
 
 describe('links of the content', () => {

@@ -3,6 +3,7 @@ import sanitizeHtml from 'sanitize-html';
 import { mergeUrlFault } from '../merge/merge-links.js';
 import { MergeTagMask, templatePieces, withoutPlaceholders } from '../merge/merge-tags.js';
 import type { ContentDocument } from './content-document.js';
+import { LINK_TAGS, type MailLink, showsAddressInText } from './mail-footer.js';
 import { withoutCondition } from './inert-elements.js';
 
 const HIDDEN = /display\s*:\s*none/i;
@@ -64,13 +65,6 @@ export function linkFault(url: string): string | null {
   return mergeUrlFault(new MergeTagMask().hide(url));
 }
 
-type MailLink = 'unsubscribe' | 'view';
-
-const LINK_TAGS: Readonly<Record<MailLink, RegExp>> = {
-  unsubscribe: /^\{\{-?\s*links\.unsubscribe\s*(?:\|[^}]*)?-?\}\}/,
-  view: /^\{\{-?\s*links\.view\s*(?:\|[^}]*)?-?\}\}/,
-};
-
 /** True when an HTML or MJML template has a link to `{{ links.<name> }}` that a reader can see. */
 export function hasLink(html: string, name: MailLink): boolean {
   const mask = new MergeTagMask();
@@ -79,11 +73,6 @@ export function hasLink(html: string, name: MailLink): boolean {
   );
 }
 
-/** True when a text template shows `{{ links.<name> }}`. */
-export const hasLinkInText = (text: string, name: MailLink): boolean =>
-  templatePieces(text).some(({ kind, source }) => kind === 'output' && LINK_TAGS[name].test(source));
-
-const ADDRESS_TAG = /^\{\{-?\s*project\.postal_address\s*(?:\|[^}]*)?-?\}\}/;
 /** Title and preview, which nobody reads in the mail itself. */
 const HEAD = /<(mj-head|head)\b[^]*?<\/\1>/gi;
 
@@ -93,23 +82,6 @@ export function showsAddress(html: string, postalAddress: string): boolean {
   const seen = withoutUnseen(mask.hide(html).replaceAll(HEAD, ' ')).replaceAll(/<[^>]*>/g, ' ');
   return showsAddressInText(mask.restore(decoded(seen), '{ '), postalAddress);
 }
-
-/** True when a text template shows the postal address. */
-export function showsAddressInText(text: string, postalAddress: string): boolean {
-  const pieces = templatePieces(text);
-  if (pieces.some(({ kind, source }) => kind === 'output' && ADDRESS_TAG.test(source))) return true;
-  const written = pieces.map(({ kind, source }) => (kind === 'text' ? source : ' ')).join('');
-  const address = words(postalAddress);
-  return address !== '' && ` ${words(written)} `.includes(` ${address} `);
-}
-
-/** Letters and digits alone: lines, commas and case may differ. */
-const words = (text: string): string =>
-  text
-    .normalize('NFKC')
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
-    .trim();
 
 /** Masked HTML without elements that are not displayed, and without links that have nothing to press on. */
 function withoutUnseen(masked: string): string {

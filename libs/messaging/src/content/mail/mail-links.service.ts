@@ -72,15 +72,26 @@ export class MailLinksService {
     mail: LinkedMail,
     shown: ShownValues,
   ): Required<Pick<MailLinks, 'unsubscribe' | 'preferences' | 'view'>> {
-    const sign = (kind: 'unsubscribe' | 'preferences' | 'view', id: string, more = {}) =>
+    const { subscriberId } = mail;
+    const token = this.tokens.sign({ kind: 'view', environmentId, id: deliveryId, expiresAt: null });
+    return {
+      ...this.leaving(linkBase, { environmentId }, deliveryId, mail),
+      view: `${linkBase}/v/${token}${this.#sealed({ environmentId, deliveryId, subscriberId }, shown)}`,
+    };
+  }
+
+  /** The same without the view: a mail that has no page on the web. */
+  leaving(
+    linkBase: string,
+    { environmentId }: Pick<ProjectScope, 'environmentId'>,
+    deliveryId: string,
+    mail: LinkedMail,
+  ): Required<Pick<MailLinks, 'unsubscribe' | 'preferences'>> {
+    const sign = (kind: 'unsubscribe' | 'preferences', id: string, more = {}) =>
       this.tokens.sign({ kind, environmentId, id, expiresAt: null, ...more });
     return {
       unsubscribe: `${linkBase}/u/${sign('unsubscribe', deliveryId, { mail })}`,
       preferences: `${linkBase}/p/${sign('preferences', mail.subscriberId)}`,
-      view: `${linkBase}/v/${sign('view', deliveryId)}${this.#sealed(
-        { environmentId, deliveryId, subscriberId: mail.subscriberId },
-        shown,
-      )}`,
     };
   }
 

@@ -21,21 +21,31 @@ export interface KnownValues {
   readonly customKeys: readonly string[];
   /** It belongs to an automation, whose runs an event may begin: any `event.…` is known. */
   readonly hasEvent?: boolean;
-  /** It belongs to a message, which has data of its own (any `data.…` is known), and nothing of mails to an audience. */
-  readonly isMessage?: boolean;
+  /** It belongs to a message, which has data of its own: any `data.…` is known. Null for other mails. */
+  readonly message?: MessageKind | null;
 }
 
-/** Groups of values that mails to an audience have, and messages do not. */
+export interface MessageKind {
+  /** It is a notification, which its reader can leave. */
+  readonly hasTopic: boolean;
+}
+
+/** Values that mails to an audience have, and messages do not. */
 const NOT_OF_MESSAGES = /^(?:campaign|topic|links|event)\b/;
+const NOT_OF_NOTIFICATIONS = /^(?:campaign|links\.view|event)\b/;
+
+const isStrange = (name: string, { hasTopic }: MessageKind): boolean =>
+  (hasTopic ? NOT_OF_NOTIFICATIONS : NOT_OF_MESSAGES).test(name);
 
 /** Reviews a part before anybody gets it. */
 export function reviewMergeTags(source: string, { customKeys, ...of }: KnownValues): MergeReview {
-  const { hasEvent = false, isMessage = false } = of;
-  const isOpen = (name: string) => (hasEvent && OF_EVENT.test(name)) || (isMessage && OF_DATA.test(name));
+  const { hasEvent = false, message = null } = of;
+  const isOpen = (name: string) =>
+    (hasEvent && OF_EVENT.test(name)) || (message !== null && OF_DATA.test(name));
   try {
     const template = compileMergeTemplate(source, 'none');
     const unknown = unknownVariables(template, customKeys).filter((name) => !isOpen(name));
-    const strange = isMessage ? template.variables.filter((name) => NOT_OF_MESSAGES.test(name)) : [];
+    const strange = message === null ? [] : template.variables.filter((name) => isStrange(name, message));
     return {
       unreadable: null,
       variables: template.variables,
@@ -53,9 +63,15 @@ export function tagFault(source: string, known: KnownValues): string | null {
   const tags = reviewMergeTags(source, known);
   if (tags.unreadable !== null) return `has a merge tag that is wrong: ${tags.unreadable}`;
   const [unknown] = tags.unknown;
-  if (unknown !== undefined)
-    return `has {{ ${unknown} }}, which ${known.isMessage === true ? 'messages do not have' : 'is not known'}`;
+  if (unknown !== undefined) return `has {{ ${unknown} }}, which ${lacked(unknown, known.message)}`;
   return tags.trialFault === null ? null : `has merge tags that cannot be filled in: ${tags.trialFault}`;
+}
+
+function lacked(name: string, message: MessageKind | null = null): string {
+  if (message === null) return 'is not known';
+  return isStrange(name, { hasTopic: false }) && !isStrange(name, { hasTopic: true })
+    ? 'only messages with topicKey have'
+    : 'messages do not have';
 }
 
 /**
@@ -126,13 +142,15 @@ export interface MessageReview {
   readonly contentIds: readonly string[];
 }
 
+export type KnownInMessage = MessageKind & Pick<KnownValues, 'customKeys'>;
+
 /** Faults of the merge tags in parts of a message, by part. */
 export function messageTagFaults(
   parts: Readonly<Record<string, string>>,
-  customKeys: readonly string[],
+  { customKeys, hasTopic }: KnownInMessage,
 ): Record<string, string> {
   const faults = Object.entries(parts).map(
-    ([part, source]) => [part, tagFault(source, { customKeys, isMessage: true })] as const,
+    ([part, source]) => [part, tagFault(source, { customKeys, message: { hasTopic } })] as const,
   );
   return Object.fromEntries(faults.filter((named): named is [string, string] => named[1] !== null));
 }
@@ -140,7 +158,7 @@ export function messageTagFaults(
 /** Review of a message that is text alone; null where its merge tags have logic, for which there are processes. */
 export function reviewPlainMessage(
   parts: Readonly<Record<'subject' | 'text', string>>,
-  customKeys: readonly string[],
+  known: KnownInMessage,
 ): MessageReview | null {
   const sources = Object.values(parts);
   try {
@@ -148,7 +166,7 @@ export function reviewPlainMessage(
   } catch (error) {
     if (!(error instanceof MergeTemplateError)) throw error;
   }
-  const faults = messageTagFaults(parts, customKeys);
+  const faults = messageTagFaults(parts, known);
   const requiredData = Object.keys(faults).length > 0 ? [] : requiredDataIn(sources);
   return { faults, requiredData, contentIds: [] };
 }

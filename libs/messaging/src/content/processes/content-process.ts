@@ -9,8 +9,15 @@ import {
   reviewMessage,
   type SampleMail,
 } from '../document/content-review.js';
-import { type CampaignContent, compileMail, type MailFooter } from '../document/content-compiler.js';
-import { customKeysIn, eventPathsIn, mapTexts, type WrittenContent } from '../merge/merge-review.js';
+import { type CampaignContent, compileMail } from '../document/content-compiler.js';
+import type { MailFooter } from '../document/mail-footer.js';
+import {
+  customKeysIn,
+  eventPathsIn,
+  type KnownInMessage,
+  mapTexts,
+  type WrittenContent,
+} from '../merge/merge-review.js';
 import { compileMergeTemplate } from '../merge/merge-template.js';
 import type { MergeValues } from '../merge/merge-values.js';
 import type { LinkTracking } from '../mail/link-tracking.js';
@@ -33,8 +40,8 @@ const COMPILE_TASKS = {
     reviewContent(content, footer, known),
   reviewMail: (input: { mail: DocumentMail; footer: MailFooter; customKeys: readonly string[] }) =>
     reviewMail(input.mail, input.footer, input.customKeys),
-  reviewMessage: ({ content, footer, customKeys }: ContentInput & { customKeys: readonly string[] }) =>
-    reviewMessage(content, footer, customKeys),
+  reviewMessage: ({ content, footer, ...known }: ContentInput & KnownInMessage) =>
+    reviewMessage(content, footer, known),
 };
 
 const renderer = new MailRenderer();

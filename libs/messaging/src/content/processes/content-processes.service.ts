@@ -12,7 +12,8 @@ import type { ProjectScope } from '#kernel';
 import { Database, Notifications } from '#platform';
 import type { Wording } from '#wording';
 import { ContentTooComplexError, errorOf } from '../content.errors.js';
-import type { MailFooter, MailSources } from '../document/content-compiler.js';
+import type { MailSources } from '../document/content-compiler.js';
+import type { MailFooter } from '../document/mail-footer.js';
 import type { MailReview } from '../document/content-review.js';
 import type { Faults } from '../document/content-document.js';
 import type { LogicParts, RenderedBatch, RenderedMail } from '../mail/mail-renderer.js';
@@ -119,9 +120,7 @@ export class ContentProcessesService implements OnApplicationBootstrap, OnApplic
   async reviewMessage(scope: ProjectScope, input: TaskInput<'reviewMessage'>): Promise<MessageReview> {
     const { subject, contentJson, contentText } = input.content;
     const plain =
-      contentJson === null
-        ? reviewPlainMessage({ subject, text: contentText ?? '' }, input.customKeys)
-        : null;
+      contentJson === null ? reviewPlainMessage({ subject, text: contentText ?? '' }, input) : null;
     if (plain !== null) return plain;
     if (this.database !== null && contentJson !== null) expectContent(this.database);
     const tooComplex = { faults: { contentJson: TOO_COMPLEX }, requiredData: [], contentIds: [] };

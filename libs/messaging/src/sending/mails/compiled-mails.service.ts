@@ -27,7 +27,7 @@ import type { MessagingTables } from '../../messaging-tables.js';
 const KEPT_CHARACTERS = 32_000_000;
 const KEPT_CAMPAIGNS = 100;
 /** The stable last part of Feedback-ID, by which a mailbox provider knows the sending system. */
-const FEEDBACK_SENDER = 'mailwright';
+export const FEEDBACK_SENDER = 'mailwright';
 
 /** Mails that were compiled, or are just being, by a key that tells apart what is compiled apart. */
 class MailCache {

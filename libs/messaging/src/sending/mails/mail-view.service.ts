@@ -95,7 +95,7 @@ export class MailViewService {
     const mail = await this.database.transaction(scope, () =>
       findMailOfLink(this.database, scope, deliveryId),
     );
-    if (mail === null || mail.subscriberId === null) return null;
+    if (mail === null || mail.kind === 'MESSAGE' || mail.subscriberId === null) return null;
     const { subscriberId, topicIds, locale, shownAt: date } = mail;
     const found = await this.recipients.lookUp(scope, topicIds, [subscriberId], this.clock.now());
     const recipient = found.get(subscriberId);

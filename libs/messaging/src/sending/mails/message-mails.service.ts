@@ -1,11 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { RecipientsQuery, SuppressionsService } from '#audience';
+import {
+  type NamedTopic,
+  type Recipient,
+  RecipientsQuery,
+  SuppressionsService,
+  TopicsQuery,
+} from '#audience';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { Wording } from '#wording';
 import { FromAddressesService, type MailOrigin } from '../../campaigns/from-addresses.service.js';
-import { systemHeaders } from '../../content/mail/header-field.js';
+import { type MailFooter, withFooterText } from '../../content/document/mail-footer.js';
+import {
+  type Header,
+  listHeaders,
+  systemHeaders,
+  unsubscribeHeader,
+} from '../../content/mail/header-field.js';
+import { MailLinksService } from '../../content/mail/mail-links.service.js';
 import { buildMimeMessage } from '../../content/mail/mime-message.js';
 import { type LogicParts, plainTemplatesOf } from '../../content/mail/mail-renderer.js';
 import { projectValues, subscriberValues } from '../../content/merge/merge-values.js';
@@ -14,20 +26,43 @@ import {
   footerOf,
   hashOf,
 } from '../../content/processes/content-processes.service.js';
-import type { OutgoingMail } from '../../deliveries/delivery.js';
+import type { MailLinks, OutgoingMail } from '../../deliveries/delivery.js';
 import type { MessageContent, NamedAddress, NewMessage } from '../../messages/message.js';
 import { MessageSealsService } from '../../messages/message-seals.service.js';
 import type { ComposedMail, DeliveryWork } from '../delivery-work.js';
 import { wireAddress } from './campaign-mail.js';
+import { FEEDBACK_SENDER } from './compiled-mails.service.js';
+import { MailSigningService, returnPathHostOf } from './mail-signing.service.js';
 
 /** As much of a message as its mails need. */
 interface StoredMessage extends Pick<NewMessage, 'ambiguous' | 'expiresAt' | 'locale'> {
   readonly id: string;
+  readonly topicId: string | null;
   readonly content: MessageContent | null;
   readonly sealedContent: string | null;
 }
 
-const NO_TOPIC = { name: '', key: '' };
+/** The reader of a notification, who can leave its topic. */
+interface Subscriber {
+  readonly recipient: Recipient;
+  readonly topic: NamedTopic;
+}
+
+/** The reader of a mail that needs no consent: a subscriber, or anybody. */
+interface Anybody {
+  readonly recipient: Recipient | undefined;
+  readonly topic: null;
+}
+
+/** The ways by which its reader leaves a mail's topic; none of a mail without one. */
+interface WaysOut {
+  readonly links: Pick<MailLinks, 'unsubscribe' | 'preferences'>;
+  readonly headers: readonly Header[];
+}
+
+const NO_NAME = { name: '', key: '' };
+const NO_LINKS = { unsubscribe: '', preferences: '', view: '' };
+const NO_WAY_OUT: WaysOut = { links: {}, headers: [] };
 
 /** Composes the mails of messages. */
 @Injectable()
@@ -37,6 +72,9 @@ export class MessageMailsService {
     private readonly fromAddresses: FromAddressesService,
     private readonly recipients: RecipientsQuery,
     private readonly suppressions: SuppressionsService,
+    private readonly topics: TopicsQuery,
+    private readonly links: MailLinksService,
+    private readonly signing: MailSigningService,
     private readonly processes: ContentProcessesService,
     private readonly seals: MessageSealsService,
   ) {}
@@ -49,11 +87,8 @@ export class MessageMailsService {
     return messages;
   }
 
-  async compose(
-    { scope, delivery }: DeliveryWork,
-    message: StoredMessage | undefined,
-    now: Date,
-  ): Promise<ComposedMail> {
+  async compose(work: DeliveryWork, message: StoredMessage | undefined, now: Date): Promise<ComposedMail> {
+    const { scope, delivery } = work;
     const content =
       message === undefined
         ? null
@@ -62,32 +97,29 @@ export class MessageMailsService {
           : this.seals.open(scope, message.sealedContent);
     if (message === undefined || content === null || delivery.address === '') return { skipped: 'erased' };
     if (message.expiresAt !== null && message.expiresAt <= now) return { skipped: 'expired' };
-    const parsed = parseEmailAddress(delivery.address);
-    if (
-      'address' in parsed &&
-      (await this.suppressions.isSuppressed(scope, parsed.address.key, 'TRANSACTIONAL'))
-    )
-      return { skipped: 'suppressed' };
+    const reader = await this.#readerOf(work, message, now);
+    if ('skipped' in reader) return reader;
+    const { recipient, topic } = reader;
     const from = await this.fromAddresses.of(scope, content);
     if (from === null) return { skipped: 'erased' };
     const { project, sender } = from;
-    const wording = await this.fromAddresses.wording(scope, message.locale);
-    const parts = await this.#partsOf(scope, content, project, wording);
-    const found =
-      delivery.subscriberId === null
-        ? undefined
-        : (await this.recipients.lookUp(scope, [], [delivery.subscriberId], now)).get(delivery.subscriberId);
+    const { locale: language } = await this.fromAddresses.wording(scope, message.locale);
+    const readerLocale = message.locale ?? recipient?.locale ?? null;
+    const footer = footerOf(project, await this.fromAddresses.wording(scope, readerLocale));
+    const shown: MailFooter = { ...footer, isEmpty: topic === null, hasNoView: true };
+    const parts = await this.#partsOf(scope, content, shown, language);
+    const { links, headers } = topic === null ? NO_WAY_OUT : await this.#waysOut(work, from, reader);
     const values = {
-      subscriber: found === undefined ? nobody(delivery.address) : subscriberValues(found),
-      custom: found?.customFields ?? {},
-      topic: NO_TOPIC,
-      campaign: NO_TOPIC,
+      subscriber: recipient === undefined ? nobody(delivery.address) : subscriberValues(recipient),
+      custom: recipient?.customFields ?? {},
+      topic: topic === null ? NO_NAME : { name: topic.name, key: topic.topicKey },
+      campaign: NO_NAME,
       project: projectValues(project),
-      links: { unsubscribe: '', preferences: '', view: '' },
+      links: { ...NO_LINKS, ...links },
       data: content.data,
       reader: {
-        locale: message.locale ?? found?.locale ?? project.defaultLocale,
-        timeZone: found?.timeZone ?? project.timeZone,
+        locale: readerLocale ?? project.defaultLocale,
+        timeZone: recipient?.timeZone ?? project.timeZone,
         now: now.toISOString(),
       },
     };
@@ -112,8 +144,8 @@ export class MessageMailsService {
       date: now,
       html: content.contentJson === null ? null : rendered.html,
       text: rendered.text,
-      language: wording.locale,
-      headers: [...systemHeaders(), ...Object.entries(content.headers)],
+      language,
+      headers: [...headers, ...systemHeaders(), ...Object.entries(content.headers)],
     });
     const mail: OutgoingMail = {
       deliveryId: delivery.id,
@@ -123,7 +155,7 @@ export class MessageMailsService {
       from: sender.address,
       to: delivery.address,
       subject: rendered.subject,
-      links: {},
+      links,
       envelopeFrom: sender.address,
       envelopeTo: wireAddress(delivery.address),
       raw,
@@ -131,17 +163,55 @@ export class MessageMailsService {
     return { mail, senderDomain: sender.domain };
   }
 
+  /** Decides once more whether the mail may go to its reader. */
+  async #readerOf(
+    { scope, delivery: { subscriberId, address } }: DeliveryWork,
+    { topicId }: StoredMessage,
+    now: Date,
+  ): Promise<Subscriber | Anybody | { readonly skipped: string }> {
+    const topicIds = topicId === null ? [] : [topicId];
+    const recipient =
+      subscriberId === null
+        ? undefined
+        : (await this.recipients.lookUp(scope, topicIds, [subscriberId], now)).get(subscriberId);
+    if (topicId === null) {
+      const key = keyOf(address);
+      const isBarred = key !== null && (await this.suppressions.isSuppressed(scope, key, 'TRANSACTIONAL'));
+      return isBarred ? { skipped: 'suppressed' } : { recipient, topic: null };
+    }
+    const [topic] = await this.topics.named(scope, topicIds);
+    // Whoever has the address now has consented to nothing, if it is no longer theirs.
+    if (topic === undefined || recipient === undefined || keyOf(recipient.email) !== keyOf(address))
+      return { skipped: 'unsubscribed' };
+    return recipient.obstacle === null ? { recipient, topic } : { skipped: recipient.obstacle };
+  }
+
+  async #waysOut(
+    { scope, delivery, relay }: DeliveryWork,
+    { project, sender, linkBase }: MailOrigin,
+    { recipient: { subscriberId }, topic: { id: aboutId, topicKey, name: listName } }: Subscriber,
+  ): Promise<WaysOut> {
+    const links = this.links.leaving(linkBase, scope, delivery.id, { subscriberId, aboutId });
+    const policy = await this.signing.policyOf(scope, sender.domain, relay);
+    const address = this.links.unsubscribeAddress(scope, delivery.id, returnPathHostOf(policy));
+    const listId = `${topicKey.toLowerCase()}.${sender.domain}`;
+    const feedbackId = `${topicKey}:${project.projectKey}:message:${FEEDBACK_SENDER}`;
+    const headers = listHeaders({ listId, listName, feedbackId });
+    return { links, headers: [...headers, unsubscribeHeader(links.unsubscribe, address)] };
+  }
+
   /** The templates of its parts; without HTML where it is text alone. */
   async #partsOf(
     scope: ProjectScope,
     { subject, contentJson, text }: MessageContent,
-    project: MailOrigin['project'],
-    wording: Wording,
+    footer: MailFooter,
+    language: string,
   ): Promise<Omit<LogicParts, 'key'>> {
-    if (contentJson === null) return { subject, fromName: '', html: '', text: text ?? '' };
+    if (contentJson === null)
+      return { subject, fromName: '', html: '', text: withFooterText(footer, text ?? '') };
     return this.processes.compile(scope, {
-      content: { subject, previewText: null, contentJson, contentText: text, language: wording.locale },
-      footer: { ...footerOf(project, wording), isEmpty: true },
+      content: { subject, previewText: null, contentJson, contentText: text, language },
+      footer,
       tracking: null,
     });
   }
@@ -151,12 +221,17 @@ export class MessageMailsService {
     const ids = works.map(({ delivery }) => delivery.sourceId);
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<StoredMessage>`
-        select m.id, m.ambiguous, m.expires_at, m.locale, m.content, m.sealed_content from messaging.messages m
+        select m.id, m.topic_id, m.ambiguous, m.expires_at, m.locale, m.content, m.sealed_content from messaging.messages m
         where m.environment_id = ${scope.environmentId} and m.id = any(${ids}::uuid[])
       `.execute(this.database.tables());
       return rows;
     });
   }
+}
+
+function keyOf(email: string): string | null {
+  const parsed = parseEmailAddress(email);
+  return 'address' in parsed ? parsed.address.key : null;
 }
 
 const mailboxOf = ({ email, name }: NamedAddress) => ({ address: wireAddress(email), name });

@@ -135,6 +135,14 @@ export const PROBLEM_TYPES = {
     description: 'The address must not get mail: its owner left, complained, or it bounced.',
     remedy: 'Leave it. If the owner asked to come back, remove the suppression first.',
   },
+  'not-subscribed': {
+    status: 409,
+    title: 'The address is not subscribed to the topic',
+    description:
+      'A message with `topicKey` is a notification that its reader may leave: it goes to who is subscribed to the topic, confirmed where the topic asks for that.',
+    remedy:
+      'Leave it. Sign the address up first, if its owner wants that. Mail that they expect without having subscribed has no `topicKey`.',
+  },
   unsubscribed: {
     status: 409,
     title: 'The address left the topic',
