@@ -3554,6 +3554,7 @@ create table messaging.messages (
   content jsonb,
   sealed_content text,
   usage_period timestamp with time zone,
+  topic_key text,
   constraint messages_pkey PRIMARY KEY (id, environment_id),
   constraint messages_ambiguous_check CHECK ((ambiguous = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
   constraint messages_keep_check CHECK ((keep = ANY (ARRAY['CONTENT'::text, 'NOTHING'::text]))),
@@ -3577,9 +3578,11 @@ comment on column messaging.messages.status is 'Of the delivery to `to_email`; t
 comment on column messaging.messages.to_digest is 'Keyed digest of the address in `to_email`, by which it is found and erased; null once erased.';
 comment on column messaging.messages.copy_digests is 'The same of those who get copies.';
 comment on column messaging.messages.subject is 'As it was written. Null: gone, since nothing of it is kept.';
+comment on column messaging.messages.topic_id is 'Of a notification: mail that its reader may leave. Null for mail that needs no consent.';
 comment on column messaging.messages.content is 'What the mail is made of; null where it is sealed, or kept no longer.';
 comment on column messaging.messages.sealed_content is 'The same, encrypted, of a message that keeps nothing; null once it has ended.';
 comment on column messaging.messages.usage_period is 'The billing period whose e-mails are reserved for it; null when they are not metered, or were counted as it was accepted.';
+comment on column messaging.messages.topic_key is 'The key of the topic, also once that is deleted.';
 
 create table messaging.sender_stops (
   environment_id bigint not null,

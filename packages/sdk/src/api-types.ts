@@ -3793,6 +3793,11 @@ export interface components {
        */
       purpose: string;
       /**
+       * @description Topic of a notification: mail that its reader may leave. It goes to who is subscribed to the topic (else 409 `not-subscribed`), without copies, with a footer and one-click unsubscribe.
+       * @example NEWS-1
+       */
+      topicKey?: string | null;
+      /**
        * @description With merge tags.
        * @example Your code: {{ data.code }}
        */
@@ -3891,6 +3896,8 @@ export interface components {
         | 'SUPPRESSED'
         | 'CANCELLED';
       purpose: string;
+      /** @description Of a notification; null for mail that needs no consent. */
+      topicKey: string | null;
       tags: string[];
       /** @description Strings of yours by key. */
       metadata: {
@@ -4528,6 +4535,7 @@ export interface components {
         to: string;
         subject: string | null;
         purpose: string;
+        topicKey: string | null;
         tags: string[];
         /** @description As it was given. */
         metadata: unknown;
@@ -5396,7 +5404,7 @@ export interface components {
       instance?: string;
       /** Format: date-time */
       timestamp?: string;
-      /** @description Only with 400 and 422: field path → error. At most 100 fields; `…` then says how many more there are. */
+      /** @description Only with 400, 422, and 409 of messages: field path → error. At most 100 fields; `…` then says how many more there are. */
       errors?: {
         [key: string]: string;
       };
@@ -14067,6 +14075,7 @@ export interface operations {
            *           "subject": "Your code: {{ data.code }}",
            *           "status": "SENT",
            *           "purpose": "The person asked to reset their password.",
+           *           "topicKey": null,
            *           "tags": [
            *             "password-reset"
            *           ],
@@ -14166,6 +14175,7 @@ export interface operations {
            *       "subject": "Your code: {{ data.code }}",
            *       "status": "QUEUED",
            *       "purpose": "The person asked to reset their password.",
+           *       "topicKey": null,
            *       "tags": [
            *         "password-reset"
            *       ],
@@ -14206,7 +14216,7 @@ export interface operations {
       403: components['responses']['insufficient-scope.messages.send'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `suppressed`: The address is suppressed. */
+      /** @description `idempotency-in-flight`: The same request is still running. `suppressed`: The address is suppressed. `not-subscribed`: The address is not subscribed to the topic. */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -14282,6 +14292,7 @@ export interface operations {
            *       "subject": "Your code: {{ data.code }}",
            *       "status": "SENT",
            *       "purpose": "The person asked to reset their password.",
+           *       "topicKey": null,
            *       "tags": [
            *         "password-reset"
            *       ],
@@ -14361,6 +14372,7 @@ export interface operations {
            *       "subject": "Your code: {{ data.code }}",
            *       "status": "SCHEDULED",
            *       "purpose": "The person asked to reset their password.",
+           *       "topicKey": null,
            *       "tags": [
            *         "password-reset"
            *       ],
@@ -14454,6 +14466,7 @@ export interface operations {
            *       "subject": "Your code: {{ data.code }}",
            *       "status": "CANCELLED",
            *       "purpose": "The person asked to reset their password.",
+           *       "topicKey": null,
            *       "tags": [
            *         "password-reset"
            *       ],

@@ -33,6 +33,7 @@ export type ProblemSlug = (typeof PROBLEM_SLUGS)[number];
 export interface ProblemMembers {
   'validation-error': { errors: Record<string, string> };
   'domain-validation': { errors: Record<string, string> };
+  'not-subscribed': { errors: Record<string, string> };
   'insufficient-scope': { requiredScope: string };
   'invalid-state': { currentState: string; allowedStates: string[] };
   /** At most ten of them. */

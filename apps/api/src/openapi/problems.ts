@@ -46,7 +46,7 @@ export const PROBLEM: Schema = {
     errors: {
       type: 'object',
       description:
-        'Only with 400 and 422: field path → error. At most 100 fields; `…` then says how many more there are.',
+        'Only with 400, 422, and 409 of messages: field path → error. At most 100 fields; `…` then says how many more there are.',
       additionalProperties: { type: 'string' },
     },
     requiredScope: text('With `insufficient-scope`: the scope that the key lacks.'),
@@ -139,6 +139,7 @@ type Members = Readonly<Record<string, unknown>>;
 const MEMBERS: Readonly<Partial<Record<ProblemSlug, Members>>> = {
   'validation-error': { errors: { pages: 'is not a known field' } },
   'in-use': { usedBy: [{ kind: 'campaign', key: 'APIT-001', name: 'Spring 2026' }], usedByCount: 1 },
+  'not-subscribed': { errors: { to: 'is not subscribed to NEWS-1' } },
   'pre-send-rejected': {
     checks: [
       {

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { SuppressionsService } from '#audience';
+import { SuppressionsService, TopicsQuery } from '#audience';
 import { EmailQuotaService } from '#billing';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -92,6 +92,23 @@ describe('live messages', () => {
     await feedback.bounced(scope, other.id, 'hard');
     await withStatus(other.id, 'BOUNCED');
     expect(await suppressions.isSuppressed(scope, other.to, 'TRANSACTIONAL')).toBe(true);
+  });
+
+  it('about a topic are marketing to who complains about one, who still gets receipts', async () => {
+    const { topicIds } = await messaging.draft(scope, 1);
+    const [topic] = await messaging.get(TopicsQuery).named(scope, topicIds);
+    const [subscriber] = await messaging.test.query<{ email: string }>(
+      'select email from audience.subscribers where environment_id = $1',
+      [scope.environmentId],
+    );
+    const to = recipient(subscriber!.email);
+    const { id } = await send({ to, topicKey: topic!.topicKey });
+    messaging.engine.start();
+    await withStatus(id, 'SENT');
+    await messaging.get(DeliveryFeedbackService).complained(scope, id);
+    await withStatus(id, 'COMPLAINED');
+    await expect(send({ to, topicKey: topic!.topicKey })).rejects.toMatchObject({ code: 'suppressed' });
+    await withStatus((await send({ to })).id, 'SENT');
   });
 
   it('stay DELIVERED when it is told before it is written down that they were sent', async () => {
