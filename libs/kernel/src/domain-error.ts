@@ -39,8 +39,11 @@ export class DomainValidationError extends DomainError {
   override readonly code = 'domain-validation';
 
   /** `errors` maps a dotted field path (`topicKeys[0]`) to its message. */
-  constructor(readonly errors: Readonly<Record<string, string>>) {
-    super('The request is well-formed, but this project does not allow it.');
+  constructor(
+    readonly errors: Readonly<Record<string, string>>,
+    message = 'The request is well-formed, but this project does not allow it.',
+  ) {
+    super(message);
   }
 
   override get members(): Readonly<Record<string, unknown>> {

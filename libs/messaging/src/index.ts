@@ -58,6 +58,7 @@ export { ACTIVITY_TYPES, PersonActivityQuery } from './person-activity.query.js'
 export { type PersonExport, PersonExportService } from './person-export.service.js';
 export {
   KEPT_CONTENT,
+  BATCH_MODES,
   MESSAGE_STATUSES,
   type MessageRecipient,
   type MessageView,

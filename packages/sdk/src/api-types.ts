@@ -1360,6 +1360,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/messages/batch': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Send up to 100 messages
+     * @description With `mode` `ALL` they are accepted as a whole, or, with one fault, not at all: `errors` names each fault of each message, such as `messages[3].to`. With `EACH` each is accepted or refused by itself, as by `POST /messages`: the answer is 200, and has a message or a problem for each. They count as so many messages for the limit of 600 a minute and key; a batch that does not fit is refused with 429, and counts.
+     *
+     *     The key needs the scope `messages:send`.
+     */
+    post: operations['sendMessages'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/messages/{id}': {
     parameters: {
       query?: never;
@@ -3923,6 +3945,36 @@ export interface components {
        */
       updatedAt: string;
     };
+    SendMessages: {
+      messages: components['schemas']['SendMessage'][];
+      /**
+       * @description `ALL`: as a whole or, with one fault, not at all. `EACH`: each by itself.
+       * @default ALL
+       */
+      mode?: ('ALL' | 'EACH') | null;
+    };
+    SentMessages: {
+      /** @description A result for each message, in order. */
+      results: {
+        /** @description The place in `messages`, which begins with 0. */
+        index: number;
+        /** @description The message, if it was accepted. */
+        message?: components['schemas']['Message'];
+        /** @description Why it was not. */
+        problem?: components['schemas']['MessageProblem'];
+      }[];
+    };
+    MessageProblem: {
+      /** Format: uri */
+      type: string;
+      title: string;
+      status: number;
+      detail?: string;
+      /** @description Messages by field path, such as `messages[3].to`. */
+      errors?: {
+        [key: string]: string;
+      };
+    };
     MessagePage: {
       data: components['schemas']['Message'][];
       pagination: components['schemas']['Pagination'];
@@ -5404,7 +5456,7 @@ export interface components {
       instance?: string;
       /** Format: date-time */
       timestamp?: string;
-      /** @description Only with 400, 422, and 409 of messages: field path → error. At most 100 fields; `…` then says how many more there are. */
+      /** @description Only with 400, 422, 409 of messages, and 429 of their limit of a day: field path → error. At most 100 fields; `…` then says how many more there are. */
       errors?: {
         [key: string]: string;
       };
@@ -14193,6 +14245,234 @@ export interface operations {
            *     }
            */
           'application/json': components['schemas']['Message'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.messages.send'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `suppressed`: The address is suppressed. `not-subscribed`: The address is not subscribed to the topic. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  sendMessages: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "messages": [
+         *         {
+         *           "to": "ada@example.com",
+         *           "purpose": "The person asked to reset their password.",
+         *           "subject": "Your code: {{ data.code }}",
+         *           "text": "Your code is {{ data.code }}. It is good for half an hour.",
+         *           "data": {
+         *             "code": "123456"
+         *           },
+         *           "tags": [
+         *             "password-reset"
+         *           ],
+         *           "expiresAt": "2026-03-30T09:30:00.000Z"
+         *         },
+         *         {
+         *           "to": "grace@example.com",
+         *           "purpose": "The person asked to reset their password.",
+         *           "subject": "Your code: {{ data.code }}",
+         *           "text": "Your code is {{ data.code }}. It is good for half an hour.",
+         *           "data": {},
+         *           "tags": [
+         *             "password-reset"
+         *           ],
+         *           "expiresAt": "2026-03-30T09:30:00.000Z"
+         *         }
+         *       ],
+         *       "mode": "EACH"
+         *     }
+         */
+        'application/json': components['schemas']['SendMessages'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "results": [
+           *         {
+           *           "index": 0,
+           *           "message": {
+           *             "id": "019d3df8-aa80-7c38-9d21-6a4f8b2c7e10",
+           *             "to": "ada@example.com",
+           *             "subject": "Your code: {{ data.code }}",
+           *             "status": "QUEUED",
+           *             "purpose": "The person asked to reset their password.",
+           *             "topicKey": null,
+           *             "tags": [
+           *               "password-reset"
+           *             ],
+           *             "metadata": {},
+           *             "locale": null,
+           *             "keep": "CONTENT",
+           *             "relayKey": null,
+           *             "failureReason": null,
+           *             "scheduledAt": null,
+           *             "expiresAt": "2026-03-30T09:30:00.000Z",
+           *             "sentAt": null,
+           *             "deliveredAt": null,
+           *             "createdAt": "2026-03-30T09:00:00.000Z",
+           *             "updatedAt": "2026-03-30T09:00:00.000Z"
+           *           }
+           *         },
+           *         {
+           *           "index": 1,
+           *           "problem": {
+           *             "type": "https://mail.example.com/problems/domain-validation",
+           *             "title": "The project does not allow this",
+           *             "status": 422,
+           *             "detail": "The request is well-formed, but this project does not allow it.",
+           *             "errors": {
+           *               "messages[1].data.code": "is missing: the content shows it"
+           *             }
+           *           }
+           *         }
+           *       ]
+           *     }
+           */
+          'application/json': components['schemas']['SentMessages'];
+        };
+      };
+      /** @description Accepted */
+      202: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "results": [
+           *         {
+           *           "index": 0,
+           *           "message": {
+           *             "id": "019d3df8-aa80-7c38-9d21-6a4f8b2c7e10",
+           *             "to": "ada@example.com",
+           *             "subject": "Your code: {{ data.code }}",
+           *             "status": "QUEUED",
+           *             "purpose": "The person asked to reset their password.",
+           *             "topicKey": null,
+           *             "tags": [
+           *               "password-reset"
+           *             ],
+           *             "metadata": {},
+           *             "locale": null,
+           *             "keep": "CONTENT",
+           *             "relayKey": null,
+           *             "failureReason": null,
+           *             "scheduledAt": null,
+           *             "expiresAt": "2026-03-30T09:30:00.000Z",
+           *             "sentAt": null,
+           *             "deliveredAt": null,
+           *             "createdAt": "2026-03-30T09:00:00.000Z",
+           *             "updatedAt": "2026-03-30T09:00:00.000Z"
+           *           }
+           *         },
+           *         {
+           *           "index": 1,
+           *           "problem": {
+           *             "type": "https://mail.example.com/problems/domain-validation",
+           *             "title": "The project does not allow this",
+           *             "status": 422,
+           *             "detail": "The request is well-formed, but this project does not allow it.",
+           *             "errors": {
+           *               "messages[1].data.code": "is missing: the content shows it"
+           *             }
+           *           }
+           *         }
+           *       ]
+           *     }
+           */
+          'application/json': components['schemas']['SentMessages'];
         };
       };
       /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */

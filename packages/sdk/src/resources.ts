@@ -700,6 +700,11 @@ class Messages extends Resource {
     return this.listOf<'listMessages'>('GET /messages', filters);
   }
 
+  /** Send up to 100 messages. */
+  sendBatch(body: Body<'sendMessages'>, options?: CallOptions): Promise<Answer<'sendMessages'>> {
+    return this.transport.call<'sendMessages'>('POST /messages/batch', { ...options, json: body });
+  }
+
   /** Get a message. */
   get(id: string, options?: ReadOptions): Promise<Answer<'getMessage'>> {
     return this.transport.call<'getMessage'>('GET /messages/{id}', { ...options, path: { id } });

@@ -1,24 +1,34 @@
-import { Body, Get, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import { MessagesQuery, MessagesService } from '#messaging';
-import { ApiController, InScope, Operation, toPage } from '#platform/http';
+import { type Config, CONFIG } from '#platform';
+import { ApiController, InScope, Operation, partProblem, toPage } from '#platform/http';
 import { addressKey } from '../fields.js';
 import {
+  MAX_BATCH_BYTES,
   MAX_MESSAGE_BYTES,
   messageListQuery,
   messageOf,
   messagePage,
+  messagesBody,
+  messagesIn,
   messageView,
+  readMessages,
   rescheduleMessageBody,
   sendMessageBody,
+  sendMessagesBody,
+  sentMessagesView,
 } from './messages.dto.js';
+
+const LIMIT = { name: 'messages', perMinute: 600 };
 
 @ApiController('messages', { tag: 'Messages' })
 export class MessagesController {
   constructor(
     private readonly messages: MessagesService,
     private readonly query: MessagesQuery,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'PUBLIC_URL'>,
   ) {}
 
   @Post()
@@ -33,7 +43,7 @@ export class MessagesController {
     scope: 'messages:send',
     body: sendMessageBody,
     maxBodyBytes: MAX_MESSAGE_BYTES,
-    rateLimit: { name: 'messages', perMinute: 600 },
+    rateLimit: LIMIT,
     response: { status: 202, schema: messageView, location: ({ id }) => `messages/${id}` },
     problems: [409],
   })
@@ -42,6 +52,40 @@ export class MessagesController {
     @Body({ schema: sendMessageBody }) body: z.output<typeof sendMessageBody>,
   ) {
     return this.messages.send(scope, messageOf(body));
+  }
+
+  @Post('batch')
+  @Operation({
+    operationId: 'sendMessages',
+    sdk: 'messages.sendBatch',
+    summary: 'Send up to 100 messages',
+    description:
+      'With `mode` `ALL` they are accepted as a whole, or, with one fault, not at all: `errors` names each fault of each message, such as ' +
+      '`messages[3].to`. With `EACH` each is accepted or refused by itself, as by `POST /messages`: the answer is 200, and has a message ' +
+      'or a problem for each. They count as so many messages for the limit of 600 a minute and key; a batch that does not fit is refused ' +
+      'with 429, and counts.',
+    scope: 'messages:send',
+    body: sendMessagesBody,
+    maxBodyBytes: MAX_BATCH_BYTES,
+    rateLimit: { ...LIMIT, countOf: messagesIn },
+    response: {
+      status: 202,
+      schema: sentMessagesView,
+      isPartial: (made) => (made as { readonly mode: string }).mode === 'EACH',
+    },
+    problems: [409],
+  })
+  async sendBatch(
+    @InScope() scope: ProjectScope,
+    @Body({ schema: messagesBody }) { messages, mode }: z.output<typeof messagesBody>,
+  ) {
+    const outcomes = await this.messages.sendBatch(scope, readMessages(messages), mode);
+    const results = outcomes.map((outcome, index) =>
+      outcome instanceof Error
+        ? { index, problem: partProblem(outcome, this.config) }
+        : { index, message: outcome },
+    );
+    return { results, mode };
   }
 
   @Get()

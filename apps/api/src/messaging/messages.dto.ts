@@ -1,6 +1,13 @@
 import { z } from 'zod';
-import { KEPT_CONTENT, MESSAGE_STATUSES, type MessageRecipient, type NewMessage } from '#messaging';
-import { emailField, pageOf, pageQuery, strictBody, timestamp } from '#platform/http';
+import { DomainValidationError } from '#kernel';
+import {
+  BATCH_MODES,
+  KEPT_CONTENT,
+  MESSAGE_STATUSES,
+  type MessageRecipient,
+  type NewMessage,
+} from '#messaging';
+import { emailField, pageOf, pageQuery, readInput, strictBody, timestamp } from '#platform/http';
 import {
   addressField,
   defaulted,
@@ -19,7 +26,10 @@ const MAX_CONTENT = 500_000;
 const MAX_DATA_BYTES = 256 * 1024;
 /** Content and data at their bounds, and what JSON writes around them. */
 export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+/** A batch's body. */
+export const MAX_BATCH_BYTES = 50 * 1024 * 1024;
 const MAX_COPIES = 10;
+const MAX_BATCH = 100;
 
 const recipient = z
   .union([emailField, strictBody({ email: emailField, name: line(100).nullish() })], {
@@ -155,6 +165,39 @@ export function messageOf(body: z.output<typeof sendMessageBody>): NewMessage {
   };
 }
 
+const batchMode = defaulted(
+  z.enum(BATCH_MODES),
+  'ALL',
+  '`ALL`: as a whole or, with one fault, not at all. `EACH`: each by itself.',
+);
+
+/** For the document. Requests are read by `messagesBody`: the faults of a message are named beside those that the project's data shows. */
+export const sendMessagesBody = strictBody({
+  messages: z.array(sendMessageBody).min(1).max(MAX_BATCH),
+  mode: batchMode,
+}).meta({ id: 'SendMessages' });
+
+export const messagesBody = strictBody({
+  messages: z.array(z.unknown()).min(1).max(MAX_BATCH),
+  mode: batchMode,
+});
+
+/** The number of messages of a body that may be anything, as the limit counts it. */
+export function messagesIn(body: unknown): number {
+  const messages = (body as { readonly messages?: unknown } | null | undefined)?.messages;
+  return Array.isArray(messages) ? Math.max(1, Math.min(messages.length, MAX_BATCH)) : 1;
+}
+
+/** The messages of a batch, or what is wrong with the form of one. */
+export function readMessages(messages: readonly unknown[]): (NewMessage | DomainValidationError)[] {
+  return messages.map((input, index) => {
+    const read = readInput(sendMessageBody, input, `messages[${index}]`);
+    return 'errors' in read
+      ? new DomainValidationError(read.errors, 'One or more fields are not valid.')
+      : messageOf(read.data);
+  });
+}
+
 export const rescheduleMessageBody = strictBody({
   scheduledAt: moment.meta({ description: 'At most 30 days ahead; in the past: now.' }),
 }).meta({ id: 'RescheduleMessage' });
@@ -196,3 +239,30 @@ export const messageView = z
   .meta({ id: 'Message' });
 
 export const messagePage = pageOf(messageView, 'MessagePage');
+
+const messageProblem = z
+  .object({
+    type: z.string().meta({ format: 'uri' }),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().optional(),
+    errors: z
+      .record(z.string(), z.string())
+      .optional()
+      .meta({ description: 'Messages by field path, such as `messages[3].to`.' }),
+  })
+  .meta({ id: 'MessageProblem' });
+
+export const sentMessagesView = z
+  .object({
+    results: z
+      .array(
+        z.object({
+          index: z.int().meta({ description: 'The place in `messages`, which begins with 0.' }),
+          message: messageView.optional().meta({ description: 'The message, if it was accepted.' }),
+          problem: messageProblem.optional().meta({ description: 'Why it was not.' }),
+        }),
+      )
+      .meta({ description: 'A result for each message, in order.' }),
+  })
+  .meta({ id: 'SentMessages' });

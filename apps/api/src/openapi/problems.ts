@@ -46,7 +46,7 @@ export const PROBLEM: Schema = {
     errors: {
       type: 'object',
       description:
-        'Only with 400, 422, and 409 of messages: field path → error. At most 100 fields; `…` then says how many more there are.',
+        'Only with 400, 422, 409 of messages, and 429 of their limit of a day: field path → error. At most 100 fields; `…` then says how many more there are.',
       additionalProperties: { type: 'string' },
     },
     requiredScope: text('With `insufficient-scope`: the scope that the key lacks.'),
@@ -95,8 +95,9 @@ const REQUESTS_OF: Readonly<Partial<Record<ProblemSlug, RegExp>>> = {
   'invalid-state': /\/(?:campaigns|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{/,
   'pre-send-rejected': /\/campaigns\/.*\/(?:preview|test|schedule|send|resume|retry-failed)$/,
   'schedule-missing': /\/schedule$/,
-  suppressed: /^post .*\/(?:subscribers|consents|resend|messages)$|^(?:put|patch) .*\/subscribers\/[^/]+$/,
-  'not-subscribed': /^post .*\/messages$/,
+  suppressed:
+    /^post .*\/(?:subscribers|consents|resend|messages|messages\/batch)$|^(?:put|patch) .*\/subscribers\/[^/]+$/,
+  'not-subscribed': /^post .*\/messages(?:\/batch)?$/,
   unsubscribed: /^put .*\/subscribers\//,
 };
 

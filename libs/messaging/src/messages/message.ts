@@ -163,7 +163,7 @@ export function refusalOfAll(refusals: readonly MessageRefusal[]): MessageRefusa
   const errorsOf = (same: readonly MessageRefusal[]) =>
     Object.assign({}, ...same.map(({ errors }) => errors)) as Readonly<Record<string, string>>;
   const invalid = refusals.filter((refusal) => refusal instanceof DomainValidationError);
-  if (invalid.length > 0) return new DomainValidationError(errorsOf(invalid));
+  if (invalid.length > 0) return new DomainValidationError(errorsOf(invalid), invalid[0]!.message);
   const suppressed = refusals.filter((refusal) => refusal instanceof SuppressedError);
   if (suppressed.length > 0) return new SuppressedError(errorsOf(suppressed));
   const unsubscribed = refusals.filter((refusal) => refusal instanceof NotSubscribedError);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { SuppressionsService, TopicsQuery } from '#audience';
+import { consentProof, SuppressionsService, TopicsQuery } from '#audience';
 import { EmailQuotaService } from '#billing';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -43,29 +43,34 @@ describe('live messages', () => {
     if ('fault' in parsed) throw new Error(parsed.fault);
     return { address: parsed.address, name: null };
   };
-  const send = (message: Partial<NewMessage> = {}) =>
-    messaging.get(MessagesService).send(scope, {
+  const DRAFT: Omit<NewMessage, 'to'> = {
+    cc: [],
+    bcc: [],
+    purpose: 'An order',
+    topicKey: null,
+    subject: 'Receipt',
+    contentJson: null,
+    text: 'Thank you.',
+    data: {},
+    headers: {},
+    fromName: null,
+    fromEmail: null,
+    replyTo: [],
+    tags: [],
+    locale: null,
+    scheduledAt: null,
+    expiresAt: null,
+    keep: 'CONTENT',
+    ambiguous: 'RESEND',
+  };
+  const drafts = (...copies: readonly number[]): NewMessage[] =>
+    copies.map((mails) => ({
+      ...DRAFT,
       to: recipient(`person${(count += 1)}@example.com`),
-      cc: [],
-      bcc: [],
-      purpose: 'An order',
-      topicKey: null,
-      subject: 'Receipt',
-      contentJson: null,
-      text: 'Thank you.',
-      data: {},
-      headers: {},
-      fromName: null,
-      fromEmail: null,
-      replyTo: [],
-      tags: [],
-      locale: null,
-      scheduledAt: null,
-      expiresAt: null,
-      keep: 'CONTENT',
-      ambiguous: 'RESEND',
-      ...message,
-    });
+      cc: Array.from({ length: mails - 1 }, () => recipient(`person${(count += 1)}@example.com`)),
+    }));
+  const send = (message: Partial<NewMessage> = {}) =>
+    messaging.get(MessagesService).send(scope, { ...drafts(1)[0]!, ...message });
   const withStatus = (id: string, status: MessageStatus) =>
     eventually(`the message is ${status}`, async () => {
       const found = await messaging.get(MessagesQuery).get(scope, id);
@@ -187,6 +192,107 @@ describe('live messages', () => {
     expect(rows).toEqual({ messages: 3, mails: 5 });
   });
 
+  it('of a batch take what the plan has left: as a whole or not at all, or as many as fit, in their order', async () => {
+    const quota = messaging.get(EmailQuotaService);
+    const messages = messaging.get(MessagesService);
+    messaging.clock.advance(60_000);
+    const now = messaging.clock.now();
+    await quota.reserve(scope, (await quota.remaining(scope, now)) - 6, now);
+    await expect(messages.sendBatch(scope, drafts(2, 2, 3), 'ALL')).rejects.toMatchObject({
+      errors: {
+        'messages[2].to': 'is one of 3 recipients, and the plan has 2 e-mails left this month',
+      },
+    });
+    expect(await quota.remaining(scope, now)).toBe(6);
+    const outcomes = await messages.sendBatch(scope, drafts(2, 5, 3, 1, 1), 'EACH');
+    expect(outcomes.map((outcome) => (outcome instanceof Error ? outcome.errors : outcome.status))).toEqual([
+      'QUEUED',
+      { 'messages[1].to': 'is one of 5 recipients, and the plan has 4 e-mails left this month' },
+      'QUEUED',
+      'QUEUED',
+      { 'messages[4].to': 'is one of 1 recipients, and the plan has 0 e-mails left this month' },
+    ]);
+    expect(await quota.remaining(scope, now)).toBe(0);
+    const [whole] = await messaging.test.query<{ mails: number }>(
+      'select count(*)::int as mails from messaging.deliveries where environment_id = $1',
+      [scope.environmentId],
+    );
+    expect(whole).toEqual({ mails: 6 });
+  });
+
+  it('give their e-mails back to the plan when they are not sent: cancelled, expired, suppressed, refused or erased', async () => {
+    const quota = messaging.get(EmailQuotaService);
+    messaging.clock.advance(60_000);
+    const now = messaging.clock.now();
+    const before = await quota.remaining(scope, now);
+    const later = new Date(now.getTime() + DAY_MS);
+    const [cancelled, expired, suppressed, erased, refused, gone] = [
+      await send({ scheduledAt: later, cc: [recipient('copy@example.com')] }),
+      await send({ scheduledAt: later, expiresAt: new Date(later.getTime() + 60_000) }),
+      await send({ scheduledAt: later }),
+      await send({ scheduledAt: later }),
+      await send({ scheduledAt: later }),
+      await send({ scheduledAt: later }),
+    ];
+    expect(await quota.remaining(scope, now)).toBe(before - 7);
+    await messaging.get(MessagesService).cancel(scope, cancelled.id);
+    expect(await quota.remaining(scope, now)).toBe(before - 5);
+    await messaging
+      .get(SuppressionsService)
+      .suppress(scope, recipient(suppressed.to).address, 'HARD_BOUNCE', consentProof('API_KEY', null));
+    const [{ digest }] = (await messaging.test.query<{ digest: Buffer }>(
+      'select to_digest as digest from messaging.messages where id = $1',
+      [erased.id],
+    )) as [{ digest: Buffer }];
+    await messaging
+      .get(Database)
+      .transaction(scope, () =>
+        messaging
+          .get(MailPersonalDataService)
+          .erase(scope, { subscriberId: erased.id, addressDigest: digest.toString('hex') }),
+      );
+    const behavesAgain = sink.behave({
+      at: 'rcpt',
+      when: ({ to }) => to.includes(refused.to),
+      action: { reply: '550 5.1.1 No such user' },
+    });
+    messaging.clock.advance(DAY_MS + 120_000);
+    messaging.engine.start();
+    await withStatus(expired.id, 'EXPIRED');
+    await withStatus(suppressed.id, 'SUPPRESSED');
+    await withStatus(erased.id, 'FAILED');
+    await withStatus(refused.id, 'BOUNCED');
+    await withStatus(gone.id, 'SENT');
+    behavesAgain();
+    expect(await quota.remaining(scope, now)).toBe(before - 1);
+    expect(await messaging.usage(scope)).toEqual({ reserved: 0, used: 1 });
+  });
+
+  it('that are cancelled as they are sent give back exactly what is not sent', async () => {
+    const quota = messaging.get(EmailQuotaService);
+    messaging.clock.advance(60_000);
+    const now = messaging.clock.now();
+    const before = await quota.remaining(scope, now);
+    messaging.engine.start();
+    const states = await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        const { id } = await send();
+        for (let turn = 0; turn < index % 5; turn += 1) await messaging.get(MessagesQuery).get(scope, id);
+        const isCancelled = await messaging
+          .get(MessagesService)
+          .cancel(scope, id)
+          .then(
+            () => true,
+            () => false,
+          );
+        return withStatus(id, isCancelled ? 'CANCELLED' : 'SENT');
+      }),
+    );
+    const sentOnes = states.filter(({ status }) => status === 'SENT').length;
+    expect(await quota.remaining(scope, now)).toBe(before - sentOnes);
+    expect(await messaging.usage(scope)).toEqual({ reserved: 0, used: sentOnes });
+  });
+
   it('whose fate nobody knows are sent once more, or held where they say so', async () => {
     const [again, held] = [await send(), await send({ ambiguous: 'HOLD' })];
     // As a sender leaves it that died with the body on its way.
@@ -204,7 +310,7 @@ describe('live messages', () => {
     const { id } = await send({
       keep: 'NOTHING',
       data: { a: 'b' },
-      scheduledAt: new Date(Date.now() + DAY_MS),
+      scheduledAt: new Date(messaging.clock.now().getTime() + DAY_MS),
     });
     const sealed = async () => {
       const [row] = await messaging.test.query<{ sealed: string }>(

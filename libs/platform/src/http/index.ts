@@ -33,6 +33,7 @@ export {
   type ProblemSlug,
   type ProblemType,
 } from './operation/problem.js';
+export { partProblem } from './operation/problem.filter.js';
 export { streamedJson } from './operation/streamed-json.js';
 export { requireScopeOf } from './guards/access.hook.js';
 export { LimitClients } from './guards/rate-limit.guard.js';

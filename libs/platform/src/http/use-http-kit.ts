@@ -148,6 +148,7 @@ function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplicatio
     const response = operation?.response;
     const isNew = response?.isNew?.(payload) === true;
     if (isNew) void reply.status(201);
+    if (response?.isPartial?.(payload) === true) void reply.status(200);
     const location = response?.isNew === undefined || isNew ? response?.location?.(payload) : undefined;
     if (location !== undefined) void reply.header('location', `${API_PREFIX}/${location}`);
     const isList = isPage(payload) && operation !== undefined;

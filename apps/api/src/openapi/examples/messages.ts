@@ -1,5 +1,11 @@
 import type { z } from 'zod';
-import type { messageView, rescheduleMessageBody, sendMessageBody } from '../../messaging/messages.dto.js';
+import type {
+  messageView,
+  rescheduleMessageBody,
+  sendMessageBody,
+  sendMessagesBody,
+  sentMessagesView,
+} from '../../messaging/messages.dto.js';
 import { onePage, type WrittenExamples } from './written-example.js';
 
 export const SENT_MESSAGE_ID = '019d3df8-aa80-7c38-9d21-6a4f8b2c7e10';
@@ -34,19 +40,43 @@ const SENT = {
 
 const LATER = { scheduledAt: '2026-03-30T12:00:00.000Z' } satisfies z.input<typeof rescheduleMessageBody>;
 
+const NEW_MESSAGE = {
+  to: 'ada@example.com',
+  purpose: MESSAGE.purpose,
+  subject: MESSAGE.subject,
+  text: 'Your code is {{ data.code }}. It is good for half an hour.',
+  data: { code: '123456' },
+  tags: MESSAGE.tags,
+  expiresAt: MESSAGE.expiresAt,
+} satisfies z.input<typeof sendMessageBody>;
+
+const BATCH = {
+  messages: [NEW_MESSAGE, { ...NEW_MESSAGE, to: 'grace@example.com', data: {} }],
+  mode: 'EACH',
+} satisfies z.input<typeof sendMessagesBody>;
+
+const SENT_BATCH = {
+  results: [
+    { index: 0, message: MESSAGE },
+    {
+      index: 1,
+      problem: {
+        type: 'https://mail.example.com/problems/domain-validation',
+        title: 'The project does not allow this',
+        status: 422,
+        detail: 'The request is well-formed, but this project does not allow it.',
+        errors: { 'messages[1].data.code': 'is missing: the content shows it' },
+      },
+    },
+  ],
+} satisfies z.output<typeof sentMessagesView>;
+
 export const MESSAGE_EXAMPLES: WrittenExamples = {
   sendMessage: {
-    body: {
-      to: 'ada@example.com',
-      purpose: MESSAGE.purpose,
-      subject: MESSAGE.subject,
-      text: 'Your code is {{ data.code }}. It is good for half an hour.',
-      data: { code: '123456' },
-      tags: MESSAGE.tags,
-      expiresAt: MESSAGE.expiresAt,
-    } satisfies z.input<typeof sendMessageBody>,
+    body: NEW_MESSAGE,
     answer: MESSAGE,
   },
+  sendMessages: { body: BATCH, answer: SENT_BATCH },
   listMessages: { answer: onePage(SENT) },
   getMessage: { answer: SENT },
   rescheduleMessage: { body: LATER, answer: { ...MESSAGE, ...LATER, status: 'SCHEDULED', expiresAt: null } },

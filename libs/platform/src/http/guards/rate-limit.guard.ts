@@ -113,7 +113,7 @@ export class RateLimitGuard extends ThrottlerGuard {
     const { context, limit, ttl, getTracker, generateKey } = check;
     try {
       const key = generateKey(context, await getTracker(request, context), 'default');
-      return await this.storageService.increment(key, ttl, limit);
+      return await this.storageService.hit(key, ttl, limit, ownLimitOf(request)?.countOf?.(request.body));
     } catch (error) {
       const isAway = error instanceof UnavailableError || isUnavailability(error);
       if (isAway && this.reflector.get(LimitClients, context.getClass()) === 'page') return null;

@@ -22,17 +22,19 @@ type Count = (key: string, windowMs: number, times: number) => Promise<WindowHit
  * wait for the others in the storage. Each hit has a number of its own, in the order of arrival.
  */
 export class SharedHits {
-  readonly #hits: Gathered<string, number, WindowHit>;
+  readonly #hits: Gathered<string, { readonly windowMs: number; readonly times: number }, WindowHit>;
 
   constructor(count: Count) {
-    this.#hits = new Gathered(async (key, windows) => {
-      const last = await count(key, windows[0]!, windows.length);
-      return windows.map((_, index) => ({ ...last, hits: last.hits - windows.length + index + 1 }));
+    this.#hits = new Gathered(async (key, waiting) => {
+      const all = waiting.reduce((sum, { times }) => sum + times, 0);
+      const last = await count(key, waiting[0]!.windowMs, all);
+      let hits = last.hits - all;
+      return waiting.map(({ times }) => ({ ...last, hits: (hits += times) }));
     });
   }
 
-  hit(key: string, windowMs: number): Promise<WindowHit> {
-    return this.#hits.add(key, windowMs);
+  hit(key: string, windowMs: number, times = 1): Promise<WindowHit> {
+    return this.#hits.add(key, { windowMs, times });
   }
 }
 
@@ -48,8 +50,13 @@ export type RateLimitRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>
 export abstract class RateLimitStorage implements ThrottlerStorage {
   readonly #hits = new SharedHits((key, windowMs, times) => this.#countInTime(key, windowMs, times));
 
-  async increment(key: string, windowMs: number, limit: number): Promise<RateLimitRecord> {
-    const { hits, endsAtMs, remainingMs } = await this.#hits.hit(key, windowMs);
+  increment(key: string, windowMs: number, limit: number): Promise<RateLimitRecord> {
+    return this.hit(key, windowMs, limit);
+  }
+
+  /** Counts so many hits as one: it is blocked when the last of them is past the limit. */
+  async hit(key: string, windowMs: number, limit: number, times = 1): Promise<RateLimitRecord> {
+    const { hits, endsAtMs, remainingMs } = await this.#hits.hit(key, windowMs, times);
     const timeToExpire = Math.max(1, Math.ceil(remainingMs / 1000));
     return {
       totalHits: hits,

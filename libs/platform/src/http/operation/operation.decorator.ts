@@ -50,6 +50,8 @@ export interface OperationResponse<Schema extends z.ZodType = z.ZodType> {
   location?(this: void, made: Answer<Schema>): string;
   /** True of an answer of something new, which has the status 201 then. */
   isNew?(this: void, made: unknown): boolean;
+  /** True of an answer that has the status 200 instead. */
+  isPartial?(this: void, made: unknown): boolean;
 }
 
 /** One operation of the API: the one source of its scope, status, documentation and serialisation. */
@@ -76,7 +78,12 @@ export interface OperationOptions<Schema extends z.ZodType = z.ZodType> {
   /** Milliseconds that the whole request may take; the default is 30 s, and 10 min with `streams`. */
   readonly timeoutMs?: number;
   /** Requests a minute and key, counted apart from those of other operations under this name. */
-  readonly rateLimit?: { readonly name: string; readonly perMinute: number };
+  readonly rateLimit?: {
+    readonly name: string;
+    readonly perMinute: number;
+    /** The number that a request counts as, by its body, which may be anything; 1 where it is left out. */
+    countOf?(this: void, body: unknown): number;
+  };
 }
 
 declare module 'fastify' {
@@ -136,8 +143,11 @@ export function Operation<Schema extends z.ZodType = z.ZodUnknown>(
   if (options.sdk !== undefined) decorators.push(ApiExtension(SDK_EXTENSION, options.sdk));
   if (response.schema !== undefined) {
     const written = serializerSchema(response.schema);
-    const other = response.isNew === undefined ? {} : { 201: written };
-    decorators.push(RouteSchema({ response: { [response.status]: written, ...other } }));
+    const others = [...(response.isNew ? [201] : []), ...(response.isPartial ? [200] : [])];
+    const statuses = [response.status, ...others];
+    decorators.push(
+      RouteSchema({ response: Object.fromEntries(statuses.map((status) => [status, written])) }),
+    );
   }
   if (options.streams !== undefined) {
     decorators.push(
@@ -161,6 +171,8 @@ function bodyOf({
 
 /** One, or that of what exists, without a place, and that of what is new. */
 function documentedResponses(response: OperationResponse): MethodDecorator[] {
+  if (response.isPartial !== undefined)
+    return [documentedResponse(response), documentedResponse({ ...response, status: 200 })];
   if (response.isNew === undefined) return [documentedResponse(response)];
   const { location: _place, ...existing } = response;
   return [documentedResponse(existing), documentedResponse({ ...response, status: 201 })];

@@ -41,13 +41,10 @@ export class ProblemFilter implements ExceptionFilter {
   }
 
   #send(problem: ProblemError, request: FastifyRequest, reply: FastifyReply): void {
-    const { detail, members, headers } = problem.details;
-    const { status, title } = PROBLEM_TYPES[problem.slug];
+    const { members, headers } = problem.details;
+    const beginning = beginningOf(problem, this.config);
     const body = {
-      type: `${this.config.PUBLIC_URL}/problems/${problem.slug}`,
-      title,
-      status,
-      ...(detail === undefined ? {} : { detail }),
+      ...beginning,
       instance: pathOf(request.url),
       timestamp: this.clock.now().toISOString(),
       requestId: request.id,
@@ -56,13 +53,32 @@ export class ProblemFilter implements ExceptionFilter {
     // A handler that failed may have announced another body.
     reply.removeHeader('content-length').removeHeader('content-disposition').removeHeader('etag');
     void reply
-      .code(status)
+      .code(beginning.status)
       .headers(headers ?? {})
       .header('content-type', PROBLEM_MEDIA_TYPE)
       .header('cache-control', 'no-store');
     // Bytes, since Fastify would add a charset to text, and JSON has none (RFC 8259 §11).
     void reply.send(Buffer.from(JSON.stringify(body)));
   }
+}
+
+/** The problem of a part of a request, as it stands in an answer about all parts. */
+export function partProblem(error: DomainError | ProblemError, config: Pick<Config, 'PUBLIC_URL'>) {
+  const problem = problemOf(error, false);
+  return { ...beginningOf(problem, config), ...problem.details.members };
+}
+
+function beginningOf(
+  { slug, details: { detail } }: ProblemError,
+  { PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>,
+) {
+  const { status, title } = PROBLEM_TYPES[slug];
+  return {
+    type: `${PUBLIC_URL}/problems/${slug}`,
+    title,
+    status,
+    ...(detail === undefined ? {} : { detail }),
+  };
 }
 
 /** The path of a request target without its query. */
