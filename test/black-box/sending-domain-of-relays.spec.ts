@@ -74,7 +74,7 @@ describe('the sending domain of a project with relays', () => {
   it('asks for all of them again while a stream goes by the installation’s relay', async () => {
     await client.patch(`/relays/${relayKey}`, { streams: ['CAMPAIGN', 'AUTOMATION'] });
     expect(recordsOf(await client.get('/sending-domain'))).toHaveLength(5);
-    const other = await addRelay('POSTMARK', { streams: ['OPT_IN', 'TEST'] });
+    const other = await addRelay('POSTMARK', { streams: ['OPT_IN', 'TRANSACTIONAL', 'TEST'] });
     await client.patch(`/relays/${other}`, { status: 'PAUSED' });
     expect(hostsOf(await client.get('/sending-domain'))).toEqual(OF_SES);
     expect((await client.delete(`/relays/${other}`)).status).toBe(204);

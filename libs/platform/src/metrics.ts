@@ -46,7 +46,7 @@ function collectReplicaReads(registry: Registry, answered: Readonly<Record<strin
   });
 }
 
-const KINDS = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'];
+const KINDS = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST', 'MESSAGE'];
 const OUTCOMES = ['SENT', 'DEFERRED', 'FAILED', 'SKIPPED', 'AMBIGUOUS'];
 
 /** Outcomes of mails by kind, and the reasons why mails wait. */

@@ -4,12 +4,9 @@ import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DeliverabilityTables } from '../deliverability.schema.js';
 import { RECORD_PURPOSES, type RecordPurpose } from '../dns/dns-record.js';
-import type { RelaySigning, RelayStatus, RelayStream } from './kinds/kind.js';
+import { RELAY_STREAMS, type RelaySigning, type RelayStatus, type RelayStream } from './kinds/kind.js';
 import { kindRules, type RelayKind } from './kinds/kinds.js';
 import type { Relay } from './relay.js';
-
-/** The streams that every project sends mail by; TRANSACTIONAL only where it sends messages. */
-const STREAMS_IN_USE: readonly RelayStream[] = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'];
 
 /** The properties of a relay that decide which records its mail needs. */
 interface RelayMail {
@@ -30,7 +27,7 @@ export function requiredRecords(
   relays: readonly (RelayMail & { readonly streams: readonly RelayStream[] })[],
 ): ReadonlySet<RecordPurpose> {
   const taken = new Set(relays.flatMap(({ streams }) => streams));
-  return STREAMS_IN_USE.every((stream) => taken.has(stream))
+  return RELAY_STREAMS.every((stream) => taken.has(stream))
     ? new Set<RecordPurpose>(['OWNERSHIP', ...relays.flatMap(recordsOfRelay)])
     : new Set(RECORD_PURPOSES);
 }

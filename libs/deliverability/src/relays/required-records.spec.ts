@@ -39,11 +39,15 @@ describe('The records that a sending domain needs', () => {
       ALL,
     ],
     [
+      'all while messages go by the installation’s relay',
+      [relay('SES', ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'])],
+      ALL,
+    ],
+    [
       'what the relays need when together they take all that is sent',
-      [relay('SES', ['CAMPAIGN', 'AUTOMATION']), relay('POSTMARK', ['OPT_IN', 'TEST'])],
+      [relay('SES', ['CAMPAIGN', 'AUTOMATION']), relay('POSTMARK', ['OPT_IN', 'TEST', 'TRANSACTIONAL'])],
       ['OWNERSHIP', 'DKIM', 'DMARC'],
     ],
-    ['all when a relay takes only what nothing sends', [relay('SES', ['TRANSACTIONAL'])], ALL],
   ])('are %s', (_, relays, purposes) => {
     expect([...requiredRecords(relays)].sort()).toEqual([...purposes].sort());
   });
