@@ -64,6 +64,7 @@ export {
   type MessageView,
   type NewMessage,
 } from './messages/message.js';
+export { MOST_ATTACHMENTS } from './messages/attachment.js';
 export { MessageSealsModule, MessageSealsService } from './messages/message-seals.service.js';
 export { MessagesQuery } from './messages/messages.query.js';
 export { MessagesService } from './messages/messages.service.js';

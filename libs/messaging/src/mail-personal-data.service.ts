@@ -7,6 +7,7 @@ import { eraseRuns } from './automations/runs/run.repository.js';
 import { moveFrontsBack } from './deliveries/campaign-front.query.js';
 import { wakeSenders } from './deliveries/delivery-queue.query.js';
 import { keepErasedMails } from './deliveries/linked-mails.service.js';
+import { forgetAttachments } from './messages/message-attachments.service.js';
 import { forgetBreakdowns } from './reports/statistics/campaign-breakdowns.service.js';
 import { eraseExports } from './reports/exports/report-exports.service.js';
 
@@ -155,10 +156,13 @@ export class MailPersonalDataService {
   }
 
   /** Removes messages' content about a person, whom they were to or who got a copy. */
-  async #eraseMessages({ environmentId }: ProjectScope, digest: Buffer): Promise<void> {
+  async #eraseMessages(scope: ProjectScope, digest: Buffer): Promise<void> {
+    const { environmentId } = scope;
+    const erased = sql`select m.id from messaging.messages m where m.environment_id = ${environmentId} and m.to_digest = ${digest}`;
+    await forgetAttachments(scope, sql`message_id = any(array(${erased}))`).execute(this.database.tables());
     await sql`
       update messaging.messages set subject = null, to_email = '', to_digest = null, failure_reason = null, metadata = '{}',
-        content = null, sealed_content = null
+        content = null, sealed_content = null, attachments_key = null
       where environment_id = ${environmentId} and to_digest = ${digest}
     `.execute(this.database.tables());
     // A copy: the others still get theirs.

@@ -24,6 +24,7 @@ import { LinkedMailsService } from './deliveries/linked-mails.service.js';
 import { MailPagesService } from './engagement/mail-pages.service.js';
 import { MessageSealsModule } from './messages/message-seals.service.js';
 import { MessagesQuery } from './messages/messages.query.js';
+import { MessageAttachmentsService } from './messages/message-attachments.service.js';
 import { MessagesService } from './messages/messages.service.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SendingStopsService } from './campaigns/sending-stops.service.js';
@@ -56,6 +57,7 @@ const SERVICES = [
   MailPublisherService,
   MailRenderingService,
   MailViewService,
+  MessageAttachmentsService,
   MessagesQuery,
   MessagesService,
   PreSendAnalysisService,

@@ -94,7 +94,13 @@ export {
 } from './outgoing-http.js';
 export { projectRoot } from './project-root.js';
 export { resealRows, type SealedRow, type SealedSecrets } from './secrets/sealed-rows.js';
-export { SecretBox, type SecretContext, UnreadableSecretError } from './secrets/secret-box.js';
+export {
+  decryptOctets,
+  encrypt,
+  SecretBox,
+  type SecretContext,
+  UnreadableSecretError,
+} from './secrets/secret-box.js';
 export {
   CLAIMS_BYTES,
   DELIVERY_ID_BEGIN,

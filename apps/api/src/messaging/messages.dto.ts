@@ -5,6 +5,7 @@ import {
   KEPT_CONTENT,
   MESSAGE_STATUSES,
   type MessageRecipient,
+  MOST_ATTACHMENTS,
   type NewMessage,
 } from '#messaging';
 import { emailField, pageOf, pageQuery, readInput, strictBody, timestamp } from '#platform/http';
@@ -24,8 +25,8 @@ import {
 
 const MAX_CONTENT = 500_000;
 const MAX_DATA_BYTES = 256 * 1024;
-/** Content and data at their bounds, and what JSON writes around them. */
-export const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+/** Files of 10 MB in base64, and content and data of usual sizes. */
+export const MAX_MESSAGE_BYTES = 15 * 1024 * 1024;
 /** A batch's body. */
 export const MAX_BATCH_BYTES = 50 * 1024 * 1024;
 const MAX_COPIES = 10;
@@ -43,6 +44,28 @@ const tag = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ and -')
   .meta({ example: 'password-reset' });
+
+const attachment = strictBody({
+  filename: z.string().meta({
+    description: '1 to 255 characters, without a path. Programs are refused.',
+    example: 'receipt.pdf',
+  }),
+  contentType: z.string().meta({
+    description: 'With parameters, such as the `method` of a calendar.',
+    example: 'application/pdf',
+  }),
+  content: z.string().nullish().meta({ description: 'The file in base64.', example: 'JVBERi0xLjQK' }),
+  mediaId: z.uuid().nullish().meta({ description: 'Not available yet.' }),
+  contentId: z
+    .string()
+    .nullish()
+    .meta({ description: 'The name by which the content shows it as an image: `cid:…`.' }),
+}).transform(({ content, mediaId, contentId, ...file }) => ({
+  ...file,
+  content: content ?? undefined,
+  mediaId: mediaId ?? undefined,
+  contentId: contentId ?? undefined,
+}));
 
 export const sendMessageBody = strictBody({
   to: recipient.meta({
@@ -101,6 +124,13 @@ export const sendMessageBody = strictBody({
       description: '`X-…`, `References` and `In-Reply-To`, at most 20; they may show `{{ data.… }}`.',
       example: { 'X-Order': '{{ data.order }}' },
     }),
+  attachments: z
+    .array(attachment)
+    .max(MOST_ATTACHMENTS)
+    .nullish()
+    .meta({
+      description: `At most ${MOST_ATTACHMENTS} files, together 10 MB decoded. They are deleted once each recipient’s mail has ended.`,
+    }),
   tags: z.array(tag).max(10).nullish(),
   metadata: metadataField,
   locale: localeField.nullish(),
@@ -146,6 +176,7 @@ export function messageOf(body: z.output<typeof sendMessageBody>): NewMessage {
     topicKey: body.topicKey ?? null,
     cc: cc ?? [],
     bcc: bcc ?? [],
+    attachments: body.attachments ?? undefined,
     purpose,
     subject,
     contentJson: contentJson ?? null,

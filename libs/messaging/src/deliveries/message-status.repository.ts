@@ -40,13 +40,19 @@ export async function settleMessages(
     select count(*) from settled
   `;
   const forgetting = sql`/* forget_messages */
-    update messaging.messages m set sealed_content = null
-    where m.environment_id = ${environmentId} and m.sealed_content is not null
-      and m.id = any(array(select e.source_id from ${ended})) and not exists (
-        select 1 from messaging.deliveries d
-        where d.environment_id = ${environmentId} and d.source_id = m.id and d.kind = 'MESSAGE' and d.finished_at is null
-      )
-    returning m.id
+    with over as (
+      update messaging.messages m set sealed_content = null, attachments_key = null
+      where m.environment_id = ${environmentId} and (m.sealed_content is not null or m.attachments_key is not null)
+        and m.id = any(array(select e.source_id from ${ended})) and not exists (
+          select 1 from messaging.deliveries d
+          where d.environment_id = ${environmentId} and d.source_id = m.id and d.kind = 'MESSAGE' and d.finished_at is null
+        )
+      returning m.id
+    ), removed as (
+      delete from messaging.message_attachments a using over where a.environment_id = ${environmentId} and a.message_id = over.id
+      returning 1
+    )
+    select count(*) from removed
   `;
   await database.together(locking, settling, forgetting);
 }

@@ -7,6 +7,8 @@ import {
   type MetadataPatch,
   RateLimitedError,
 } from '#kernel';
+import type { Attachment } from '../content/mail/attachment-part.js';
+import type { GivenAttachment } from './attachment.js';
 import type { OwnSender } from '../campaigns/from-addresses.service.js';
 
 /** States of a message, which are those of its mail to `to`; all but the first two are its end, DELIVERED and what follows may come later. */
@@ -33,6 +35,12 @@ export interface NamedAddress {
   readonly name: string | null;
 }
 
+/** A file of a message; its octets stand apart. */
+export interface AttachedFile extends Omit<Attachment, 'content'> {
+  /** Octets. */
+  readonly size: number;
+}
+
 /** All that a message's mail is made of. */
 export interface MessageContent extends OwnSender {
   readonly to: NamedAddress;
@@ -44,6 +52,7 @@ export interface MessageContent extends OwnSender {
   readonly data: Readonly<Record<string, unknown>>;
   /** `X-…`, References and In-Reply-To; a message that is accepted has them with its data filled in. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly attachments?: readonly AttachedFile[];
 }
 
 /** A recipient of a message: a delivery of its own. */
@@ -52,10 +61,11 @@ export interface MessageRecipient {
   readonly name: string | null;
 }
 
-export interface NewMessage extends Omit<MessageContent, 'to' | 'cc'> {
+export interface NewMessage extends Omit<MessageContent, 'to' | 'cc' | 'attachments'> {
   readonly to: MessageRecipient;
   readonly cc: readonly MessageRecipient[];
   readonly bcc: readonly MessageRecipient[];
+  readonly attachments?: readonly GivenAttachment[] | undefined;
   /** Reason why it may be sent without consent. */
   readonly purpose: string;
   /** Topic of a notification, which only its subscribers get, and can leave; null for mail that needs no consent. */

@@ -36,12 +36,16 @@ import {
 import type { Wording } from '#wording';
 import { FromAddressesService, type MailOrigin } from '../campaigns/from-addresses.service.js';
 import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
+import type { Attachment } from '../content/mail/attachment-part.js';
+import { contentIdErrors, readAttachments } from './attachment.js';
+import { forgetAttachments, MessageAttachmentsService } from './message-attachments.service.js';
 import { filledHeaders } from './message-headers.js';
 import { MESSAGE_COLUMNS, messageViewOf } from './messages.query.js';
 import { MessageSealsService } from './message-seals.service.js';
 import { wakeSenders } from '../deliveries/delivery-queue.query.js';
 import type { MessageReview } from '../content/merge/merge-review.js';
 import {
+  type AttachedFile,
   type BatchMode,
   type MessageContent,
   type MessageRecipient,
@@ -74,6 +78,8 @@ interface CheckedMessage extends AskedMessage {
   readonly topic: NamedTopic | null;
   /** `to`, `cc` and `bcc`. */
   readonly recipients: readonly MessageRecipient[];
+  /** Decoded. */
+  readonly attachments: readonly Attachment[];
 }
 
 type Outcome = CheckedMessage | MessageRefusal;
@@ -124,6 +130,7 @@ export class MessagesService {
     private readonly digests: AddressDigestsService,
     private readonly quota: EmailQuotaService,
     private readonly seals: MessageSealsService,
+    private readonly attachments: MessageAttachmentsService,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -159,7 +166,8 @@ export class MessagesService {
       `.execute(this.database.tables());
       const released = Number(numAffectedRows);
       if (usagePeriod !== null) await this.quota.settle(scope, usagePeriod, { used: 0, released });
-      return sql`status = 'CANCELLED', finished_at = ${now}, sealed_content = null`;
+      await forgetAttachments(scope, sql`message_id = ${id}`).execute(this.database.tables());
+      return sql`status = 'CANCELLED', finished_at = ${now}, sealed_content = null, attachments_key = null`;
     });
   }
 
@@ -199,7 +207,7 @@ export class MessagesService {
     const { RETENTION_DELIVERIES_DAYS: days } = this.config;
     if (days === undefined) return;
     const where = sql`created_at < ${before(now, days * DAY_MS)}`;
-    for (const table of ['messaging.message_tags', 'messaging.messages'])
+    for (const table of ['messaging.message_tags', 'messaging.message_attachments', 'messaging.messages'])
       await removeOldRows(this.database, { table, where });
   }
 
@@ -215,11 +223,14 @@ export class MessagesService {
     return this.database.transaction(scope, async () => {
       const judged = await this.#judged(scope, checked, now);
       refuseIfWhole(mode, judged);
+      // Before the plan's row is locked, which all of the project wait for.
+      const fileKeys = await this.#writeFiles(scope, acceptable(judged), now);
       const { outcomes, usagePeriod } = await this.#reserved(scope, judged, now);
       refuseIfWhole(mode, outcomes);
       const accepted = acceptable(outcomes);
+      await this.#removeFiles(scope, fileKeys, accepted);
       if (accepted.length === 0) return outcomes as readonly MessageRefusal[];
-      const [rows] = await this.database.together(this.#writing(scope, accepted, usagePeriod, now));
+      const [rows] = await this.database.together(this.#writing(scope, accepted, fileKeys, usagePeriod, now));
       const made = new Map(rows.map((row) => [row.id, messageViewOf(row, now)]));
       wakeSenders(this.database);
       return outcomes.map((outcome) => (outcome instanceof Error ? outcome : made.get(outcome.id)!));
@@ -259,7 +270,12 @@ export class MessagesService {
     const topicFault = topicKey === null ? null : grantFault(topic ?? undefined);
     const filled = filledHeaders(message.headers, data);
     const missing = missingData([...review.requiredData, ...filled.requiredData], data);
+    const { attachments: given = [] } = message;
+    const files = await readAttachments(given);
+    const isReadable = Object.keys(review.faults).length === 0;
     const faults: Record<string, string> = {
+      ...(isReadable && contentIdErrors(given, review.contentIds, 'contentJson')),
+      ...('errors' in files && files.errors),
       ...review.faults,
       ...filled.faults,
       ...Object.fromEntries(missing.map((name) => [`data.${name}`, 'is missing: the content shows it'])),
@@ -269,7 +285,8 @@ export class MessagesService {
         from: `is at ${sender.origin.sender.domain}, which is not a verified sending domain of the project`,
       }),
     };
-    if (Object.keys(faults).length > 0) return new DomainValidationError(behind(path, faults));
+    if ('errors' in files || Object.keys(faults).length > 0)
+      return new DomainValidationError(behind(path, faults));
     return {
       id: newId(),
       message: { ...message, headers: filled.headers },
@@ -277,6 +294,7 @@ export class MessagesService {
       origin: sender.origin,
       topic,
       recipients: [message.to, ...message.cc, ...message.bcc],
+      attachments: files.attachments,
     };
   }
 
@@ -288,7 +306,14 @@ export class MessagesService {
     const hasTopic = topicKey !== null;
     const showsFields = /\bcustom\b/.test(`${subject} ${text} ${contentJson}`);
     return this.processes.reviewMessage(scope, {
-      content: { subject, previewText: null, contentJson, contentText: text, language: wording.locale },
+      content: {
+        subject,
+        previewText: null,
+        contentJson,
+        contentText: text,
+        language: wording.locale,
+        showsFiles: true,
+      },
       footer: { ...footerOf(origin.project, wording), isEmpty: !hasTopic, hasNoView: true },
       hasTopic,
       customKeys: showsFields ? (await this.fields.definitions(scope)).map(({ key }) => key) : [],
@@ -412,9 +437,36 @@ export class MessagesService {
     return { outcomes: afforded, usagePeriod: periodStart };
   }
 
+  /** The sealed keys of the files that it writes, by message. */
+  async #writeFiles(
+    scope: ProjectScope,
+    messages: readonly CheckedMessage[],
+    now: Date,
+  ): Promise<ReadonlyMap<string, string>> {
+    const keys = new Map<string, string>();
+    for (const { id, attachments } of messages)
+      if (attachments.length > 0) keys.set(id, await this.attachments.write(scope, id, attachments, now));
+    return keys;
+  }
+
+  /** Removes the files of messages that the plan had no e-mails left for. */
+  async #removeFiles(
+    scope: ProjectScope,
+    written: ReadonlyMap<string, string>,
+    accepted: readonly CheckedMessage[],
+  ): Promise<void> {
+    const kept = new Set(accepted.map(({ id }) => id));
+    const refused = [...written.keys()].filter((id) => !kept.has(id));
+    if (refused.length > 0)
+      await forgetAttachments(scope, sql`message_id = any(${refused}::uuid[])`).execute(
+        this.database.tables(),
+      );
+  }
+
   #writing(
     scope: ProjectScope,
     accepted: readonly CheckedMessage[],
+    fileKeys: ReadonlyMap<string, string>,
     usagePeriod: Date | null,
     now: Date,
   ): RawBuilder<MessageView> {
@@ -422,9 +474,10 @@ export class MessagesService {
     const day = now.toISOString().slice(0, 10);
     const digestOf = (recipient: MessageRecipient) =>
       `\\x${this.digests.of(scope, keyOf(recipient)).toString('hex')}`;
-    const messages = accepted.map(({ id, message, topic, recipients: [to, ...copies] }) => {
+    const messages = accepted.map(({ id, message, topic, recipients: [to, ...copies], attachments }) => {
       const { subject, purpose, tags, metadata, locale, keep, ambiguous, scheduledAt, expiresAt } = message;
-      const content = contentOf(message);
+      const files = attachments.map(attachedFile);
+      const content = { ...contentOf(message), attachments: files };
       const isKept = keep === 'CONTENT';
       return {
         id,
@@ -445,6 +498,8 @@ export class MessagesService {
         expires_at: expiresAt,
         content: isKept ? content : null,
         sealed_content: isKept ? null : this.seals.seal(scope, content),
+        attachments_key: fileKeys.get(id) ?? null,
+        attached_bytes: files.reduce((sum, { size }) => sum + size, 0),
       };
     });
     const mails = accepted.flatMap(({ id, message: { scheduledAt, locale }, origin, recipients }) =>
@@ -463,14 +518,14 @@ export class MessagesService {
       with given as materialized (
         select * from json_to_recordset(${JSON.stringify(messages)}::json) as g(id uuid, status text, to_email text, to_digest bytea,
           copy_digests bytea[], subject text, purpose text, topic_id uuid, topic_key text, tags text[], metadata jsonb, locale text, keep text, ambiguous text,
-          scheduled_at timestamptz, expires_at timestamptz, content jsonb, sealed_content text)
+          scheduled_at timestamptz, expires_at timestamptz, content jsonb, sealed_content text, attachments_key text, attached_bytes integer)
       ), message as (
         insert into messaging.messages as m (id, environment_id, created_at, updated_at, queued_on, usage_period, status, to_email, to_digest,
           copy_digests, subject, purpose, topic_id, topic_key, tags, metadata, locale, keep, ambiguous, scheduled_at, expires_at, content,
-          sealed_content)
+          sealed_content, attachments_key, attached_bytes)
         select g.id, ${environmentId}, ${now}, ${now}, ${day}::date, ${usagePeriod}, g.status, g.to_email, g.to_digest,
           g.copy_digests, g.subject, g.purpose, g.topic_id, g.topic_key, g.tags, g.metadata, g.locale, g.keep, g.ambiguous, g.scheduled_at,
-          g.expires_at, g.content, g.sealed_content
+          g.expires_at, g.content, g.sealed_content, g.attachments_key, g.attached_bytes
         from given g
         returning ${MESSAGE_COLUMNS}
       ), tagged as (
@@ -528,6 +583,8 @@ export class MessagesService {
     });
   }
 }
+
+const attachedFile = ({ content, ...file }: Attachment): AttachedFile => ({ ...file, size: content.length });
 
 const keyOf = ({ address: { key } }: MessageRecipient) => key;
 const namedAddress = ({ address: { value }, name }: MessageRecipient) => ({ email: value, name });

@@ -41,6 +41,6 @@ export type ComposedMail =
 export interface DeliverySource {
   /** The next due deliveries, leased with this token; none when there is nothing to do now. */
   claim(limit: number, leaseToken: string): Promise<DeliveryWork[]>;
-  /** Checks once more whether each may be sent, and composes its mail. */
-  prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]>;
+  /** Checks once more whether each may be sent, and composes its mail. `octetsAtHand`: of the sender's mails that are not sent yet. */
+  prepare(works: readonly DeliveryWork[], octetsAtHand: number): Promise<PreparedDelivery[]>;
 }

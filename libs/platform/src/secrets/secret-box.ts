@@ -5,22 +5,26 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** Nonce, tag and ciphertext in one (NIST SP 800-38D). `key` has 32 bytes; `bound` must be the same to decrypt. */
-export function encrypt(key: Buffer | KeyObject, text: string, bound = ''): Buffer {
+export function encrypt(key: Buffer | KeyObject, secret: string | Buffer, bound = ''): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(bound));
-  const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+  const octets = typeof secret === 'string' ? Buffer.from(secret) : secret;
+  const encrypted = Buffer.concat([cipher.update(octets), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]);
 }
 
-/** The text that `encrypt` was given. Throws when key, `bound` or any bit differs. */
-export function decrypt(key: Buffer | KeyObject, sealed: Buffer, bound = ''): string {
+/** The octets that `encrypt` was given. Throws when key, `bound` or any bit differs. */
+export function decryptOctets(key: Buffer | KeyObject, sealed: Buffer, bound = ''): Buffer {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   });
   decipher.setAAD(Buffer.from(bound)).setAuthTag(sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-  const text = Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
-  return text.toString('utf8');
+  return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
 }
+
+/** The same as text. */
+export const decrypt = (key: Buffer | KeyObject, sealed: Buffer, bound = ''): string =>
+  decryptOctets(key, sealed, bound).toString('utf8');
 
 /** Purpose and owner of a secret: one that was sealed for others does not open. */
 export interface SecretContext {

@@ -114,7 +114,10 @@ export class DeliverySender {
       const [first] = works;
       if (first !== undefined) this.#state.claimed(first, begunAt);
       const assigned = this.#state.assign(works);
-      const prepared = [...assigned.decided, ...(await this.source.prepare(assigned.going))];
+      const prepared = [
+        ...assigned.decided,
+        ...(await this.source.prepare(assigned.going, this.#state.octets)),
+      ];
       this.#state.add(prepared, changes);
       await this.pacing.giveBack(prepared.filter((work) => 'outcome' in work));
       this.#state.endClaim(first === undefined ? 'nothing' : 'found');

@@ -50,9 +50,9 @@ export class DeliverySourcesService {
         const singles = await this.claims.claimSingles(owner, kinds, limit, leaseToken);
         return singles.map((single) => ({ ...single, ambiguousPolicy: 'RESEND', usagePeriod: null }));
       },
-      prepare: (works) => {
+      prepare: (works, octetsAtHand) => {
         if (kinds[0] === 'AUTOMATION') return this.preparation.automations(works);
-        if (kinds[0] === 'MESSAGE') return this.preparation.messages(works);
+        if (kinds[0] === 'MESSAGE') return this.preparation.messages(works, octetsAtHand);
         return this.preparation.confirmationsAndTests(works);
       },
     };

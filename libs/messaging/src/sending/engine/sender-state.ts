@@ -28,7 +28,7 @@ export interface SenderBatch {
 export class SenderState {
   #ready: ReadyWork[] = [];
   #ended: DecidedWork[] = [];
-  readonly #onWire = new Map<string, DeliveryWork>();
+  readonly #onWire = new Map<string, ReadyWork>();
   /** Mails whose envelope left with the mail before, and whether that one is on the wire still. */
   readonly #offered = new WeakMap<ReadyWork, boolean>();
   readonly #unflushed = new UnflushedOutcomes<DecidedWork>();
@@ -67,6 +67,11 @@ export class SenderState {
   /** Deliveries that this sender is to keep the leases of. */
   get held(): DeliveryWork[] {
     return [...this.#ready, ...this.#ended, ...this.#onWire.values()];
+  }
+
+  /** Octets of the mails that are made and not sent. */
+  get octets(): number {
+    return [...this.#ready, ...this.#onWire.values()].reduce((sum, { mail }) => sum + mail.raw.size, 0);
   }
 
   /** There may be something to claim. */

@@ -16,13 +16,17 @@ import {
 import { type Admit, MailBatchesService, withoutMail } from './mail-batches.service.js';
 import { MailSigningService, type SendingPolicy } from './mail-signing.service.js';
 import { OptInMailsService } from './opt-in-mails.service.js';
-import { MessageMailsService } from './message-mails.service.js';
+import { MessageMailsService, type StoredMessage } from './message-mails.service.js';
 import { TestMailsService } from './test-mails.service.js';
 
 /** Campaigns and steps that are not compiled yet hold up the others no longer than this. */
 const COMPILE_WAIT_MS = 2_000;
 /** Confirmations wait for the test mails of their batch: one that takes longer is made with the next batch. */
 const TEST_MAIL_WAIT_MS = 100;
+
+/** Octets of mails at hand from which one with files waits: two of the largest, or hundreds with a bill each. */
+const MOST_OCTETS = 32 * 1_024 * 1_024;
+const ROOM_AGAIN_MS = 500;
 
 /** A step with what its run began with. */
 type StepOfMail = Pick<AutomationMailStep, 'versionId' | 'place'> & Pick<MailOfRecipient, 'event'>;
@@ -81,8 +85,8 @@ export class MailPreparationService {
     });
   }
 
-  /** Messages to one person, each for itself. */
-  async messages(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
+  /** Messages to one person, each for itself. Those with files wait while the sender has many octets at hand. */
+  async messages(works: readonly DeliveryWork[], octetsAtHand: number): Promise<PreparedDelivery[]> {
     const messages = await this.messageMails.of(works);
     const messageOf = ({ delivery }: DeliveryWork) => messages.get(delivery.sourceId);
     const asOrdered = works.map((work) => ({
@@ -92,8 +96,16 @@ export class MailPreparationService {
     const composer = {
       compose: (work: DeliveryWork, now: Date) => this.messageMails.compose(work, messageOf(work), now),
     };
+    const room = new AttachmentRoom(octetsAtHand);
     return this.#admitted(asOrdered, 'MESSAGE', (admitted) =>
-      Promise.all(admitted.map((work) => this.#single(work, composer))),
+      Promise.all(
+        admitted.map(async (work) => {
+          if (room.takes(messageOf(work))) return this.#single(work, composer);
+          const now = this.clock.now();
+          const until = new Date(now.getTime() + ROOM_AGAIN_MS);
+          return withoutMail(work, held(work.delivery, 'attachments', until, now));
+        }),
+      ),
     );
   }
 
@@ -232,6 +244,23 @@ function stepOf(
 function keyOfStep(work: DeliveryWork, steps: ReadonlyMap<string, StepOfMail>): string {
   const step = stepOf(work, steps);
   return step === undefined ? '' : keyOf(step);
+}
+
+/** Memory for the files of messages: a claim may bring a hundred of them. */
+class AttachmentRoom {
+  readonly #messages = new Set<string>();
+
+  constructor(private octets: number) {}
+
+  /** True of a message without files, or whose files there is room for; copies share theirs. */
+  takes(message: Pick<StoredMessage, 'id' | 'attachedBytes'> | undefined): boolean {
+    if (message === undefined || message.attachedBytes === 0 || this.#messages.has(message.id)) return true;
+    const inBase64 = message.attachedBytes * 1.37;
+    if (this.octets + inBase64 > MOST_OCTETS) return false;
+    this.octets += inBase64;
+    this.#messages.add(message.id);
+    return true;
+  }
 }
 
 /** One time-out for several promises. A promise that takes longer goes on: a later call finds it further. */

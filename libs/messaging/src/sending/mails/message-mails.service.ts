@@ -11,6 +11,7 @@ import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { FromAddressesService, type MailOrigin } from '../../campaigns/from-addresses.service.js';
 import { type MailFooter, withFooterText } from '../../content/document/mail-footer.js';
+import type { EncodedAttachment } from '../../content/mail/attachment-part.js';
 import {
   type Header,
   listHeaders,
@@ -28,6 +29,7 @@ import {
 } from '../../content/processes/content-processes.service.js';
 import type { MailLinks, OutgoingMail } from '../../deliveries/delivery.js';
 import type { MessageContent, NamedAddress, NewMessage } from '../../messages/message.js';
+import { MessageAttachmentsService } from '../../messages/message-attachments.service.js';
 import { MessageSealsService } from '../../messages/message-seals.service.js';
 import type { ComposedMail, DeliveryWork } from '../delivery-work.js';
 import { wireAddress } from './campaign-mail.js';
@@ -35,11 +37,16 @@ import { FEEDBACK_SENDER } from './compiled-mails.service.js';
 import { MailSigningService, returnPathHostOf } from './mail-signing.service.js';
 
 /** As much of a message as its mails need. */
-interface StoredMessage extends Pick<NewMessage, 'ambiguous' | 'expiresAt' | 'locale'> {
+export interface StoredMessage extends Pick<NewMessage, 'ambiguous' | 'expiresAt' | 'locale'> {
   readonly id: string;
   readonly topicId: string | null;
   readonly content: MessageContent | null;
   readonly sealedContent: string | null;
+  readonly attachmentsKey: string | null;
+  /** Octets of its files together. */
+  readonly attachedBytes: number;
+  /** Its files as parts of a mail, which its recipients' mails share. */
+  encoded?: Promise<readonly EncodedAttachment[]>;
 }
 
 /** The reader of a notification, who can leave its topic. */
@@ -77,6 +84,7 @@ export class MessageMailsService {
     private readonly signing: MailSigningService,
     private readonly processes: ContentProcessesService,
     private readonly seals: MessageSealsService,
+    private readonly attachments: MessageAttachmentsService,
   ) {}
 
   /** The messages of deliveries, by their ids. */
@@ -146,6 +154,7 @@ export class MessageMailsService {
       text: rendered.text,
       language,
       headers: [...headers, ...systemHeaders(), ...Object.entries(content.headers)],
+      attachments: await this.#attachmentsOf(scope, message, content),
     });
     const mail: OutgoingMail = {
       deliveryId: delivery.id,
@@ -200,6 +209,17 @@ export class MessageMailsService {
     return { links, headers: [...headers, unsubscribeHeader(links.unsubscribe, address)] };
   }
 
+  #attachmentsOf(
+    scope: ProjectScope,
+    message: StoredMessage,
+    { attachments = [] }: MessageContent,
+  ): Promise<readonly EncodedAttachment[]> {
+    const { id, attachmentsKey } = message;
+    if (attachments.length === 0) return Promise.resolve([]);
+    if (attachmentsKey === null) throw new Error('The attachments of the message are not there any more.');
+    return (message.encoded ??= this.attachments.encoded(scope, id, attachments, attachmentsKey));
+  }
+
   /** The templates of its parts; without HTML where it is text alone. */
   async #partsOf(
     scope: ProjectScope,
@@ -210,7 +230,7 @@ export class MessageMailsService {
     if (contentJson === null)
       return { subject, fromName: '', html: '', text: withFooterText(footer, text ?? '') };
     return this.processes.compile(scope, {
-      content: { subject, previewText: null, contentJson, contentText: text, language },
+      content: { subject, previewText: null, contentJson, contentText: text, language, showsFiles: true },
       footer,
       tracking: null,
     });
@@ -221,7 +241,8 @@ export class MessageMailsService {
     const ids = works.map(({ delivery }) => delivery.sourceId);
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<StoredMessage>`
-        select m.id, m.topic_id, m.ambiguous, m.expires_at, m.locale, m.content, m.sealed_content from messaging.messages m
+        select m.id, m.topic_id, m.ambiguous, m.expires_at, m.locale, m.content, m.sealed_content,
+          m.attachments_key, m.attached_bytes from messaging.messages m
         where m.environment_id = ${scope.environmentId} and m.id = any(${ids}::uuid[])
       `.execute(this.database.tables());
       return rows;

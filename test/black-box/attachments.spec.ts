@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import PostalMime from 'postal-mime';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+
+const HOUR = 3_600_000;
+const MB = 1_024 * 1_024;
+const ahead = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
+
+const PDF = Buffer.concat([Buffer.from('%PDF-1.7\n'), randomBytes(600_000)]);
+const PNG = Buffer.concat([
+  Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
+  randomBytes(2_000),
+]);
+const CALENDAR = Buffer.from(
+  'BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//x//EN\r\nMETHOD:REQUEST\r\nBEGIN:VEVENT\r\nUID:1\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n',
+);
+const fileOf = (filename: string, contentType: string, content: Buffer, more: object = {}) => ({
+  filename,
+  contentType,
+  content: content.toString('base64'),
+  ...more,
+});
+const RECEIPT = fileOf('receipt.pdf', 'application/pdf', PDF);
+const showing = (html: string) => JSON.stringify({ blocks: [{ type: 'html', html }] });
+
+describe('attachments of messages', () => {
+  let system: SharedSystem;
+  let project: SystemProject;
+  let client: ApiClient;
+  let count = 0;
+
+  beforeAll(async () => {
+    system = await sharedSystem();
+    project = await system.project();
+    client = await project.client('TEST');
+  });
+  afterAll(async () => {
+    await system?.stop();
+  });
+
+  const somebody = () => `files${(count += 1)}@example.com`;
+  const send = (message: object) =>
+    client.post('/messages', {
+      to: somebody(),
+      purpose: 'An order',
+      subject: 'Receipt',
+      text: 'Thank you.',
+      ...message,
+    });
+  const sentTo = (email: string) =>
+    eventually(`a mail to ${email}`, async () => {
+      const list = await client.get(`/test-inbox/messages?kind=MESSAGE&to=${encodeURIComponent(email)}`);
+      const id = list.at<string | undefined>('data', 0, 'id');
+      return id === undefined
+        ? null
+        : PostalMime.parse((await client.get(`/test-inbox/messages/${id}/raw`)).text);
+    });
+  const withStatus = (id: string, status: string) =>
+    eventually(`message ${id} is ${status}`, async () =>
+      (await client.get(`/messages/${id}`)).at('status') === status ? true : null,
+    );
+  const kept = async (id: string) => {
+    const [row] = await system.database.query<{ rows: number; hasKey: boolean }>(
+      `select (select count(*)::int from messaging.message_attachments a where a.message_id = m.id) as rows,
+         m.attachments_key is not null as "hasKey"
+       from messaging.messages m where m.id = $1`,
+      [id],
+    );
+    return row;
+  };
+  const NOTHING_KEPT = { rows: 0, hasKey: false };
+
+  it('arrive with the octets and the names that they were given', async () => {
+    const name = '請求書 №4711.pdf';
+    const sent = await send({
+      contentJson: showing('<p>Hello <img src="cid:logo" alt="Logo"></p>'),
+      attachments: [
+        { ...RECEIPT, filename: name },
+        fileOf('logo.png', 'image/png', PNG, { contentId: 'logo' }),
+        fileOf('date.ics', 'text/calendar', CALENDAR),
+      ],
+    });
+    expect(sent.status).toBe(202);
+    const mail = await sentTo(sent.at('to'));
+    expect(mail.html).toContain('src="cid:logo"');
+    const octetsOf = (filename: string) => {
+      const { content } = mail.attachments.find((file) => file.filename === filename)!;
+      return Buffer.from(content as ArrayBuffer);
+    };
+    expect(octetsOf(name).equals(PDF)).toBe(true);
+    expect(octetsOf('logo.png').equals(PNG)).toBe(true);
+    // This parser makes each line end of a calendar a plain newline.
+    expect(octetsOf('date.ics').toString()).toBe(CALENDAR.toString().replaceAll('\r\n', '\n'));
+    expect(
+      mail.attachments.map(({ filename, mimeType, contentId, method }) => [
+        filename,
+        mimeType,
+        contentId,
+        method,
+      ]),
+    ).toEqual([
+      // The invitation is one more form of the text, and a file.
+      [null, 'text/calendar', undefined, 'REQUEST'],
+      ['logo.png', 'image/png', '<logo>', undefined],
+      [name, 'application/pdf', undefined, undefined],
+      ['date.ics', 'text/calendar', undefined, 'REQUEST'],
+    ]);
+  });
+
+  it('are stored once for all recipients, encrypted, until the mails of all of them have ended', async () => {
+    const sent = await send({
+      cc: [somebody()],
+      bcc: [somebody()],
+      attachments: [RECEIPT],
+      scheduledAt: ahead(HOUR),
+    });
+    const id = sent.at('id');
+    // 600 000 octets are two rows.
+    expect(await kept(id)).toEqual({ rows: 2, hasKey: true });
+    const [row] = await system.database.query<{ sealed: Buffer }>(
+      'select sealed from messaging.message_attachments where message_id = $1 and part = 0',
+      [id],
+    );
+    expect(row!.sealed.includes(PDF.subarray(0, 100))).toBe(false);
+    await client.patch(`/messages/${id}`, { scheduledAt: ahead(-1_000) });
+    await withStatus(id, 'SENT');
+    await eventually('the files are gone', async () => ((await kept(id))?.rows === 0 ? true : null));
+    expect(await kept(id)).toEqual(NOTHING_KEPT);
+    const [message] = await system.database.query<{ files: unknown }>(
+      `select content -> 'attachments' as files from messaging.messages where id = $1`,
+      [id],
+    );
+    expect(message?.files).toEqual([
+      {
+        filename: 'receipt.pdf',
+        contentType: { type: 'application/pdf', parameters: {} },
+        contentId: null,
+        size: PDF.length,
+      },
+    ]);
+  });
+
+  it('are gone with a message that is cancelled, or whose person is erased', async () => {
+    const cancelled = await send({ attachments: [RECEIPT], scheduledAt: ahead(HOUR) });
+    await client.post(`/messages/${cancelled.at('id')}/cancel`);
+    expect(await kept(cancelled.at('id'))).toEqual(NOTHING_KEPT);
+    const email = somebody();
+    await client.post('/subscribers', { email, topicKeys: [], consent: { source: 'form' } });
+    const erased = await send({
+      to: email,
+      attachments: [RECEIPT],
+      scheduledAt: ahead(HOUR),
+      keep: 'NOTHING',
+    });
+    expect(await kept(erased.at('id'))).toEqual({ rows: 2, hasKey: true });
+    await client.delete(`/subscribers/${encodeURIComponent(email)}`);
+    await eventually('the files are gone', async () =>
+      (await kept(erased.at('id')))?.rows === 0 ? true : null,
+    );
+  });
+
+  it('are refused as a whole, with each fault named', async () => {
+    const faults = async (attachments: readonly object[], message: object = {}) => {
+      const { status, body } = await send({ attachments, ...message });
+      return [status, (body as { errors?: unknown }).errors];
+    };
+    const file = (change: object) => ({ ...RECEIPT, ...change });
+    const withFault = (path: string, text: string) => [422, { [path]: expect.stringContaining(text) }];
+    const half = fileOf('half.bin', 'application/octet-stream', Buffer.alloc(5 * MB + 1, 'x'));
+    expect(await faults([half, half])).toEqual(withFault('attachments', '10 MB'));
+    expect(await faults(Array.from({ length: 21 }, () => file({ content: 'JVBERi0xLjcK' })))).toEqual([
+      400,
+      expect.anything(),
+    ]);
+    expect(await faults([file({ content: Buffer.from('MZ\x90\0').toString('base64') })])).toEqual(
+      withFault('attachments[0].content', 'program'),
+    );
+    expect(await faults([RECEIPT, file({ filename: '../x.pdf' })])).toEqual(
+      withFault('attachments[1].filename', 'without a path'),
+    );
+    for (const [field, value] of [
+      ['filename', 'a\r\nBcc: eve@example.com.pdf'],
+      ['contentType', 'text/plain\r\nBcc: eve@example.com'],
+      ['contentId', 'a\r\nb'],
+    ] as const)
+      expect((await faults([file({ [field]: value })]))[1]).toHaveProperty([`attachments[0].${field}`]);
+    expect(await faults([file({ content: 'JVBE*' })])).toEqual(withFault('attachments[0].content', 'base64'));
+    expect(await faults([file({ content: null })])).toEqual(
+      withFault('attachments[0].content', 'is required'),
+    );
+    const mediaId = '01890000-0000-7000-8000-000000000001';
+    expect(await faults([file({ content: null, mediaId })])).toEqual(
+      withFault('attachments[0].mediaId', 'not available yet'),
+    );
+    expect(await faults([file({ contentId: 'logo' })])).toEqual(
+      withFault('attachments[0].contentId', 'has no cid:logo'),
+    );
+    const contentJson = showing('<p>Hello <img src="cid:logo"></p>');
+    expect(await faults([RECEIPT], { contentJson })).toEqual(withFault('contentJson', 'cid:logo'));
+    const [{ rows }] = (await system.database.query<{ rows: number }>(
+      `select count(*)::int as rows from messaging.message_attachments a
+       where not exists (select 1 from messaging.messages m where m.id = a.message_id)`,
+    )) as [{ rows: number }];
+    expect(rows).toBe(0);
+  });
+});
