@@ -3510,6 +3510,27 @@ grant delete, insert, select on messaging.mailbox_simulations to mailwright_app;
 grant delete, insert, select, update on messaging.mailbox_simulations to mailwright_system;
 comment on table messaging.mailbox_simulations is 'What the mailbox of a simulated address is still to do with a mail of the test environment.';
 
+create table messaging.message_attachments (
+  environment_id bigint not null,
+  message_id uuid not null,
+  "position" smallint not null,
+  part smallint not null,
+  created_at timestamp with time zone not null,
+  sealed bytea not null,
+  constraint message_attachments_pkey PRIMARY KEY (environment_id, message_id, "position", part)
+);
+CREATE INDEX message_attachments_by_age ON messaging.message_attachments USING btree (created_at);
+alter table messaging.message_attachments enable row level security;
+alter table messaging.message_attachments force row level security;
+create policy app_rows on messaging.message_attachments for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.message_attachments for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.message_attachments for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on messaging.message_attachments to mailwright_app;
+grant delete, insert, select, update on messaging.message_attachments to mailwright_system;
+comment on table messaging.message_attachments is 'Files of messages that wait for their mails to be sent: gone once those of all recipients have ended.';
+comment on column messaging.message_attachments.part is 'Files are kept in parts of equal size, so that neither api nor worker holds one twice.';
+comment on column messaging.message_attachments.sealed is 'Encrypted with the key of the message.';
+
 create table messaging.message_tags (
   environment_id bigint not null,
   tag text collate "C" not null,
@@ -3553,6 +3574,8 @@ create table messaging.messages (
   failure_reason text,
   content jsonb,
   sealed_content text,
+  attachments_key text,
+  attached_bytes integer not null default 0,
   usage_period timestamp with time zone,
   topic_key text,
   constraint messages_pkey PRIMARY KEY (id, environment_id),
@@ -3581,6 +3604,8 @@ comment on column messaging.messages.subject is 'As it was written. Null: gone, 
 comment on column messaging.messages.topic_id is 'Of a notification: mail that its reader may leave. Null for mail that needs no consent.';
 comment on column messaging.messages.content is 'What the mail is made of; null where it is sealed, or kept no longer.';
 comment on column messaging.messages.sealed_content is 'The same, encrypted, of a message that keeps nothing; null once it has ended.';
+comment on column messaging.messages.attachments_key is 'Key of its files, itself sealed; null where it has none, or has them no longer.';
+comment on column messaging.messages.attached_bytes is 'Size of its files together.';
 comment on column messaging.messages.usage_period is 'The billing period whose e-mails are reserved for it; null when they are not metered, or were counted as it was accepted.';
 comment on column messaging.messages.topic_key is 'The key of the topic, also once that is deleted.';
 

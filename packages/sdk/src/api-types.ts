@@ -3865,6 +3865,30 @@ export interface components {
       headers?: {
         [key: string]: string;
       } | null;
+      /** @description At most 20 files, together 10 MB decoded. They are deleted once each recipient’s mail has ended. */
+      attachments?:
+        | {
+            /**
+             * @description 1 to 255 characters, without a path. Programs are refused.
+             * @example receipt.pdf
+             */
+            filename: string;
+            /**
+             * @description With parameters, such as the `method` of a calendar.
+             * @example application/pdf
+             */
+            contentType: string;
+            /**
+             * @description The file in base64.
+             * @example JVBERi0xLjQK
+             */
+            content?: string | null;
+            /** @description Not available yet. */
+            mediaId?: string | null;
+            /** @description The name by which the content shows it as an image: `cid:…`. */
+            contentId?: string | null;
+          }[]
+        | null;
       tags?: string[] | null;
       /**
        * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
