@@ -38,6 +38,7 @@ npm() {
   [ "$1 $2 $3" = 'run cli --' ] || { echo "The tests do not run npm $*" >&2; return 1; }
   node "$ROOT/test/support/call-cli.js" "\${@:4}"
 }
+command -v python3 > /dev/null || python3() { echo "No python3 here: $* is not run." >&2; }
 `;
 
 describe('the code in the documentation', () => {
