@@ -3,6 +3,7 @@ import PostalMime from 'postal-mime';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { expectProblem } from '#testing/problems';
+import { SmtpClient } from '#testing/smtp-client';
 import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
 
 const HOUR = 3_600_000;
@@ -102,6 +103,41 @@ describe('a message about a topic', () => {
     expectNotSubscribed(await notify(email));
     expect((await notify(email, { topicKey: otherTopicKey })).status).toBe(202);
     expect((await notify(email, { topicKey: null, subject: 'Receipt' })).status).toBe(202);
+  });
+
+  it('can be left by a mail to its unsubscribe address, too', async () => {
+    const email = await subscriber();
+    expect((await notify(email)).status).toBe(202);
+    const { headers } = await mailTo(email);
+    const [, address = ''] = /<mailto:([^>]+)>/.exec(headers['list-unsubscribe'] ?? '') ?? [];
+    const smtp = await SmtpClient.open(system.bouncePort);
+    expect(await smtp.send(email, [address], 'Subject: unsubscribe\r\n\r\n')).toMatch(/^250 /);
+    smtp.close();
+    await eventually('the person has left', async () => {
+      const statuses = await statusesOf(email);
+      return statuses[topicKey] === 'UNSUBSCRIBED' && statuses[otherTopicKey] === 'SUBSCRIBED';
+    });
+  });
+
+  it('is one of a batch as it is by itself', async () => {
+    const [ada, nobody] = [await subscriber(), somebody()];
+    const messages = [ada, nobody, nobody].map((to, index) => ({
+      ...COMMENT,
+      to,
+      topicKey: index === 2 ? otherTopicKey : topicKey,
+    }));
+    const each = await client.post('/messages/batch', { messages, mode: 'EACH' });
+    expect(each.at('results')).toMatchObject([
+      { message: { to: ada, topicKey } },
+      { problem: { errors: { 'messages[1].to': `is not subscribed to ${topicKey}` } } },
+      { problem: { errors: { 'messages[2].to': `is not subscribed to ${otherTopicKey}` } } },
+    ]);
+    expectProblem(await client.post('/messages/batch', { messages }), 409, 'not-subscribed', {
+      errors: {
+        'messages[1].to': `is not subscribed to ${topicKey}`,
+        'messages[2].to': `is not subscribed to ${otherTopicKey}`,
+      },
+    });
   });
 
   it('has its footer in the language of its reader, and blocks with links of their own', async () => {
