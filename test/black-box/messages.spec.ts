@@ -251,7 +251,7 @@ describe('messages', () => {
     expect(await faults({ to, cc: [to] })).toEqual([400, { 'cc[0]': 'is a recipient already' }]);
     expect(await faults({ text: null })).toEqual([
       400,
-      { text: 'is required where there is no contentJson' },
+      { text: 'is required where there is no contentJson, html or mjml' },
     ]);
     const ofHeaders = { 'X-Mailwright-Id': '1', From: 'eve@example.com' };
     const [status, errors] = await faults({ headers: ofHeaders });

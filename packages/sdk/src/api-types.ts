@@ -3824,8 +3824,11 @@ export interface components {
        * @example Your code: {{ data.code }}
        */
       subject: string;
-      /** @description The content as a JSON string, as in campaigns. This or `text`, or both. */
       contentJson?: string | null;
+      /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+      html?: string | null;
+      /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+      mjml?: string | null;
       /**
        * @description The text part, with merge tags.
        * @example Code: {{ data.code }}
@@ -11808,6 +11811,10 @@ export interface operations {
           subject: string;
           previewText?: string | null;
           contentJson?: string | null;
+          /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+          html?: string | null;
+          /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+          mjml?: string | null;
           contentText?: string | null;
           /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content. */
           translations?: {
@@ -11815,6 +11822,10 @@ export interface operations {
               subject: string;
               previewText?: string | null;
               contentJson?: string | null;
+              /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+              html?: string | null;
+              /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+              mjml?: string | null;
               contentText?: string | null;
             };
           } | null;
@@ -12130,6 +12141,10 @@ export interface operations {
           subject?: string | null;
           previewText?: string | null;
           contentJson?: string | null;
+          /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+          html?: string | null;
+          /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+          mjml?: string | null;
           contentText?: string | null;
           /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content. */
           translations?: {
@@ -12137,6 +12152,10 @@ export interface operations {
               subject: string;
               previewText?: string | null;
               contentJson?: string | null;
+              /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+              html?: string | null;
+              /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+              mjml?: string | null;
               contentText?: string | null;
             };
           } | null;

@@ -4,7 +4,6 @@ import { emailField, int64, pageOf, pageQuery, strictBody, timestamp } from '#pl
 import { CAMPAIGN_STATUSES, SEND_STRATEGIES } from '#messaging';
 import {
   addressField,
-  jsonText,
   leftOut,
   line,
   localeField,
@@ -16,6 +15,7 @@ import {
   requiredLine,
   translations,
 } from '../fields.js';
+import { contentForms, hasOneForm, withContentJson } from './content.dto.js';
 
 const MAX_CONTENT = 500_000;
 
@@ -36,17 +36,19 @@ const name = requiredLine(200);
 const content = {
   subject: requiredLine(500),
   previewText: line(500).nullish(),
-  contentJson: jsonText(MAX_CONTENT).nullish(),
+  ...contentForms,
   contentText: prose(MAX_CONTENT).nullish(),
 };
 
 /** A translation without content has the campaign's, under its own subject. */
-const translation = strictBody(content).transform((given) => ({
-  previewText: null,
-  contentJson: null,
-  contentText: null,
-  ...given,
-}));
+const translation = strictBody(content)
+  .superRefine(hasOneForm)
+  .transform((given) => ({
+    previewText: null,
+    contentJson: null,
+    contentText: null,
+    ...withContentJson(given),
+  }));
 
 const fields = {
   name,
@@ -86,14 +88,20 @@ const hasOneTime = ({ scheduledAt = null, scheduledAtLocal = null }: Times) =>
   scheduledAt === null || scheduledAtLocal === null;
 const TWO_TIMES = { path: ['scheduledAtLocal'], error: 'must not be given together with scheduledAt' };
 
-export const createCampaignBody = strictBody(fields).refine(hasOneTime, TWO_TIMES);
+export const createCampaignBody = strictBody(fields)
+  .refine(hasOneTime, TWO_TIMES)
+  .superRefine(hasOneForm)
+  .transform(withContentJson);
 
 /** JSON merge-patch (RFC 7396): absent fields stay, null clears. */
 export const patchCampaignBody = strictBody({
   ...fields,
   name: name.optional(),
   subject: content.subject.nullish(),
-}).refine(hasOneTime, TWO_TIMES);
+})
+  .refine(hasOneTime, TWO_TIMES)
+  .superRefine(hasOneForm)
+  .transform(withContentJson);
 
 /** The recipients of a test mail. */
 export const testCampaignBody = strictBody({

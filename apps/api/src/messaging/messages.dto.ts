@@ -13,7 +13,6 @@ import {
   addressField,
   defaulted,
   jsonObject,
-  jsonText,
   line,
   localeField,
   metadataField,
@@ -22,6 +21,7 @@ import {
   prose,
   requiredLine,
 } from '../fields.js';
+import { contentForms, hasOneForm, withContentJson } from './content.dto.js';
 
 const MAX_CONTENT = 500_000;
 const MAX_DATA_BYTES = 256 * 1024;
@@ -91,9 +91,7 @@ export const sendMessageBody = strictBody({
       example: 'NEWS-1',
     }),
   subject: requiredLine(500).meta({ description: 'With merge tags.', example: 'Your code: {{ data.code }}' }),
-  contentJson: jsonText(MAX_CONTENT)
-    .nullish()
-    .meta({ description: 'The content as a JSON string, as in campaigns. This or `text`, or both.' }),
+  ...contentForms,
   text: prose(MAX_CONTENT)
     .nullish()
     .meta({ description: 'The text part, with merge tags.', example: 'Code: {{ data.code }}' }),
@@ -149,7 +147,8 @@ export const sendMessageBody = strictBody({
     'When a mail server took the mail and the answer was lost: `RESEND` sends it once more, `HOLD` lets it be FAILED.',
   ),
 })
-  .superRefine(({ cc, bcc, contentJson, text, to, topicKey }, context) => {
+  .superRefine(hasOneForm)
+  .superRefine(({ cc, bcc, contentJson, html, mjml, text, to, topicKey }, context) => {
     const fault = (path: (string | number)[], message: string) =>
       context.addIssue({ code: 'custom', path, message });
     if ((cc?.length ?? 0) + (bcc?.length ?? 0) > MAX_COPIES)
@@ -157,8 +156,8 @@ export const sendMessageBody = strictBody({
     for (const [field, list] of Object.entries({ cc, bcc }))
       if (topicKey != null && list != null && list.length > 0)
         fault([field], 'must be empty with topicKey: only the reader in to may leave the topic');
-    if (contentJson == null && (text == null || text.trim() === ''))
-      fault(['text'], 'is required where there is no contentJson');
+    if ((contentJson ?? html ?? mjml) == null && (text == null || text.trim() === ''))
+      fault(['text'], 'is required where there is no contentJson, html or mjml');
     const known = new Set([to.address.key]);
     for (const [field, list] of Object.entries({ cc, bcc }))
       for (const [index, { address }] of (list ?? []).entries()) {
@@ -170,7 +169,7 @@ export const sendMessageBody = strictBody({
 
 export function messageOf(body: z.output<typeof sendMessageBody>): NewMessage {
   const { to, cc, bcc, purpose, subject, contentJson, text, data, from, replyTo, tags, metadata, locale } =
-    body;
+    withContentJson(body);
   return {
     to,
     topicKey: body.topicKey ?? null,

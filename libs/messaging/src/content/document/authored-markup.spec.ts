@@ -308,9 +308,8 @@ describe('markup that an author writes', () => {
     const both = `${button}<p>or</p>${ghost}${others}`;
     const { html, removed } = await compiled(block(both));
     expect(removed).toEqual([]);
-    const written = button.replace('<w:anchorlock/>', '<w:anchorlock />');
     for (const part of [
-      written,
+      button,
       ...ghost.split('left'),
       '<!--[if !mso]><!-->',
       '<!--<![endif]-->',
@@ -318,7 +317,7 @@ describe('markup that an author writes', () => {
     ])
       expect(html).toContain(part);
     const raw = await compiled(inMjml(`<mj-raw>${both}</mj-raw><mj-text>${ghost}</mj-text>`));
-    expect(raw.html).toContain(written);
+    expect(raw.html).toContain(button);
     expect(raw.removed).toEqual([]);
     const hostile = await compiled(
       block('<p>x</p><!--[if mso]><b onclick="alert(1)">y</b><script>alert(1)</script><![endif]-->'),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { compileContent, type ContentInput } from './content-compiler.js';
 import { coloursOf } from '#kernel';
-import type { ContentBlock, ContentDocument } from './content-document.js';
+import type { ContentBlock, ContentBlocks } from './content-document.js';
 import { hasLink } from './content-view.js';
 import { hasLinkInText } from './mail-footer.js';
 import { contrastRatio, readableOn, themeOf } from './mjml-document.js';
@@ -321,7 +321,7 @@ describe('compiled content', () => {
       { type: 'button', label: 'Go', url: 'https://a.example' },
       { type: 'button', label: 'Own', url: 'https://a.example', color: '#123456' },
     ];
-    const looks = async (color: string | null, theme?: ContentDocument['theme']) => {
+    const looks = async (color: string | null, theme?: ContentBlocks['theme']) => {
       const { html } = await compileContent(
         input([], { document: { blocks, theme }, footer: { ...FOOTER, color } }),
       );

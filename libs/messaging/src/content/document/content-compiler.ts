@@ -1,5 +1,5 @@
 import { escapeHtml } from '#kernel';
-import { type ContentDocument, parseContentDocument } from './content-document.js';
+import { type ContentBlocks, type ContentDocument, parseContentDocument } from './content-document.js';
 import { assertInert } from './inert-elements.js';
 import { hasLink, showsAddress } from './content-view.js';
 import {
@@ -11,9 +11,10 @@ import {
   withFooterText,
 } from './mail-footer.js';
 import { htmlToPlainText, plainTextToHtml, withoutTagLines } from './content-text.js';
-import { appendSection, documentMjml, textCss, themeOf } from './mjml-document.js';
+import { appendSection, authoredMjml, documentMjml, textCss, type Theme, themeOf } from './mjml-document.js';
+import { appendToPage, compilePage, pageFooter } from './whole-html.js';
 import { MergeTagMask } from '../merge/merge-tags.js';
-import { RemovedContent } from './css-sanitizer.js';
+import { type Masking, RemovedContent } from './css-sanitizer.js';
 import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
 import { customKeysIn } from '../merge/merge-review.js';
 import { compileMergeTemplate } from '../merge/merge-template.js';
@@ -104,7 +105,7 @@ export interface ContentInput extends Omit<CampaignContent, 'contentJson'> {
 export async function compileContent(input: ContentInput): Promise<CompiledContent> {
   const mask = new MergeTagMask();
   const removed = new RemovedContent(mask);
-  const maskedHtml = await compileHtml(input, { mask, removed });
+  const maskedHtml = await compileHtml(input, { mask, removed, showsFiles: input.showsFiles === true });
   return {
     subject: input.subject,
     fromName: input.fromName ?? '',
@@ -115,33 +116,61 @@ export async function compileContent(input: ContentInput): Promise<CompiledConte
 }
 
 /** The document to show; a mail with a text part only gets its text as the one block. */
-function shownDocument({ document, contentText }: ContentInput, mask: MergeTagMask): ContentDocument {
+function shownBlocks(
+  document: ContentBlocks | null,
+  { contentText }: ContentInput,
+  mask: MergeTagMask,
+): ContentBlocks {
   if (document !== null && document.blocks.length > 0) return document;
   const html = plainTextToHtml(withoutTagLines(mask.hide(contentText ?? '')), mask);
-  const blocks: ContentDocument['blocks'] =
-    html === '' ? [] : [{ type: 'text', html: mask.restoreHtml(html) }];
+  const blocks: ContentBlocks['blocks'] = html === '' ? [] : [{ type: 'text', html: mask.restoreHtml(html) }];
   return { ...document, blocks };
 }
 
-async function compileHtml(
-  input: ContentInput,
-  { mask, removed }: { readonly mask: MergeTagMask; readonly removed: RemovedContent },
-): Promise<string> {
-  const document = shownDocument(input, mask);
-  const theme = themeOf(document.theme, input.footer.color);
+async function compileHtml(input: ContentInput, masking: Masking): Promise<string> {
+  const { mask, showsFiles } = masking;
+  const { document: given, footer } = input;
   const frame = {
     title: escapeHtml(mask.hide(input.subject)),
     preview: escapeHtml(mask.hide(input.previewText ?? '')),
     language: LANGUAGE.exec(input.language ?? '')?.[0] ?? null,
-    theme,
   };
-  const { showsFiles = false } = input;
-  const mjml = documentMjml(document, frame, { mask, removed, showsFiles });
-  const footer = footerHtml(input.footer, mask.restore(mjml, '&#123;'), mask);
+  const missing = (source: string) => footerHtml(footer, mask.restore(source, '&#123;'), mask);
+  if (given !== null && 'html' in given) {
+    const page = await compilePage(given.html, frame, masking);
+    const added = missing(page);
+    const whole =
+      added === '' ? page : appendToPage(page, pageFooter(added, themeOf(undefined, footer.color)));
+    return asInert(whole, showsFiles);
+  }
+  if (given !== null && 'mjml' in given) {
+    const theme = themeOf(undefined, footer.color);
+    const removed = masking.removed.at('mjml');
+    const mjml = authoredMjml(given.mjml, { ...frame, theme }, { mask, removed, showsFiles });
+    return rendered(mjml, { theme, showsFiles, missing });
+  }
+  const blocks = shownBlocks(given, input, mask);
+  const theme = themeOf(blocks.theme, footer.color);
+  return rendered(documentMjml(blocks, { ...frame, theme }, masking), { theme, showsFiles, missing });
+}
+
+async function rendered(
+  mjml: string,
+  {
+    theme,
+    showsFiles,
+    missing,
+  }: { readonly theme: Theme; readonly showsFiles: boolean; readonly missing: (source: string) => string },
+): Promise<string> {
+  const footer = missing(mjml);
   const html = await renderMjml(footer === '' ? mjml : appendSection(mjml, footer));
-  const inlined = await withInlineStyles(html, textCss(theme));
-  assertInert(inlined, showsFiles);
+  const inlined = asInert(await withInlineStyles(html, textCss(theme)), showsFiles);
   return /<pre[\s>]/.test(inlined) ? inlined : inlined.replaceAll(/\n\s*/g, '\n');
+}
+
+function asInert(html: string, showsFiles: boolean): string {
+  assertInert(html, showsFiles);
+  return html;
 }
 
 /** HTML with the rules of a style sheet in the `style` attributes of its elements; its own sheets stay as they are. */

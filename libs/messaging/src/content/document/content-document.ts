@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { isFileUrl, mergeUrlFault } from '../merge/merge-links.js';
 import { MergeTagMask } from '../merge/merge-tags.js';
 
-const MAX_LENGTH = 1_000_000;
+/** Characters of a document; whole HTML may become longer in JSON. */
+const MAX_LENGTH = 1_300_000;
 const MAX_BLOCKS = 200;
 const MAX_TEXT = 100_000;
 const MAX_URL = 2_000;
@@ -79,14 +80,21 @@ const columns = z.strictObject({
     .min(2)
     .max(MAX_COLUMNS),
 });
-const mjml = z.strictObject({
-  type: z.literal('mjml'),
-  mjml: text
+/** Bytes of a whole page of HTML or of MJML: 512 KB. */
+export const MAX_PAGE_BYTES = 512 * 1_024;
+const page = words(MAX_PAGE_BYTES)
+  .min(1)
+  .refine((value) => Buffer.byteLength(value) <= MAX_PAGE_BYTES, {
+    error: `must be at most ${MAX_PAGE_BYTES} bytes`,
+  });
+
+const mjmlSource = (source: z.ZodString) =>
+  source
     .regex(/<mj-body[\s>]/, { error: 'must hold <mjml> with an <mj-body>' })
     .refine((value) => !isTooMuchStyle(value), {
       error: 'is too complex: its inlined style sheets hold too many rules for so many elements',
-    }),
-});
+    });
+const mjml = z.strictObject({ type: z.literal('mjml'), mjml: mjmlSource(text) });
 
 const anyBlock = z.discriminatedUnion('type', [...simpleBlocks, columns, mjml]);
 
@@ -103,13 +111,17 @@ const theme = z.strictObject({
   width: z.int().min(320).max(900).optional(),
 });
 
-/** The one grammar of `contentJson`. */
+/** The one grammar of `contentJson`: blocks, or a whole page. */
 const contentDocument = z.strictObject({ blocks: z.array(anyBlock), theme: theme.optional() });
+const wholeHtml = z.strictObject({ html: page });
+const wholeMjml = z.strictObject({ mjml: mjmlSource(page) });
 
 export type SimpleBlock = z.output<typeof simpleBlock>;
 export type ContentBlock = z.output<typeof anyBlock>;
 export type ContentTheme = z.output<typeof theme>;
-export type ContentDocument = z.output<typeof contentDocument>;
+export type ContentBlocks = z.output<typeof contentDocument>;
+/** Blocks, or a whole page of HTML or MJML. */
+export type ContentDocument = ContentBlocks | z.output<typeof wholeHtml> | z.output<typeof wholeMjml>;
 
 const ROOT = 'contentJson';
 
@@ -118,7 +130,7 @@ export type Faults = Readonly<Record<string, string>>;
 
 /**
  * Reads the JSON text of a campaign's content. All faults come at once, keyed by their path
- * (`contentJson.blocks[2].level`); `contentJson` alone when the text is no JSON object.
+ * (`contentJson.blocks[2].level`, `html`, `mjml`); `contentJson` alone when the text is no JSON object.
  * @param showsFiles images may be files that go with the mail (`cid:`)
  */
 export function parseContentDocument(
@@ -134,11 +146,19 @@ export function parseContentDocument(
     return { errors: { [ROOT]: 'is not valid JSON' } };
   }
   if (!isRecord(value)) return { errors: { [ROOT]: 'must be an object' } };
+  for (const [field, form] of [
+    ['html', wholeHtml],
+    ['mjml', wholeMjml],
+  ] as const) {
+    if (!(field in value) || 'blocks' in value) continue;
+    const { data, error } = form.safeParse(value, { error: message, reportInput: true });
+    return error === undefined ? { document: data } : { errors: faultsOf(error.issues, null) };
+  }
   const result = contentDocument.safeParse(value, { error: message, reportInput: true });
   const errors = {
     ...arrangementFaults(value),
     ...(showsFiles ? {} : fileFaults(listOf(value['blocks']), `${ROOT}.blocks`)),
-    ...(result.success ? {} : faultsOf(result.error.issues)),
+    ...(result.success ? {} : faultsOf(result.error.issues, ROOT)),
   };
   if (result.success && Object.keys(errors).length === 0) return { document: result.data };
   return { errors };
@@ -180,20 +200,21 @@ function fileFaults(blocks: readonly unknown[], path: string): Faults {
   return faults;
 }
 
-function faultsOf(issues: readonly z.core.$ZodIssue[]): Faults {
+function faultsOf(issues: readonly z.core.$ZodIssue[], root: string | null): Faults {
   const faults: Record<string, string> = {};
   for (const issue of issues) {
     const names =
       issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-    for (const name of names) faults[pathOf(name)] ??= issue.message;
+    for (const name of names) faults[pathOf(name, root)] ??= issue.message;
   }
   return faults;
 }
 
-const pathOf = (path: readonly PropertyKey[]): string =>
+const pathOf = (path: readonly PropertyKey[], root: string | null): string =>
   path.reduce<string>(
-    (name, key) => (typeof key === 'number' ? `${name}[${key}]` : `${name}.${String(key)}`),
-    ROOT,
+    (name, key) =>
+      typeof key === 'number' ? `${name}[${key}]` : `${name}${name === '' ? '' : '.'}${String(key)}`,
+    root ?? '',
   );
 
 function message(issue: z.core.$ZodRawIssue): string {

@@ -207,7 +207,7 @@ export async function reviewMessage(
   const refused = (faults: Faults): MessageReview => ({ faults, requiredData: [], contentIds: [] });
   const inParts = messageTagFaults({ subject: content.subject, text: content.contentText ?? '' }, known);
   if (Object.keys(inParts).length > 0) return refused(inParts);
-  const field = content.contentJson === null ? 'text' : 'contentJson';
+  const field = content.contentJson === null ? 'text' : formOf(content.contentJson);
   const compiled = await compiledOrFaults(content, footer, field);
   if ('faults' in compiled) return refused(compiled.faults);
   const { subject, html, text, removed, isEmpty } = compiled;
@@ -219,6 +219,13 @@ export async function reviewMessage(
     ...messageTagFaults({ [field]: html }, known),
   };
   return { faults, requiredData: requiredDataIn([subject, html, text]), contentIds: contentIdsIn(html) };
+}
+
+/** The field in which the content was given: a whole page has its own. */
+function formOf(contentJson: string): 'contentJson' | 'html' | 'mjml' {
+  const { document } = parseContentDocument(contentJson, true);
+  if (document === undefined || 'blocks' in document) return 'contentJson';
+  return 'html' in document ? 'html' : 'mjml';
 }
 
 function piecesIn(removed: readonly string[]): string {

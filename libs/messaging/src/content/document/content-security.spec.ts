@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import sanitizeHtml from 'sanitize-html';
 import { compileContent } from './content-compiler.js';
 import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
-import type { ContentBlock } from './content-document.js';
+import type { ContentBlock, ContentDocument } from './content-document.js';
 import { compileMergeTemplate } from '../merge/merge-template.js';
 import type { MergeValues } from '../merge/merge-values.js';
 import { Wording } from '#wording';
@@ -179,8 +179,9 @@ function dangersIn(visible: string): string[] {
 }
 
 /** The mail as its reader gets it; nothing where it is refused as a whole. */
-async function rendered(block: ContentBlock): Promise<string> {
-  const document = { blocks: [block] };
+const rendered = (block: ContentBlock): Promise<string> => renderedMail({ blocks: [block] });
+
+async function renderedMail(document: ContentDocument): Promise<string> {
   const subject = 'Hi {{ subscriber.first_name }}';
   const refused = (error: unknown): string => {
     if (error instanceof MergeTemplateError || error instanceof ContentCompileError) return '';
@@ -208,6 +209,17 @@ describe('hostile content', () => {
     expect(dangersOf(await rendered({ type: 'text', html: attack }))).toEqual([]);
     expect(dangersOf(await rendered({ type: 'html', html: attack }))).toEqual([]);
     expect(dangersOf(await rendered({ type: 'mjml', mjml: inMjml(attack) }))).toEqual([]);
+  });
+
+  it.each(ATTACKS)('does nothing in a whole page, wherever it stands in it: %j', async (attack) => {
+    for (const html of [
+      attack,
+      `<!doctype html><html><head>${attack}</head><body>${attack}</body></html>`,
+      `<html ${attack}><body ${attack}><p>x</p></body></html>${attack}`,
+      `<!doctype ${attack}><html><head><style>p { color: red } ${attack}</style><title>${attack}</title></head><body>x</body></html>`,
+      `<!--[if mso]>${attack}<![endif]--><body class="x">${attack}`,
+    ])
+      expect(dangersOf(await renderedMail({ html }))).toEqual([]);
   });
 
   it.each(ATTACKS)('is shown as words in a heading, a label and an image text: %j', async (attack) => {

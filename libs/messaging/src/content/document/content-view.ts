@@ -40,8 +40,10 @@ export function linksOf(html: string): string[] {
 }
 
 /** The links of a document as its author wrote them, before sanitising takes the dangerous ones away. */
-export function authoredLinks({ blocks }: ContentDocument): string[] {
-  return blocks.flatMap((block) => {
+export function authoredLinks(document: ContentDocument): string[] {
+  if ('html' in document) return linksOf(document.html);
+  if ('mjml' in document) return linksOf(document.mjml);
+  return document.blocks.flatMap((block) => {
     switch (block.type) {
       case 'columns':
         return block.columns.flatMap(authoredLinks);

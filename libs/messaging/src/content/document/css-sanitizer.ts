@@ -56,6 +56,11 @@ export class RemovedContent {
   }
 }
 
+/** Context of the sanitising of a whole mail. */
+export interface Masking extends Pick<Sanitizing, 'mask' | 'showsFiles'> {
+  readonly removed: RemovedContent;
+}
+
 // A placeholder as a name that CSS knows for one (css-syntax-3 §4.2); in the mask's own characters it is none.
 const SHIELDS = /[\u{F0000}-\u{F0002}]/gu;
 const OUTPUT = '\u{F0000}';

@@ -27,6 +27,13 @@ export interface MarkupSanitizing extends Sanitizing {
   readonly sheets: string[];
 }
 
+/** Attributes that a whole page has on top, on its root and its body. */
+const PAGE_ATTRIBUTES =
+  /^(?:xmlns(?::[a-z]+)?|xml:lang|text|link|alink|vlink|leftmargin|topmargin|rightmargin|bottommargin|marginwidth|marginheight)$/;
+const PAGE_TAGS = ['html', 'head', 'body', 'title', 'meta'];
+/** A switch of style sheets alone, which opens the menu of `mj-navbar` and turns the pages of a carousel. */
+const SWITCH = /^(?:checkbox|radio)$/i;
+
 interface Allowed {
   readonly tags: readonly string[];
   /** Attributes of elements that are not of HTML. */
@@ -50,7 +57,10 @@ export function sanitizeMarkup(
     deepest: NESTING,
     tooDeep: () => removed(`elements nested more than ${NESTING} deep`),
     comment: (text) => keptComment(text, sanitizing),
-    sheet: (css) => void sheets.push(withBodyDiv(sanitizeStyleSheet(css, sanitizing))),
+    sheet: (css) => {
+      sheets.push(withBodyDiv(sanitizeStyleSheet(css, sanitizing)));
+      return '';
+    },
   });
   const clean = sanitizeHtml(reading.markup, {
     ...BASE,
@@ -71,6 +81,57 @@ export function sanitizeMarkup(
     },
   });
   return reading.restore(clean);
+}
+
+/** Masked HTML of a whole page with what does no harm, its head, style sheets and comments where they were; without a doctype. */
+export function sanitizePage(masked: string, sanitizing: Sanitizing): string {
+  const { removed } = sanitizing;
+  const known = new Set([...INLINE_TAGS, ...BLOCK_TAGS, ...PAGE_TAGS, 'input']);
+  const reading = readMarkup(masked, {
+    parser: {},
+    deepest: NESTING,
+    tooDeep: () => removed(`elements nested more than ${NESTING} deep`),
+    comment: (text) => keptComment(text, sanitizing),
+    sheet: (css, media) =>
+      `<style${media === undefined ? '' : ` media="${escapeHtml(media)}"`}>${sanitizeStyleSheet(css, sanitizing)}</style>`,
+  });
+  const clean = sanitizeHtml(reading.markup, {
+    ...BASE,
+    allowedTags: [...known],
+    exclusiveFilter: ({ tag, attribs }) =>
+      (tag === 'meta' || tag === 'input') && Object.keys(attribs).length === 0,
+    transformTags: {
+      '*': (tagName, attribs) => {
+        if (tagName === 'meta') return { tagName, attribs: inertMeta(attribs, removed) };
+        if (known.has(tagName) && (tagName !== 'input' || SWITCH.test(attribs['type'] ?? '')))
+          return { tagName, attribs: inertElement(tagName, attribs, sanitizing, pageAttributes(tagName)) };
+        noteRemoved(tagName, attribs, removed);
+        return { tagName, attribs: {} };
+      },
+    },
+  });
+  return reading.restore(clean);
+}
+
+function pageAttributes(tag: string): RegExp | undefined {
+  if (tag === 'input') return /^checked$/;
+  return tag === 'html' || tag === 'body' ? PAGE_ATTRIBUTES : undefined;
+}
+
+/** Statement of a page about itself; it is written in UTF-8, whatever it says, and leads nowhere else. */
+function inertMeta(attribs: Attributes, removed: Sanitizing['removed']): Record<string, string> {
+  const { name, property, content, charset, 'http-equiv': header } = attribs;
+  const isHeld = Object.values(attribs).some(holdsPlaceholder);
+  if (!isHeld && charset !== undefined) return { charset: 'utf-8' };
+  if (!isHeld && name !== undefined) return content === undefined ? { name } : { name, content };
+  if (!isHeld && content !== undefined) {
+    if (property !== undefined) return { property, content };
+    if (/^content-type$/i.test(header ?? ''))
+      return { 'http-equiv': 'Content-Type', content: 'text/html; charset=utf-8' };
+    if (/^x-ua-compatible$/i.test(header ?? '')) return { 'http-equiv': header ?? '', content };
+  }
+  removed(`<meta${header === undefined ? '' : ` http-equiv="${header}"`}>`);
+  return {};
 }
 
 /** Rules for the body hold for the element that takes its place too. */
@@ -124,8 +185,8 @@ interface Reader {
   tooDeep(): void;
   /** Clean text in place of a comment, as it stands between `<!` and `>`. */
   comment(text: string): string;
-  /** A style sheet; its element is taken out. */
-  sheet(css: string): void;
+  /** What takes the place of a style sheet's element. */
+  sheet(css: string, media: string | undefined): string;
 }
 
 /**
@@ -140,8 +201,10 @@ export function readMarkup(
   const masked = unwrapped(source.replaceAll(MARKS, ''));
   const edits: Edit[] = [];
   const aside: string[] = [];
+  const setAside = (clean: string) => (clean === '' ? '' : `\uFDD3${aside.push(clean) - 1}\uFDD4`);
   let depth = 0;
-  let sheet: { readonly from: number; readonly body: number } | null = null;
+  let sheet: { readonly from: number; readonly body: number; readonly media: string | undefined } | null =
+    null;
   let conditionEnd: number | null = null;
   const parser = new Parser(
     {
@@ -151,10 +214,10 @@ export function readMarkup(
         const isCondition = quote === undefined && CONDITION.test(name);
         conditionEnd = isCondition ? parser.startIndex + name.length : null;
       },
-      onopentag: (name) => {
+      onopentag: (name, { media }) => {
         depth += 1;
         if (depth > reader.deepest) reader.tooDeep();
-        if (name === 'style') sheet = { from: parser.startIndex, body: parser.endIndex + 1 };
+        if (name === 'style') sheet = { from: parser.startIndex, body: parser.endIndex + 1, media };
       },
       onclosetag: (name) => {
         depth -= 1;
@@ -162,14 +225,20 @@ export function readMarkup(
         const end = masked.indexOf('>', parser.endIndex);
         const to = end < 0 ? masked.length : end + 1;
         const bodyEnd = end < 0 ? to : Math.max(sheet.body, masked.lastIndexOf('</', end));
-        reader.sheet(masked.slice(sheet.body, bodyEnd));
-        edits.push({ from: sheet.from, to, text: '' });
+        edits.push({
+          from: sheet.from,
+          to,
+          text: setAside(reader.sheet(masked.slice(sheet.body, bodyEnd), sheet.media)),
+        });
         sheet = null;
       },
       oncomment: () => {
         const text = masked.slice(parser.startIndex, parser.endIndex + 1);
-        const at = aside.push(reader.comment(text)) - 1;
-        edits.push({ from: parser.startIndex, to: parser.endIndex + 1, text: `\uFDD3${at}\uFDD4` });
+        edits.push({
+          from: parser.startIndex,
+          to: parser.endIndex + 1,
+          text: setAside(reader.comment(text)),
+        });
       },
     },
     reader.parser,
@@ -244,8 +313,19 @@ function hidden(
   return tagPlaceholders(content);
 }
 
+/** A piece of what only Outlook reads, as it was written where nothing of it goes. */
 function cleanPart(part: string, sanitizing: Sanitizing): string {
   if (part === '<') return '&lt;';
+  let isClean = !holdsPlaceholder(part);
+  const removed = (masked: string) => {
+    isClean = false;
+    sanitizing.removed(masked);
+  };
+  const clean = cleanedPart(part, { ...sanitizing, removed });
+  return isClean ? part : clean;
+}
+
+function cleanedPart(part: string, sanitizing: Sanitizing): string {
   if (/^<style/i.test(part)) {
     const css = part.slice(part.indexOf('>') + 1, part.lastIndexOf('</'));
     return `<style>${sanitizeStyleSheet(css, sanitizing)}</style>`;
@@ -264,9 +344,14 @@ function cleanPart(part: string, sanitizing: Sanitizing): string {
   return `<${name}${attributes.join('')}${part.endsWith('/>') ? ' /' : ''}>`;
 }
 
+/** Attributes of an element; of two with one name, which programs read differently, the second is of another name. */
 function attributesOf(openTag: string): Record<string, string> {
-  let attributes: Record<string, string> = {};
-  const parser = new Parser({ onopentag: (_, found) => (attributes = found) });
+  const attributes: Record<string, string> = {};
+  const parser = new Parser({
+    onattribute: (name, value) => {
+      attributes[Object.hasOwn(attributes, name) ? `second ${name}` : name] = value;
+    },
+  });
   parser.end(openTag);
   return attributes;
 }

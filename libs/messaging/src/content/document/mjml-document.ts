@@ -7,14 +7,14 @@ import {
   legibleOn,
   parseColour,
 } from '#kernel';
-import type { ContentBlock, ContentDocument, ContentTheme, SimpleBlock } from './content-document.js';
+import type { ContentBlock, ContentBlocks, ContentTheme, SimpleBlock } from './content-document.js';
 import { type MarkupSanitizing, sanitizeBlockHtml, sanitizeInlineHtml } from './html-sanitizer.js';
 import { withoutPlaceholders } from '../merge/merge-tags.js';
 import { insertIntoHead, sanitizeMjml, styleComponents } from './mjml-sanitizer.js';
-import type { RemovedContent } from './css-sanitizer.js';
+import type { Masking, Sanitizing } from './css-sanitizer.js';
 
 /** Colours and sizes of a mail, complete. */
-interface Theme {
+export interface Theme {
   readonly fontFamily: string;
   readonly textColor: string;
   readonly backgroundColor: string;
@@ -250,27 +250,17 @@ const languageOf = ({ language }: MjmlFrame): string => (language === null ? '' 
 
 /** Masked MJML source of a document, without its footer. */
 export function documentMjml(
-  document: ContentDocument,
+  document: ContentBlocks,
   frame: MjmlFrame,
-  {
-    mask,
-    removed,
-    showsFiles,
-  }: Pick<MarkupSanitizing, 'mask' | 'showsFiles'> & { readonly removed: RemovedContent },
+  { mask, removed, showsFiles }: Masking,
 ): string {
   const [first] = document.blocks;
-  if (first?.type === 'mjml') {
-    const clean = sanitizeMjml(mask.hideHtml(first.mjml), {
+  if (first?.type === 'mjml')
+    return authoredMjml(first.mjml, frame, {
       mask,
       removed: removed.at('contentJson.blocks[0].mjml'),
       showsFiles,
     });
-    const own = clean.replaceAll(/<mj-title>[\s\S]*?<\/mj-title>/g, '');
-    const withoutPreview =
-      frame.preview === '' ? own : own.replaceAll(/<mj-preview>[\s\S]*?<\/mj-preview>/g, '');
-    const root = withoutPreview.replace(/<mjml(?![^>]*\slang=)/, (tag) => tag + languageOf(frame));
-    return insertIntoHead(root, head(frame));
-  }
   const sheets: string[] = [];
   const markup = markupOf(document);
   const hasSheets = markup.some((html) => /<style[\s>]/i.test(html));
@@ -293,11 +283,21 @@ export function documentMjml(
   return `<mjml dir="${direction}"${languageOf(frame)}><mj-head>${themedHead({ ...frame, theme }, direction, page)}${styleComponents(sheets)}</mj-head><mj-body css-class="mw-page" width="${theme.width}px"${background}>${body}</mj-body></mjml>`;
 }
 
+/** Masked MJML of a whole mail as its author wrote it, without a footer. */
+export function authoredMjml(source: string, frame: MjmlFrame, sanitizing: Sanitizing): string {
+  const clean = sanitizeMjml(sanitizing.mask.hideHtml(source), sanitizing);
+  const own = clean.replaceAll(/<mj-title>[\s\S]*?<\/mj-title>/g, '');
+  const withoutPreview =
+    frame.preview === '' ? own : own.replaceAll(/<mj-preview>[\s\S]*?<\/mj-preview>/g, '');
+  const root = withoutPreview.replace(/<mjml(?![^>]*\slang=)/, (tag) => tag + languageOf(frame));
+  return insertIntoHead(root, head(frame));
+}
+
 /** Our dark variant would mix with colours of the author. */
 const COLOUR = /\b(?:color|background|background-color|bgcolor)\s*[:=]/i;
 
 /** HTML that the author wrote. */
-function markupOf({ blocks }: ContentDocument): string[] {
+function markupOf({ blocks }: ContentBlocks): string[] {
   const simple = blocks.flatMap((block) =>
     block.type === 'columns' ? block.columns.flatMap((each) => each.blocks) : [block],
   );

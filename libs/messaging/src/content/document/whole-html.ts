@@ -1,0 +1,101 @@
+import { escapeHtml } from '#kernel';
+import { holdsPlaceholder } from '../merge/merge-tags.js';
+import { ContentCompileError } from '../content.errors.js';
+import { styleWork } from './content-document.js';
+import type { Masking } from './css-sanitizer.js';
+import { sanitizePage } from './html-sanitizer.js';
+import type { Theme } from './mjml-document.js';
+
+/** Bound of inlining a page's style sheets, in declarations that every element could get: see `styleWork`. */
+const MOST_WORK = 2_000_000;
+
+const DOCTYPE = /^\s*<!doctype\s[^<>[\]]*>/i;
+const ROOT = /<html(?=[\s>])/i;
+const HEAD = /<head(?:\s[^<>]*)?>/i;
+const HEAD_END = /<\/head\s*>/i;
+const BODY = /<body(?:\s(?:"[^"]*"|'[^']*'|[^"'<>])*)?>/i;
+const BODY_END = /<\/body\s*>/i;
+const COMMENT = /<!--[^]*?-->/g;
+
+/** Masked and escaped already. */
+interface PageFrame {
+  readonly title: string;
+  readonly preview: string;
+  /** BCP 47; null where it is not known: then none is claimed. */
+  readonly language: string | null;
+}
+
+/**
+ * Masked HTML of a mail that its author wrote as a whole page: doctype, head, style sheets and comments stay where they are, and
+ * what the sheets say is in `style` attributes as well, for programs that read no sheets. What it lacks of a page is added.
+ * @throws {ContentCompileError} when its style sheets are too much to be inlined
+ */
+export async function compilePage(
+  html: string,
+  frame: PageFrame,
+  { mask, removed, showsFiles }: Masking,
+): Promise<string> {
+  const masked = mask.hideHtml(html.replace(/^\ufeff/, ''));
+  const doctype = DOCTYPE.exec(masked)?.[0] ?? '';
+  const rest = masked.slice(doctype.length);
+  const clean = sanitizePage(rest, { mask, removed: removed.at('html'), showsFiles });
+  const page = completed(clean, frame);
+  if (styleWork(sheetsIn(page), page.split('<').length) > MOST_WORK)
+    throw new ContentCompileError('its style sheets hold too many rules for so many elements');
+  // Loaded with the first page, as MJML and juice are.
+  const { inlineSheets } = await import('./style-inliner.js');
+  const inlined = inlineSheets(page);
+  return `${doctypeOf(doctype)}\n${inlined}`;
+}
+
+/** As it was written; the mail's own where there is none, or one that holds merge tags. */
+const doctypeOf = (written: string): string =>
+  written === '' || holdsPlaceholder(written) ? '<!doctype html>' : written.trim();
+
+/** With root, head and body, and in them what a mail needs: encoding, title, language and the words that lists of mails show. */
+function completed(page: string, { title, preview, language }: PageFrame): string {
+  let whole = page.trim();
+  if (!has(whole, ROOT)) whole = `<html>${whole}</html>`;
+  if (!has(whole, HEAD)) whole = insert(whole, /<html(?:\s[^<>]*)?>/i, '<head></head>');
+  if (!has(whole, BODY)) {
+    whole = insert(whole, HEAD_END, '<body>');
+    whole = has(whole, /<\/html\s*>/i) ? insertBefore(whole, /<\/html\s*>/i, '</body>') : `${whole}</body>`;
+  }
+  if (language !== null && !has(whole, /<html\s[^<>]*\blang=/i))
+    whole = insert(whole, ROOT, ` lang="${language}"`);
+  const needed = [
+    ...(has(whole, /<meta\s[^<>]*charset=/i) ? [] : ['<meta charset="utf-8">']),
+    ...(has(whole, /<title[\s>]/i) ? [] : [`<title>${title}</title>`]),
+  ];
+  whole = insert(whole, HEAD, needed.join(''));
+  return preview === '' ? whole : insert(whole, BODY, `<div style="${UNSHOWN}">${preview}</div>`);
+}
+
+const UNSHOWN = 'display:none;max-height:0;overflow:hidden;mso-hide:all';
+
+/** The same length without the words of comments: what stands in one is no part of the page. */
+const withoutComments = (page: string): string =>
+  page.replaceAll(COMMENT, (comment) => ' '.repeat(comment.length));
+
+const has = (page: string, part: RegExp): boolean => part.test(withoutComments(page));
+
+function insert(page: string, behind: RegExp, text: string): string {
+  const found = behind.exec(withoutComments(page));
+  const at = found === null ? page.length : found.index + found[0].length;
+  return page.slice(0, at) + text + page.slice(at);
+}
+
+function insertBefore(page: string, part: RegExp, text: string): string {
+  const at = part.exec(withoutComments(page))?.index ?? page.length;
+  return page.slice(0, at) + text + page.slice(at);
+}
+
+/** With more HTML at the end of its body. */
+export const appendToPage = (page: string, html: string): string => insertBefore(page, BODY_END, html);
+
+/** A footer as an own place, in colours of its own: nothing is known of those around it. */
+export const pageFooter = (html: string, { linkColor }: Theme): string =>
+  `<div class="mw-footer" style="clear:both;background-color:#ffffff;color:#1f2933;font-family:Helvetica,Arial,sans-serif;font-size:14px;line-height:1.5;padding:24px;text-align:center">${html.replaceAll('<a ', `<a style="color:${escapeHtml(linkColor)};text-decoration:underline" `)}</div>`;
+
+const sheetsIn = (page: string): string =>
+  Array.from(page.matchAll(/<style(?:\s[^<>]*)?>([^]*?)<\/style>/gi), ([, css = '']) => css).join('\n');

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import PostalMime from 'postal-mime';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
+
+const PAGE = `<!DOCTYPE html>
+<html lang="en"><head><title>Spring</title><style>.offer { color: #aa0000 } @media (max-width: 480px) { .offer { font-size: 20px } }</style></head>
+<body bgcolor="#eeeeee"><!--[if mso]><table><tr><td><![endif]--><p class="offer">Hello {{ subscriber.first_name | default: "you" }}</p>
+<a href="https://acme.example/offers">Offers</a><!--[if mso]></td></tr></table><![endif]--></body></html>`;
+const MJML =
+  '<mjml><mj-body><mj-section><mj-column><mj-text>Whole MJML</mj-text></mj-column></mj-section></mj-body></mjml>';
+
+describe('whole pages of HTML and MJML', () => {
+  let system: SharedSystem;
+  let project: SystemProject;
+  let client: ApiClient;
+  let topicId: string;
+
+  beforeAll(async () => {
+    system = await sharedSystem();
+    project = await system.project();
+    client = await project.client('TEST');
+    const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
+    topicId = topic.at('id');
+    for (const [email, locale] of [
+      ['ada@example.com', null],
+      ['ute@example.com', 'de'],
+    ])
+      await client.post('/subscribers', {
+        email,
+        locale,
+        topicKeys: [topic.at('topicKey')],
+        consent: { source: 'form' },
+      });
+  });
+  afterAll(async () => {
+    await system?.stop();
+  });
+
+  const draft = (fields: object) =>
+    client.post('/campaigns', { name: 'Spring', subject: 'Spring', topicIds: [topicId], ...fields });
+  async function mailTo(email: string, kind: string) {
+    const id = await eventually(`a mail to ${email}`, async () => {
+      const list = await client.get(`/test-inbox/messages?kind=${kind}&to=${encodeURIComponent(email)}`);
+      return list.at<string | undefined>('data', 0, 'id') ?? null;
+    });
+    return PostalMime.parse((await client.get(`/test-inbox/messages/${id}/raw`)).text);
+  }
+
+  it('are mails of a campaign, in their languages, with footer and tracked links, and in the browser', async () => {
+    const german = PAGE.replace('Hello', 'Hallo');
+    const created = await draft({ html: PAGE, translations: { de: { subject: 'Frühling', html: german } } });
+    expect(created.status).toBe(201);
+    expect(JSON.parse(created.at('contentJson'))).toEqual({ html: PAGE });
+    expect(JSON.parse(created.at('translations', 'de', 'contentJson'))).toEqual({ html: german });
+    const preview = await client.get(`/campaigns/${created.at('campaignKey')}/preview`);
+    expect(preview.at('html')).toContain('<title>Spring</title>');
+    expect((await client.post(`/campaigns/${created.at('campaignKey')}/send`)).status).toBe(200);
+    const mail = await mailTo('ada@example.com', 'CAMPAIGN');
+    expect(mail.html).toContain('<p class="offer" style="color: #aa0000;">Hello you</p>');
+    expect(mail.html).toContain('<!--[if mso]><table><tr><td><![endif]-->');
+    expect(mail.html).toMatch(/<a href="[^"]*\/l\/[^"]+">Offers<\/a>/);
+    expect(mail.html).toMatch(/class="mw-footer".*\/u\/.*<\/div><img[^>]+><\/body>/s);
+    expect(mail.text).toContain('Hello you');
+    expect((await mailTo('ute@example.com', 'CAMPAIGN')).html).toContain('Hallo you');
+    const view = /href="([^"]*\/v\/[^"]*)"/.exec(mail.html ?? '')?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const shown = await fetch(new URL(new URL(view).pathname, client.baseUrl));
+    expect(shown.status).toBe(200);
+    expect(await shown.text()).toContain('Hello you');
+  });
+
+  it('are changed like any content, and cleared by null', async () => {
+    const campaignKey: string = (await draft({ mjml: MJML })).at('campaignKey');
+    const patch = async (fields: object) =>
+      (await client.patch(`/campaigns/${campaignKey}`, fields)).at('contentJson');
+    expect(JSON.parse((await client.get(`/campaigns/${campaignKey}`)).at('contentJson'))).toEqual({
+      mjml: MJML,
+    });
+    expect(JSON.parse(await patch({ html: PAGE }))).toEqual({ html: PAGE });
+    expect(await patch({ subject: 'Other' })).toBe(JSON.stringify({ html: PAGE }));
+    expect(await patch({ contentJson: '{"blocks":[]}', html: null })).toBe('{"blocks":[]}');
+    expect(await patch({ html: null })).toBeNull();
+  });
+
+  it('are mails of a message', async () => {
+    const message = { purpose: 'A receipt.', subject: 'Receipt', data: { total: '9 €' } };
+    for (const [email, content] of [
+      ['html@example.com', { html: PAGE.replace('Offers', '{{ data.total }}') }],
+      ['mjml@example.com', { mjml: MJML.replace('Whole MJML', '{{ data.total }}') }],
+    ] as const) {
+      expect((await client.post('/messages', { ...message, ...content, to: email })).status).toBe(202);
+      const { html } = await mailTo(email, 'MESSAGE');
+      expect(html).toContain('9 €');
+      expect(html).not.toContain('mw-footer');
+    }
+  });
+
+  it('are refused with what is wrong, by the field', async () => {
+    const message = { to: 'ada@example.com', purpose: 'A receipt.', subject: 'Receipt' };
+    const faults = async (answer: Promise<{ status: number; at(...path: string[]): unknown }>) => {
+      const found = await answer;
+      return [found.status, found.at('errors')];
+    };
+    expect(await faults(draft({ html: PAGE, mjml: MJML }))).toEqual([
+      400,
+      { mjml: 'must not be given together with html' },
+    ]);
+    expect(await faults(draft({ mjml: '<mjml></mjml>' }))).toEqual([
+      422,
+      { mjml: 'must hold <mjml> with an <mj-body>' },
+    ]);
+    expect(
+      await faults(client.post('/messages', { ...message, html: '<script>x</script><p>x</p>' })),
+    ).toEqual([422, { html: 'has what no mail can carry: html: <script>' }]);
+    expect(await faults(client.post('/messages', { ...message, html: '<p>{{ data.total }}</p>' }))).toEqual([
+      422,
+      { 'data.total': 'is missing: the content shows it' },
+    ]);
+    const { status } = await draft({ html: 'x'.repeat(512 * 1024 + 1) });
+    expect(status).toBe(400);
+  });
+});
