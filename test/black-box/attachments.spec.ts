@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
 import PostalMime from 'postal-mime';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
@@ -162,6 +163,69 @@ describe('attachments of messages', () => {
     await eventually('the files are gone', async () =>
       (await kept(erased.at('id')))?.rows === 0 ? true : null,
     );
+  });
+
+  const keyFor = async (scope: string) => (await project.client('TEST', { scopes: [scope] })).key!;
+
+  /** The answer to a request of which the headers are sent, and these octets of its body. */
+  async function answerTo(headers: Readonly<Record<string, string>>, octets = ''): Promise<string> {
+    const { hostname, port } = new URL(system.baseUrl);
+    const socket = connect(Number(port), hostname);
+    try {
+      const lines = Object.entries({ host: 'mail.example', 'content-type': 'application/json', ...headers });
+      const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+      socket.write(`POST /api/v1/messages HTTP/1.1\r\n${head}\r\n${octets}`);
+      let answer = '';
+      for await (const chunk of socket) {
+        answer += String(chunk);
+        if (/\r\n\r\n.*\}/s.test(answer)) break;
+      }
+      return answer;
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  it('are not read where their request is refused by its headers', async () => {
+    const key = await keyFor('messages:send');
+    const other = await keyFor('messages:read');
+    const length = (bytes: number) => ({ 'content-length': String(bytes) });
+    expect(await answerTo({ ...length(14 * MB), 'x-api-key': 'mw_wrong' })).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await answerTo({ ...length(14 * MB), 'x-api-key': other })).toMatch(/^HTTP\/1\.1 403 /);
+    const usedUp = await project.client('TEST', { scopes: ['messages:send'] });
+    for (let times = 0; times < 6; times += 1)
+      await usedUp.post('/messages/batch', { messages: Array.from({ length: 100 }, () => ({})) });
+    expect(await answerTo({ ...length(14 * MB), 'x-api-key': usedUp.key! })).toMatch(/^HTTP\/1\.1 429 /);
+    expect(await answerTo({ ...length(16 * MB), 'x-api-key': key })).toMatch(/^HTTP\/1\.1 413 /);
+    const early = '{"to":"a@example.com","attachments":[{"content":"JVBE';
+    const chunked = { 'transfer-encoding': 'chunked', 'x-api-key': key };
+    const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+    expect(await answerTo(chunked, `${chunk(early)}0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 400 .*malformed-json/s);
+    const endless = chunk(early) + Array.from({ length: 16 }, () => chunk('A'.repeat(MB))).join('');
+    expect(await answerTo(chunked, endless)).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it('are one request in each spelling of their JSON, and repeated with its key not sent again', async () => {
+    const key = await keyFor('messages:send');
+    const content = Buffer.from([0x25, ...Array.from({ length: 300 }, () => 0xff)]).toString('base64');
+    const body = JSON.stringify({
+      to: somebody(),
+      purpose: 'x',
+      subject: 'x',
+      text: 'x',
+      attachments: [{ ...RECEIPT, content }],
+    });
+    const post = (text: string) =>
+      fetch(`${system.baseUrl}/api/v1/messages`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'application/json', 'idempotency-key': 'files' },
+        body: text,
+      });
+    const first = await post(body);
+    expect(first.status).toBe(202);
+    const again = await post(body.replaceAll('/', '\\/'));
+    expect([again.status, await again.json()]).toEqual([202, await first.json()]);
+    expect((await post(body.replace('////', '//8/'))).status).toBe(422);
   });
 
   it('are refused as a whole, with each fault named', async () => {

@@ -8,6 +8,7 @@ export * from './gathered.js';
 export * from './ids.js';
 export * from './ip-address.js';
 export * from './local-time.js';
+export * from './large-text.js';
 export * from './locale.js';
 export * from './mail-body.js';
 export * from './metadata.js';

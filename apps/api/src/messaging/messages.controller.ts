@@ -6,6 +6,7 @@ import { type Config, CONFIG } from '#platform';
 import { ApiController, InScope, Operation, partProblem, toPage } from '#platform/http';
 import { addressKey } from '../fields.js';
 import {
+  ATTACHED_CONTENT,
   MAX_BATCH_BYTES,
   MAX_MESSAGE_BYTES,
   messageListQuery,
@@ -43,6 +44,7 @@ export class MessagesController {
     scope: 'messages:send',
     body: sendMessageBody,
     maxBodyBytes: MAX_MESSAGE_BYTES,
+    largeTexts: ATTACHED_CONTENT,
     rateLimit: LIMIT,
     response: { status: 202, schema: messageView, location: ({ id }) => `messages/${id}` },
     problems: [409],
@@ -67,6 +69,7 @@ export class MessagesController {
     scope: 'messages:send',
     body: sendMessagesBody,
     maxBodyBytes: MAX_BATCH_BYTES,
+    largeTexts: ATTACHED_CONTENT,
     rateLimit: { ...LIMIT, countOf: messagesIn },
     response: {
       status: 202,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DomainValidationError } from '#kernel';
+import { DomainValidationError, LargeText } from '#kernel';
 import {
   BATCH_MODES,
   KEPT_CONTENT,
@@ -29,6 +29,11 @@ const MAX_DATA_BYTES = 256 * 1024;
 export const MAX_MESSAGE_BYTES = 15 * 1024 * 1024;
 /** A batch's body. */
 export const MAX_BATCH_BYTES = 50 * 1024 * 1024;
+/** Files, which are not parsed with the rest of a body. */
+export const ATTACHED_CONTENT = {
+  member: 'content',
+  at: /^(?:messages\[\d+\]\.)?attachments\[\d+\]\.content$/,
+};
 const MAX_COPIES = 10;
 const MAX_BATCH = 100;
 
@@ -54,7 +59,13 @@ const attachment = strictBody({
     description: 'With parameters, such as the `method` of a calendar.',
     example: 'application/pdf',
   }),
-  content: z.string().nullish().meta({ description: 'The file in base64.', example: 'JVBERi0xLjQK' }),
+  content: z
+    .custom<string | LargeText>(
+      (value) => typeof value === 'string' || value instanceof LargeText,
+      'must be a string',
+    )
+    .nullish()
+    .meta({ type: 'string', description: 'The file in base64.', example: 'JVBERi0xLjQK' }),
   mediaId: z.uuid().nullish().meta({ description: 'Not available yet.' }),
   contentId: z
     .string()

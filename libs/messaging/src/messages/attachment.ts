@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LargeText } from '#kernel';
 import type { Attachment, MediaType } from '../content/mail/attachment-part.js';
 import { programEnding, programInside } from './program-file.js';
 
@@ -9,7 +10,7 @@ export interface GivenAttachment {
   /** A media type with its parameters: `text/calendar; method=REQUEST`. */
   readonly contentType: string;
   /** Base64 (RFC 4648 §4), with its padding; line ends and blanks may stand in it. */
-  readonly content?: string | undefined;
+  readonly content?: string | LargeText | undefined;
   readonly mediaId?: string | undefined;
   /** The name that `cid:` has in the HTML. */
   readonly contentId?: string | undefined;
@@ -93,7 +94,6 @@ async function contentOf(
   if (mediaId !== undefined)
     return { field: 'mediaId', fault: 'is not available yet: give the file as content' };
   if (content === undefined) return { field: 'content', fault: 'is required' };
-  if (content === '') return { field: 'content', fault: 'must not be empty' };
   const decoded = await decodeBase64(content, room);
   return 'fault' in decoded ? { field: 'content', ...decoded } : decoded;
 }
@@ -104,16 +104,16 @@ const NOT_BASE64 = 'must be base64 (RFC 4648 §4)';
 
 /** Strict but for blanks and line ends, which programs wrap base64 with. */
 async function decodeBase64(
-  text: string,
+  text: string | LargeText,
   room: number,
 ): Promise<{ readonly bytes: Buffer } | { readonly isTooLarge: true } | Fault> {
-  if (text.startsWith('data:')) return { fault: `${NOT_BASE64}, without data:…,` };
   const bytes = Buffer.allocUnsafeSlow(Math.min(Math.ceil(text.length / 4) * 3, room));
   let size = 0;
   let rest = '';
-  for (let at = 0; at < text.length; at += CHUNK) {
-    const chunk = rest + text.slice(at, at + CHUNK).replaceAll(/[ \t\r\n]+/g, '');
-    const isLast = at + CHUNK >= text.length;
+  for (const [piece, isLast] of piecesOf(text)) {
+    if (size === 0 && rest === '' && piece.startsWith('data:'))
+      return { fault: `${NOT_BASE64}, without data:…,` };
+    const chunk = rest + piece.replaceAll(/[ \t\r\n]+/g, '');
     const whole = isLast ? chunk : chunk.slice(0, Math.max(0, chunk.length - 4 - (chunk.length % 4)));
     rest = chunk.slice(whole.length);
     const fault = base64Fault(isLast ? whole.replace(/={1,2}$/, '') : whole, whole, isLast);
@@ -124,6 +124,20 @@ async function decodeBase64(
   }
   if (size === 0) return { fault: 'must not be empty' };
   return { bytes: bytes.subarray(0, size) };
+}
+
+/** The text piece by piece, of which each says whether it is the last. */
+function* piecesOf(text: string | LargeText): Generator<readonly [piece: string, isLast: boolean]> {
+  let before: string | null = null;
+  for (const piece of typeof text === 'string' ? slicesOf(text) : text.chunks()) {
+    if (before !== null) yield [before, false];
+    before = piece;
+  }
+  if (before !== null) yield [before, true];
+}
+
+function* slicesOf(text: string): Generator<string> {
+  for (let at = 0; at < text.length; at += CHUNK) yield text.slice(at, at + CHUNK);
 }
 
 function base64Fault(digits: string, padded: string, isLast: boolean): string | null {

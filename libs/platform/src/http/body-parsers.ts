@@ -27,7 +27,9 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
     if (body.length === 0 || isRaw(request)) return done(null, undefined);
     try {
       const text = utf8.decode(body);
-      void parseJson(request, text, (error, value) => done(error === null ? null : refusal(text), value));
+      void parseJson(request, text, (error, value) =>
+        error === null ? done(null, restored(request, value)) : done(refusal(text)),
+      );
     } catch {
       done(malformed());
     }
@@ -46,6 +48,13 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
     if (!isTaken && isEmpty(request)) return done(null, undefined);
     done(isTaken && !isEncoded(request) ? null : wrongType(request), payload);
   });
+}
+
+/** The body with its large texts. @throws where one of them is no JSON */
+function restored(request: FastifyRequest, body: unknown): unknown {
+  const { largeTexts } = request;
+  request.largeTexts = null;
+  return largeTexts === null ? body : largeTexts.restored(body);
 }
 
 function keepingFault(request: FastifyRequest, done: (error: null, body?: unknown) => void) {
@@ -121,7 +130,8 @@ function isPrototype(name: string, value: unknown): boolean {
   return name === 'constructor' && isObject && Object.hasOwn(value, 'prototype');
 }
 
-function memberPath(parent: string, name: string, isIndex: boolean): string {
+/** The path of a member: `options[0].value`. */
+export function memberPath(parent: string, name: string, isIndex: boolean): string {
   if (isIndex) return `${parent}[${name}]`;
   return parent === '' ? name : `${parent}.${name}`;
 }

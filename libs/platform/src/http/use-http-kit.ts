@@ -1,3 +1,4 @@
+import { pipeline } from 'node:stream';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -14,6 +15,7 @@ import { AccessHook } from './guards/access.hook.js';
 import { IdempotencyGuard } from './guards/idempotency.guard.js';
 import { RateLimitGuard } from './guards/rate-limit.guard.js';
 import { ignoreUnknownExpectations, refuseWithoutHost } from './http-adapter.js';
+import { LargeTextFilter } from './large-texts.js';
 import { fieldsSelector, takesFields } from './operation/answer-fields.js';
 import { ApiKeyAuthenticator } from './operation/caller.js';
 import { API_PREFIX } from './operation/operation.decorator.js';
@@ -57,6 +59,7 @@ function decorateRequests(fastify: FastifyInstance, { TRUST_PROXY }: Config): vo
   fastify.decorateRequest('isCounted', false);
   fastify.decorateRequest('rawBody', null);
   fastify.decorateRequest('bodyFault', null);
+  fastify.decorateRequest('largeTexts', null);
   fastify.decorateRequest('bodyHash', null);
   fastify.decorateRequest('idempotentRun', null);
   fastify.decorateRequest('deadline', null);
@@ -123,6 +126,16 @@ function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplicat
   fastify.addHook('onRequest', async (request, reply) => {
     refuseWithoutHost(request);
     await access.admit(request, reply);
+  });
+  fastify.addHook('preParsing', (request, _reply, payload, done) => {
+    const { largeTexts, maxBodyBytes } = request.routeOptions.config.operation ?? {};
+    if (largeTexts === undefined || maxBodyBytes === undefined) return done(null, payload);
+    request.largeTexts = new LargeTextFilter(largeTexts, maxBodyBytes);
+    // Its reader is told of what breaks off.
+    done(
+      null,
+      pipeline(payload, request.largeTexts, () => undefined),
+    );
   });
   // Reading the body has left the context of onRequest.
   fastify.addHook('preHandler', (request, _reply, done) => inContext(request, done));

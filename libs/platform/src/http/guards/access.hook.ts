@@ -10,8 +10,8 @@ import type { RouteTable } from '../operation/route-table.js';
 import type { RateLimitGuard } from './rate-limit.guard.js';
 
 /**
- * Authenticates before a byte of the body is read: 401. Guards decide the rest; requests to no route, and so to no guard, are
- * refused here. Routes without `@Operation` are open, and the kit allows none below /api/v1.
+ * Authenticates before a byte of the body is read: 401. Guards decide the rest, before a body of more than 1 MB as well; requests to
+ * no route, and so to no guard, are refused here. Routes without `@Operation` are open, and the kit allows none below /api/v1.
  */
 export class AccessHook {
   constructor(
@@ -22,7 +22,13 @@ export class AccessHook {
 
   async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (request.is404) await this.#refuseUnknown(request, reply);
-    else if (request.routeOptions.config.operation !== undefined) await this.#authenticate(request, reply);
+    else if (request.routeOptions.config.operation !== undefined) {
+      const { operation } = request.routeOptions.config;
+      await this.#authenticate(request, reply);
+      if (operation.maxBodyBytes === undefined || !isLarge(request)) return;
+      await this.rateLimit.checkAhead(request, reply);
+      requireScope(operation, request);
+    }
   }
 
   /** The same for a request whose path the router could not read and will refuse. */
@@ -67,6 +73,13 @@ export class AccessHook {
     await reply.code(204).header('allow', allow).send();
   }
 }
+
+/** Octets of a body that is read before the guards decide. */
+const READ_AHEAD = 1024 * 1024;
+
+/** The body is large, or may be. */
+const isLarge = ({ headers }: FastifyRequest): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > READ_AHEAD;
 
 /** Lets a key use the operations of its scopes; others are a 403. Routes without `@Operation` are open. */
 @Injectable()

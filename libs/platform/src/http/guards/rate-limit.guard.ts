@@ -90,16 +90,28 @@ function trackerOf({ caller, clientAddress }: FastifyRequest): string {
 @LimitClients('client')
 export class RateLimitGuard extends ThrottlerGuard {
   declare protected readonly storageService: RateLimitStorage;
+  /** Requests that are looked at before their bodies are read. */
+  readonly #ahead = new WeakSet<FastifyRequest>();
 
   /** The same for a request that reaches no controller, for which this class stands. */
   async checkUnrouted(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     await this.canActivate(new ExecutionContextHost([request, reply], RateLimitGuard, RateLimitGuard));
   }
 
+  /** Refuses a request whose key has nothing left before its body is read. Counts nothing: it is counted with its body. */
+  async checkAhead(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    this.#ahead.add(request);
+    try {
+      await this.checkUnrouted(request, reply);
+    } finally {
+      this.#ahead.delete(request);
+    }
+  }
+
   protected override async handleRequest(check: ThrottlerRequest): Promise<boolean> {
     const request = check.context.switchToHttp().getRequest<FastifyRequest>();
     const reply = check.context.switchToHttp().getResponse<FastifyReply>();
-    request.isCounted = true;
+    if (!this.#ahead.has(request)) request.isCounted = true;
     const record = await this.#count(request, check);
     if (record === null) return true;
     if (request.caller !== null) writeLimitHeaders(reply, ownLimitOf(request)?.name ?? POLICY, check, record);
@@ -113,6 +125,7 @@ export class RateLimitGuard extends ThrottlerGuard {
     const { context, limit, ttl, getTracker, generateKey } = check;
     try {
       const key = generateKey(context, await getTracker(request, context), 'default');
+      if (this.#ahead.has(request)) return await this.storageService.hit(key, ttl, limit - 1, 0);
       return await this.storageService.hit(key, ttl, limit, ownLimitOf(request)?.countOf?.(request.body));
     } catch (error) {
       const isAway = error instanceof UnavailableError || isUnavailability(error);

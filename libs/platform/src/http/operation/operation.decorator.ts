@@ -12,6 +12,7 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import { z } from 'zod';
+import type { LargeTexts } from '../large-texts.js';
 import type { ApiScope } from '#kernel';
 
 /** Path of every operation. */
@@ -72,6 +73,8 @@ export interface OperationOptions<Schema extends z.ZodType = z.ZodType> {
   readonly streams?: readonly string[];
   /** Octets that a JSON body may have; the default is 1 MB. Streams have no limit. */
   readonly maxBodyBytes?: number;
+  /** Texts of the body that are as large as files: see `LargeText`. */
+  readonly largeTexts?: LargeTexts;
   readonly response: OperationResponse<Schema>;
   /** Statuses of problems that do not follow from the operation's shape, such as 409. */
   readonly problems?: readonly number[];
