@@ -59,13 +59,14 @@ const attachment = strictBody({
     description: 'With parameters, such as the `method` of a calendar.',
     example: 'application/pdf',
   }),
+  // JSON Schema knows no text that comes in parts.
   content: z
-    .custom<string | LargeText>(
-      (value) => typeof value === 'string' || value instanceof LargeText,
+    .custom<string | LargeText | null>(
+      (value) => value === null || typeof value === 'string' || value instanceof LargeText,
       'must be a string',
     )
-    .nullish()
-    .meta({ type: 'string', description: 'The file in base64.', example: 'JVBERi0xLjQK' }),
+    .optional()
+    .meta({ type: ['string', 'null'], description: 'The file in base64.', example: 'JVBERi0xLjQK' }),
   mediaId: z.uuid().nullish().meta({ description: 'Not available yet.' }),
   contentId: z
     .string()
