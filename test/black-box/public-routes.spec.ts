@@ -175,8 +175,8 @@ describe('the routes', () => {
         const allowed = (answer.headers.get('allow') ?? '')
           .split(', ')
           .filter((method) => method !== 'OPTIONS');
-        // `/segments/preview` is a path of its own and could be a segment's key.
-        const templates = [path, path.replace('/preview', '/{segmentId}')];
+        // Paths of their own which could be a segment's key, and a message's id.
+        const templates = [path, path.replace('/preview', '/{segmentId}').replace('/batch', '/{id}')];
         const documented = allowed.filter((method) =>
           templates.some((template) => operations.has(`${method === 'HEAD' ? 'GET' : method} ${template}`)),
         );
