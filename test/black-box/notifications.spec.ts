@@ -154,6 +154,14 @@ describe('a message about a topic', () => {
     const other = await subscriber({ locale: 'de' });
     expect((await notify(other)).status).toBe(202);
     expect((await mailTo(other)).text).toMatch(/\n--\n[^]*E-Mails abbestellen: http/);
+
+    const third = await subscriber({ locale: 'de' });
+    const page = '<!doctype html><html><body><p>{{ data.title }} in {{ topic.name }}</p></body></html>';
+    expect((await notify(third, { text: null, html: page })).status).toBe(202);
+    const { html: shown, links } = await mailTo(third);
+    expect(shown).toContain('Stars in Answers');
+    const [, href] = /href="([^"]+)"[^>]*>E-Mails abbestellen/.exec(shown ?? '') ?? [];
+    expect(href).toBe(links.unsubscribe);
   });
 
   it('goes to nobody who is not subscribed, and has no copies', async () => {
