@@ -83,6 +83,7 @@ async function relayOf(
   kind: RelayKind,
   owner = client,
   feedbackKey: string | null = standIns[kind].proof.key,
+  streams = ['TRANSACTIONAL'],
 ) {
   const created = await owner.post('/relays', {
     name: kind,
@@ -90,7 +91,7 @@ async function relayOf(
     host: '127.0.0.1',
     port: 2525,
     // Nothing listens there: the mail goes by the installation's relay.
-    streams: ['TRANSACTIONAL'],
+    streams,
     feedbackKey,
   });
   expect([created.status, created.text]).toEqual([201, expect.stringContaining('feedbackUrl')]);
@@ -254,6 +255,37 @@ describe.each(KINDS)('What a relay of the kind %s reports', (kind) => {
     await eventually('Ivy is bounced', async () => (await statusOf(ivy!.email)) === 'BOUNCED');
     expect(await statusOf(hal!.email)).toBe('ACTIVE');
     expect(await statistics(campaignKey)).toMatchObject({ hardBounced: 1 });
+  });
+});
+
+describe.each(KINDS)('Of a message, a relay of the kind %s reports', (kind) => {
+  let sender: ApiClient;
+  let scope: SystemProject['live'];
+  let feedbackUrl: string;
+
+  beforeAll(async () => {
+    const other = await system.project();
+    scope = other.live;
+    await allowLiveMail(system.database, scope, `${kind.toLowerCase()}.feedback.example`);
+    sender = await other.client('LIVE');
+    ({ feedbackUrl } = await relayOf(kind, sender, undefined, ['TEST']));
+  });
+
+  it.each([
+    [{ kind: 'delivered' }, 'DELIVERED', null],
+    [DEAD, 'BOUNCED', 409],
+    [{ kind: 'complaint' }, 'COMPLAINED', 409],
+  ] as const)('%j: it is %s', async (event, status, again) => {
+    const to = `${kind}-${event.kind}-${randomUUID()}@example.com`.toLowerCase();
+    const message = { to, purpose: 'An order', subject: 'Receipt', text: 'Thank you.' };
+    const id: string = (await sender.post('/messages', message)).at('id');
+    const stateOf = async () => (await sender.get(`/messages/${id}`)).at('status');
+    await eventually('it is sent', async () => (await stateOf()) === 'SENT');
+    const token = paths.tokenOf({ environmentId: scope.environmentId, deliveryId: id });
+    for (const _ of [1, 2])
+      expect((await post(feedbackUrl, postOf(kind, [token, to], event))).status).toBe(200);
+    await eventually(`it is ${status}`, async () => (await stateOf()) === status);
+    if (again !== null) expect((await sender.post('/messages', message)).status).toBe(again);
   });
 });
 

@@ -5,7 +5,7 @@ import { EnvironmentsQuery } from '#access';
 import { addressMark, FeedbackEventsService, ReportsService, ReturnPaths } from '#deliverability';
 import { newId, type ProjectScope } from '#kernel';
 import { DeliveryFeedbackService, DeliveryPacingService, MailPagesService } from '#messaging';
-import { Database, done, SilentPublisher } from '#platform';
+import { Database, done } from '#platform';
 import { Registry } from 'prom-client';
 import { FeedbackMetrics } from '../../libs/deliverability/src/relays/feedback-events.service.js';
 import { MessagingFixture } from '../../libs/messaging/src/messaging.fixture.js';
@@ -26,7 +26,7 @@ describe('mails that a provider names by ids that nobody here gave', () => {
     const reports = new ReportsService(database, new EnvironmentsQuery(database), fixture.clock);
     const paths = new ReturnPaths('a secret of the tests, long enough for it');
     const metrics = new FeedbackMetrics(new Registry());
-    const feedback = new FeedbackEventsService(database, reports, paths, new SilentPublisher(), metrics);
+    const feedback = new FeedbackEventsService(database, reports, paths, metrics);
     const log = new Writable({
       write(chunk, _encoding, written) {
         lines.push(JSON.parse(String(chunk)) as Record<string, unknown>);

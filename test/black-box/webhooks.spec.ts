@@ -196,6 +196,51 @@ describe('a program that listens to a project', () => {
     expect(receiver.events.filter(({ type }) => type === 'email.delivered')).toEqual([]);
   });
 
+  it('hears what becomes of messages, of the mail to `to` alone', async () => {
+    const send = async (to: string, more: object = {}) => {
+      const message = { purpose: 'An order', subject: 'Receipt', text: 'Thank you.', ...more };
+      const sent = await client.post('/messages', { to, ...message });
+      expect(sent.status).toBe(202);
+      return sent.at<string>('id');
+    };
+    const of = (id: string) => (data: ToldEvent['data']) => data['messageId'] === id;
+    const facts = { tags: ['receipt'], metadata: { order: '7' } };
+    const id = await send('complained+message@example.com', { ...facts, cc: ['bounced+copy@example.com'] });
+    const about = { messageId: id, to: 'complained+message@example.com', subscriberId: null, topicKey: null };
+    expect((await told('message.sent', of(id))).data).toEqual({
+      ...about,
+      ...facts,
+      sentAt: expect.stringMatching(TIMESTAMP),
+      relayKey: null,
+    });
+    expect((await told('message.complained', of(id))).data).toEqual({ ...about, ...facts, relayKey: null });
+    const bounced = await send('bounced+message@example.com');
+    expect((await told('message.bounced', of(bounced))).data).toMatchObject({ bounceClass: 'hard' });
+    const later = { scheduledAt: new Date(Date.now() + 3_600_000).toISOString() };
+    const blocked = await send('blocked+message@example.com', later);
+    await client.post('/suppressions', { email: 'blocked+message@example.com', reason: 'BLOCKED' });
+    await client.patch(`/messages/${blocked}`, { scheduledAt: new Date().toISOString() });
+    await told('message.suppressed', of(blocked));
+    const late = await send('late+message@example.com', {
+      ...later,
+      expiresAt: new Date(Date.now() + 7_200_000).toISOString(),
+    });
+    // As if its time had come too late.
+    await system.database.query(
+      `with late as (update messaging.messages set expires_at = now() - interval '1 second' where id = $1)
+       update messaging.deliveries set next_attempt_at = now() where id = $1`,
+      [late],
+    );
+    expect((await told('message.failed', of(late))).data).toMatchObject({ reason: 'expired' });
+    await told('suppression.added', (data) => data['email'] === 'bounced+copy@example.com');
+    const types = (which: string) =>
+      receiver.events.filter(({ data }) => of(which)(data)).map(({ type }) => type);
+    expect(types(id).toSorted()).toEqual(['message.complained', 'message.sent']);
+    expect(types(bounced).toSorted()).toEqual(['message.bounced', 'message.sent']);
+    expect(types(blocked)).toEqual(['message.suppressed']);
+    expect(receiver.events.filter(({ data }) => data['kind'] === 'MESSAGE')).toEqual([]);
+  });
+
   it('hears which step of an automation sent a mail', async () => {
     const email = 'clicked+steps@example.com';
     await client.post('/subscribers', { email, topicKeys: [topicKey], consent });

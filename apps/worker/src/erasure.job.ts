@@ -24,8 +24,8 @@ export class ErasureJob {
   async erase(scope: ProjectScope, person: Parameters<typeof finishErasure>[0]): Promise<JobResult> {
     const settledAt = new Date(Date.parse(person.erasedAt) + SETTLED_AFTER_MS);
     const isSettled = this.clock.now() >= settledAt;
-    await this.mail.erase(scope, person);
-    await this.webhooks.erase(scope, person.subscriberId);
+    const messageIds = await this.mail.erase(scope, person);
+    await this.webhooks.erase(scope, { ...person, messageIds });
     return isSettled ? done : snooze(settledAt);
   }
 }

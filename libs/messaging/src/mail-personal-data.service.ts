@@ -21,6 +21,8 @@ export interface MailPersonalData {
   readonly automationRuns: RowPages;
   /** Messages to the address, with what they are made of as long as it is kept; sealed content is not shown. */
   readonly messages: RowPages;
+  /** Attempts, replies, opens, clicks … of those messages. */
+  readonly messageEvents: RowPages;
   /** Whole mails of the test environment. */
   readonly testInbox: RowPages;
 }
@@ -103,6 +105,11 @@ export class MailPersonalDataService {
         m.relay_key, m.failure_reason, m.scheduled_at, m.expires_at, m.sent_at, m.delivered_at, m.finished_at, m.created_at, m.updated_at
       from messaging.messages m where m.environment_id = ${environmentId} and m.to_digest = ${this.digests.of(scope, key)}
     `;
+    const messageEvents = sql<Record<string, unknown>>`
+      select e.id, e.type, e.occurred_at, e.message_id, e.reply, e.reason, e.relay_key, e.classification, e.agent, e.url, e.link_number
+      from messaging.messages m join messaging.message_events e on e.message_id = m.id and e.environment_id = m.environment_id
+      where m.environment_id = ${environmentId} and m.to_digest = ${this.digests.of(scope, key)}
+    `;
     const testInbox = sql<Record<string, unknown>>`
       select m.id, m.kind, m.to_address as "to", m.from_address as "from", m.subject, m.received_at,
         convert_from(m.raw, 'UTF8') as raw
@@ -113,15 +120,32 @@ export class MailPersonalDataService {
       deliveryEvents: pages(deliveryEvents, 'occurred_at'),
       automationRuns: pages(automationRuns, 'entered_at'),
       messages: pages(messages, 'created_at'),
+      messageEvents: pages(messageEvents, 'occurred_at'),
       testInbox: pages(testInbox, 'received_at', MAILS_ON_PAGE),
     };
   }
 
+  /** The ids of the messages to the owner of an address. */
+  async messageIdsOf(scope: ProjectScope, { key }: OwnedAddress): Promise<readonly string[]> {
+    const rows = await this.database.statement(
+      scope,
+      sql<{ id: string }>`
+        select m.id from messaging.messages m
+        where m.environment_id = ${scope.environmentId} and m.to_digest = ${this.digests.of(scope, key)}
+      `,
+    );
+    return rows.map(({ id }) => id);
+  }
+
   /**
    * Removes a person from mail's data in the open transaction; safe to repeat. Deliveries stay as anonymous rows, so that a
-   * campaign's numbers stay; for 60 days the links of recent ones find the address by its digest.
+   * campaign's numbers stay; for 60 days the links of recent ones find the address by its digest. Resolves to the ids of the
+   * messages to the person.
    */
-  async erase(scope: ProjectScope, { subscriberId, addressDigest }: ErasedPerson): Promise<void> {
+  async erase(
+    scope: ProjectScope,
+    { subscriberId, addressDigest }: ErasedPerson,
+  ): Promise<readonly string[]> {
     const tables = this.database.tables();
     const now = this.clock.now();
     const digest = Buffer.from(addressDigest, 'hex');
@@ -146,24 +170,31 @@ export class MailPersonalDataService {
     ))`;
     for (const which of [sql`d.kind = 'TEST'`, ofMessages])
       await this.#depersonalise(scope, sql`${which} and ${digestOfMail} = ${digest}`, now);
-    await this.#eraseMessages(scope, digest);
+    const messageIds = await this.#eraseMessages(scope, digest);
     await sql`
       update messaging.delivery_events set subscriber_id = null
       where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
     `.execute(tables);
     await eraseRuns(this.database, scope, subscriberId, now);
     wakeSenders(this.database);
+    return messageIds;
   }
 
   /** Removes messages' content about a person, whom they were to or who got a copy. */
-  async #eraseMessages(scope: ProjectScope, digest: Buffer): Promise<void> {
+  async #eraseMessages(scope: ProjectScope, digest: Buffer): Promise<readonly string[]> {
     const { environmentId } = scope;
     const erased = sql`select m.id from messaging.messages m where m.environment_id = ${environmentId} and m.to_digest = ${digest}`;
     await forgetAttachments(scope, sql`message_id = any(array(${erased}))`).execute(this.database.tables());
-    await sql`
+    const { rows } = await sql<{ id: string }>`
       update messaging.messages set subject = null, to_email = '', to_digest = null, failure_reason = null, metadata = '{}',
         content = null, sealed_content = null, attachments_key = null
       where environment_id = ${environmentId} and to_digest = ${digest}
+      returning id
+    `.execute(this.database.tables());
+    const ids = rows.map(({ id }) => id);
+    await sql`
+      update messaging.message_events set reply = null, url = null
+      where environment_id = ${environmentId} and message_id = any(${ids}::uuid[])
     `.execute(this.database.tables());
     // A copy: the others still get theirs.
     await sql`
@@ -171,6 +202,7 @@ export class MailPersonalDataService {
         content = jsonb_set(content, '{cc}', '[]')
       where environment_id = ${environmentId} and copy_digests @> array[${digest}::bytea]
     `.execute(this.database.tables());
+    return ids;
   }
 
   /**

@@ -23,6 +23,7 @@ import { PersonExportService } from './person-export.service.js';
 import { LinkedMailsService } from './deliveries/linked-mails.service.js';
 import { MailPagesService } from './engagement/mail-pages.service.js';
 import { MessageSealsModule } from './messages/message-seals.service.js';
+import { MessageEventsQuery } from './messages/message-events.query.js';
 import { MessagesQuery } from './messages/messages.query.js';
 import { MessageAttachmentsService } from './messages/message-attachments.service.js';
 import { MessagesService } from './messages/messages.service.js';
@@ -32,6 +33,7 @@ import { AddressConsequencesService } from './engagement/address-consequences.se
 import { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
 import { LinkSetsService } from './engagement/link-sets.service.js';
 import { MailPublisherService } from './engagement/mail-publisher.service.js';
+import { MessageOutcomesService } from './engagement/message-outcomes.service.js';
 import { TrackedEventsService } from './engagement/tracked-events.service.js';
 import { TrackingService } from './engagement/tracking.service.js';
 import { CompiledMailsService } from './sending/mails/compiled-mails.service.js';
@@ -55,6 +57,8 @@ const SERVICES = [
   LinkedMailsService,
   MailPagesService,
   MailPublisherService,
+  MessageEventsQuery,
+  MessageOutcomesService,
   MailRenderingService,
   MailViewService,
   MessageAttachmentsService,

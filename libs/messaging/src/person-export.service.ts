@@ -23,7 +23,8 @@ export class PersonExportService {
   /** Throws NotFoundError for a person who is not there; an address may be nobody's. */
   async of(scope: ProjectScope, ref: SubscriberRef): Promise<PersonExport> {
     const { owner, ...audience } = await this.audience.of(scope, ref);
-    const webhookEvents = this.webhooks.eventsAbout(scope, owner.subscriberId);
+    const messageIds = await this.mail.messageIdsOf(scope, owner);
+    const webhookEvents = this.webhooks.eventsAbout(scope, { ...owner, messageIds });
     return { ...audience, ...this.mail.of(scope, owner), webhookEvents };
   }
 }

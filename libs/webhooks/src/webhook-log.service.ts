@@ -121,35 +121,30 @@ export class WebhookLogService {
     return which.state === 'ALL' ? ofOne : ofOne.where('d.state', '=', 'FAILED');
   }
 
-  /** The events about a subscriber, oldest first, in pages that are read when they are asked for; none about nobody. */
-  eventsAbout(scope: ProjectScope, subscriberId: string | null): AsyncGenerator<readonly WebhookEvent[]> {
+  /** The events about a person, oldest first, in pages that are read when they are asked for. */
+  eventsAbout(scope: ProjectScope, person: PersonOfEvents): AsyncGenerator<readonly WebhookEvent[]> {
     const rows = sql<WebhookEvent>`
-      select id, type, occurred_at, data from webhooks.events
-      where environment_id = ${scope.environmentId} and subscriber_id = ${subscriberId}
+      select id, type, occurred_at, data from webhooks.events e where ${isAbout(scope, person)}
     `;
     return pagesOf(this.database, scope, { rows, order: OLDEST_FIRST, size: PAGE });
   }
 
-  /** Removes a person's data from events, delivered or pending; only the subscriber's id stays. */
-  async erase(scope: ProjectScope, subscriberId: string): Promise<void> {
+  /** Removes a person's data from events, delivered or pending; only the subscriber's id stays, or the message's. */
+  async erase(scope: ProjectScope, person: PersonOfEvents): Promise<void> {
     const { environmentId } = scope;
     await this.database.transaction(scope, async () => {
       const tables = this.database.tables<WebhookTables>();
-      await tables
-        .updateTable('webhooks.events')
-        .set({ data: sql`jsonb_build_object('subscriberId', ${subscriberId}::uuid)` })
-        .where('environmentId', '=', environmentId)
-        .where('subscriberId', '=', subscriberId)
-        .execute();
+      const { rows } = await sql<{ id: string }>`
+        update webhooks.events e set data = case when e.subscriber_id is null
+          then jsonb_build_object('messageId', e.data -> 'messageId') else jsonb_build_object('subscriberId', e.subscriber_id) end
+        where ${isAbout(scope, person)} returning e.id
+      `.execute(tables);
       // A receiver's answer may repeat the data.
       const deliveries = tables
         .selectFrom('webhooks.deliveries as d')
-        .innerJoin('webhooks.events as e', (join) =>
-          join.onRef('e.id', '=', 'd.eventId').onRef('e.environmentId', '=', 'd.environmentId'),
-        )
         .select('d.id')
-        .where('e.environmentId', '=', environmentId)
-        .where('e.subscriberId', '=', subscriberId);
+        .where('d.environmentId', '=', environmentId)
+        .where((eb) => eb('d.eventId', '=', eb.fn.any(eb.val(rows.map(({ id }) => id)))));
       await tables
         .updateTable('webhooks.deliveries')
         .set({ lastError: 'erased' })
@@ -174,3 +169,16 @@ export class WebhookLogService {
     return removeOldRows(this.database, { table: 'webhooks.events', where });
   }
 }
+
+/** A person whom events are about. */
+export interface PersonOfEvents {
+  readonly subscriberId: string | null;
+  /** Messages to the person, who may have been no subscriber then. */
+  readonly messageIds: readonly string[];
+}
+
+/** Condition that an event `e` is about a person. */
+const isAbout = ({ environmentId }: ProjectScope, { subscriberId, messageIds }: PersonOfEvents) => sql`
+  e.environment_id = ${environmentId} and (
+    e.subscriber_id = ${subscriberId}::uuid or (starts_with(e.type, 'message.') and e.data ->> 'messageId' = any(${[...messageIds]}::text[]))
+  )`;

@@ -491,13 +491,20 @@ describe('webhooks', () => {
   it('forget a person who is erased, and everything after 30 days', async () => {
     await listen();
     const subscriberId = '01890000-0000-7000-8000-000000000001';
+    const person = { subscriberId, messageIds: ['m1'] };
     const data = { email: 'ada@example.com' };
+    const message = { messageId: 'm1', to: 'ada@example.com' };
     await publisher.publish(scope, { type: 'subscriber.created', subscriberId, data });
-    const about = await rowsOf(log.eventsAbout(scope, subscriberId));
-    expect(about).toMatchObject([{ type: 'subscriber.created', data }]);
-    await log.erase(scope, subscriberId);
+    await publisher.publish(scope, { type: 'message.sent', data: message });
+    const other = { messageId: 'm2', to: 'bob@example.com' };
+    await publisher.publish(scope, { type: 'message.sent', data: other });
+    const about = await rowsOf(log.eventsAbout(scope, person));
+    expect(about.map((event) => event['data'])).toEqual([data, message]);
+    await log.erase(scope, person);
     await sender.pass();
-    expect(receiver.posts[0]?.body).not.toContain('ada@');
+    const told = receiver.events.map((event) => event.data);
+    expect(told).toHaveLength(3);
+    expect(told).toEqual(expect.arrayContaining([{ subscriberId }, { messageId: 'm1' }, other]));
     clock.advance(31 * DAY);
     await log.trim();
     expect(await test.query(`select * from webhooks.events, webhooks.deliveries`)).toEqual([]);

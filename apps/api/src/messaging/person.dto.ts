@@ -189,6 +189,20 @@ const heldMessage = z.object({
   updatedAt: timestamp,
 });
 
+const heldMessageEvent = z.object({
+  id: uuid,
+  type: text,
+  occurredAt: timestamp,
+  messageId: uuid,
+  reply: textOrNone,
+  reason: textOrNone,
+  relayKey: textOrNone,
+  classification: text,
+  agent: textOrNone,
+  url: textOrNone,
+  linkNumber: z.int().nullable(),
+});
+
 const heldTestMail = z.object({
   id: uuid,
   kind: text,
@@ -221,6 +235,7 @@ export const personExportView = z
     deliveryEvents: z.array(heldMailEvent).meta({ description: 'Opens, clicks, bounces … of those mails.' }),
     automationRuns: z.array(heldRun).meta({ description: 'Runs of automations, with what they began with.' }),
     messages: z.array(heldMessage).meta({ description: 'Messages to the address.' }),
+    messageEvents: z.array(heldMessageEvent).meta({ description: 'What became of those messages.' }),
     testInbox: z.array(heldTestMail).meta({ description: 'Mails of the test environment.' }),
     webhookEvents: z
       .array(heldWebhookEvent)

@@ -31,6 +31,9 @@ const KEPT_MS = 180 * 24 * 60 * 60_000;
 
 /** Recording of what became of mail, in the open transaction: a port of the context that sends mail. */
 export abstract class BounceRecorder {
+  /** False where nothing follows from it that mails arrived, so that they need not be found. */
+  abstract hearsDelivered(scope: ProjectScope): Promise<boolean>;
+
   /** Tells that mails arrived; safe to repeat. */
   abstract delivered(scope: ProjectScope, deliveryIds: readonly string[]): Promise<void>;
 
@@ -80,6 +83,11 @@ export class ReportsService {
   async unsubscribeAll(scope: ProjectScope, deliveryIds: readonly string[]): Promise<void> {
     const jobs = deliveryIds.map((deliveryId) => unsubscribeByMail({ deliveryId }));
     if (jobs.length > 0) await this.database.transaction(scope, () => enqueue(this.database, scope, ...jobs));
+  }
+
+  /** False where nothing follows from it that mails arrived. */
+  async hearsDelivered(scope: ProjectScope): Promise<boolean> {
+    return (await this.recorder?.hearsDelivered(scope)) ?? false;
   }
 
   /** Tells that mails arrived; safe to repeat. */

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Counter, Registry } from 'prom-client';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
-import { Database, enqueue, jobType, Publisher } from '#platform';
+import { Database, enqueue, jobType } from '#platform';
 import { factsOf, type ReportFacts } from '../bounces/report.js';
 import { type DeliveryReport, inSets, ReportsService } from '../bounces/reports.service.js';
 import { ReturnPaths } from '../bounces/return-path.js';
@@ -123,7 +123,6 @@ export class FeedbackEventsService {
     private readonly database: Database,
     private readonly reports: ReportsService,
     private readonly paths: ReturnPaths,
-    private readonly publisher: Publisher,
     private readonly metrics: FeedbackMetrics,
   ) {}
 
@@ -134,7 +133,13 @@ export class FeedbackEventsService {
   async take(relay: ReportingRelay, { events, onceToken }: ReadFeedback, receivedAt: Date): Promise<void> {
     const { scope, kind } = relay;
     const sorted: Sorted = { known: [], toFind: [] };
-    for (const event of events) this.metrics.count(kind, this.#sort(scope, event, sorted));
+    const hearsDelivered =
+      events.some((event) => event.kind === 'delivered') && (await this.reports.hearsDelivered(scope));
+    for (const event of events)
+      this.metrics.count(
+        kind,
+        event.kind === 'delivered' && !hearsDelivered ? 'delivered' : this.#sort(scope, event, sorted),
+      );
     const { known, toFind } = sorted;
     if (known.length === 0 && toFind.length === 0 && onceToken === undefined) return;
     const told = reportsIn(known);
@@ -169,13 +174,8 @@ export class FeedbackEventsService {
     return numAffectedRows === 1n;
   }
 
-  /**
-   * A mail of another project, whose events come to this one from an account that both use, is left alone. That a mail arrived is
-   * looked into where an endpoint listens.
-   */
+  /** A mail of another project, whose events come to this one from an account that both use, is left alone. */
   #sort(scope: ProjectScope, event: FeedbackEvent, { known, toFind }: Sorted): FeedbackResult {
-    if (event.kind === 'delivered' && !this.publisher.hasListeners(scope, 'email.delivered'))
-      return 'delivered';
     const claims = event.token === null ? null : this.paths.readToken(event.token);
     if (claims !== null && claims.environmentId !== scope.environmentId) return 'foreign';
     if (claims !== null) {

@@ -4,15 +4,7 @@ import { Registry } from 'prom-client';
 import { EnvironmentsQuery } from '#access';
 import { newId, type ProjectScope, UnavailableError } from '#kernel';
 import { ManualClock } from '#testing/clocks';
-import {
-  Database,
-  LinkTokens,
-  loadConfig,
-  OutgoingHttp,
-  type OutgoingRequest,
-  SecretBox,
-  SilentPublisher,
-} from '#platform';
+import { Database, LinkTokens, loadConfig, OutgoingHttp, type OutgoingRequest, SecretBox } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { takenPort } from '#testing/ports';
@@ -94,7 +86,7 @@ describe('the feedback of a relay', () => {
       addresses,
       box,
       new FeedbackDocuments(http, clock),
-      new FeedbackEventsService(database, reports, paths, new SilentPublisher(), metrics),
+      new FeedbackEventsService(database, reports, paths, metrics),
       metrics,
       clock,
     );

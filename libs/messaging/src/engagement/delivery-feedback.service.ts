@@ -4,7 +4,6 @@ import { type BounceClass, type BounceRecorder, CONSEQUENCES } from '#deliverabi
 import { Clock, newId, type ProjectScope } from '#kernel';
 import { Database, named } from '#platform';
 import { isQueuedOn } from '../deliveries/delivery-queue.query.js';
-import { noteMessageFeedback } from '../deliveries/message-status.repository.js';
 import type { DeliveriesTable, MessagingTables } from '../messaging-tables.js';
 import { AddressConsequencesService, type FailedMail } from './address-consequences.service.js';
 import type { MailOfLink } from '../deliveries/linked-mails.service.js';
@@ -16,6 +15,7 @@ import {
   unsubscribingInHour,
 } from './campaign-counters.repository.js';
 import { MailPublisherService } from './mail-publisher.service.js';
+import { type MessageFeedback, MessageOutcomesService } from './message-outcomes.service.js';
 
 /** A mail that something came back of. */
 interface AnsweredMail
@@ -61,6 +61,7 @@ export class DeliveryFeedbackService implements BounceRecorder {
     private readonly database: Database,
     private readonly addresses: AddressConsequencesService,
     private readonly publisher: MailPublisherService,
+    private readonly messages: MessageOutcomesService,
     private readonly clock: Clock,
   ) {}
 
@@ -121,7 +122,15 @@ export class DeliveryFeedbackService implements BounceRecorder {
     });
   }
 
-  /** A provider says that they arrived: nothing follows but that it is published, once a mail. */
+  /** True where an endpoint listens, or messages, which show it, may be under way. */
+  async hearsDelivered(scope: ProjectScope): Promise<boolean> {
+    return (
+      this.publisher.hasListeners(scope, 'email.delivered') ||
+      this.messages.areUnderWay(scope, this.clock.now())
+    );
+  }
+
+  /** A provider says that they arrived: it is published, once a mail, and messages show it. */
   async delivered(scope: ProjectScope, deliveryIds: readonly string[]): Promise<void> {
     await this.database.transaction(scope, async () => {
       const mails = await mailsOf(this.database, scope, deliveryIds).execute();
@@ -207,10 +216,10 @@ export class DeliveryFeedbackService implements BounceRecorder {
   async #noteMessages(
     scope: ProjectScope,
     mails: readonly AnsweredMail[],
-    status: Parameters<typeof noteMessageFeedback>[3],
+    status: MessageFeedback,
   ): Promise<void> {
     const ids = mails.flatMap(({ kind, deliveryId }) => (kind === 'MESSAGE' ? deliveryId : []));
-    if (ids.length > 0) await noteMessageFeedback(this.database, scope, ids, status);
+    if (ids.length > 0) await this.messages.heard(scope, ids, status);
   }
 
   async #publishBounces(scope: ProjectScope, mails: readonly BouncedMail[]): Promise<void> {

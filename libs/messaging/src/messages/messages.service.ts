@@ -167,6 +167,10 @@ export class MessagesService {
       const released = Number(numAffectedRows);
       if (usagePeriod !== null) await this.quota.settle(scope, usagePeriod, { used: 0, released });
       await forgetAttachments(scope, sql`message_id = ${id}`).execute(this.database.tables());
+      await sql`
+        insert into messaging.message_events (environment_id, message_id, occurred_at, id, type)
+        values (${scope.environmentId}, ${id}, ${now}, ${newId()}, 'CANCELLED')
+      `.execute(this.database.tables());
       return sql`status = 'CANCELLED', finished_at = ${now}, sealed_content = null, attachments_key = null`;
     });
   }
@@ -204,7 +208,13 @@ export class MessagesService {
         return Number(numAffectedRows);
       },
     );
-    const { RETENTION_DELIVERIES_DAYS: days } = this.config;
+    const { RETENTION_DELIVERIES_DAYS: days, RETENTION_EVENTS_DAYS: eventDays } = this.config;
+    const ofEvents = Math.min(days ?? Number.POSITIVE_INFINITY, eventDays ?? Number.POSITIVE_INFINITY);
+    if (Number.isFinite(ofEvents))
+      await removeOldRows(this.database, {
+        table: 'messaging.message_events',
+        where: sql`occurred_at < ${before(now, ofEvents * DAY_MS)}`,
+      });
     if (days === undefined) return;
     const where = sql`created_at < ${before(now, days * DAY_MS)}`;
     for (const table of ['messaging.message_tags', 'messaging.message_attachments', 'messaging.messages'])

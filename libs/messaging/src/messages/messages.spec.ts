@@ -9,7 +9,7 @@ import type { SmtpSink } from '#testing/sink-rules';
 import { startSmtpSink } from '#testing/smtp-sink';
 import { SECRETS } from '#testing/system';
 import { DeliveryFeedbackService } from '../engagement/delivery-feedback.service.js';
-import { settleMessages } from '../deliveries/message-status.repository.js';
+import { MessageOutcomesService } from '../engagement/message-outcomes.service.js';
 import { MailPersonalDataService } from '../mail-personal-data.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { MessageStatus, NewMessage } from './message.js';
@@ -138,7 +138,7 @@ describe('live messages', () => {
         await sql`update messaging.deliveries set state = 'SENT', sent_at = now(), finished_at = now() where id = ${mail}`.execute(
           database.tables(),
         );
-        await settleMessages(database, scope, [mail], []);
+        await messaging.get(MessageOutcomesService).settle(scope, [mail]);
         ended += 1;
         await until;
       });

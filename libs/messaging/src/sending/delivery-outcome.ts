@@ -31,6 +31,8 @@ export interface DeliveryOutcome {
   readonly uncounted: boolean;
   /** Its id at the project's relay that took it. */
   readonly providerMessageId: string | null;
+  /** The reply by which it was taken; of all else `lastError` is told. */
+  readonly reply: string | null;
 }
 
 /** A relay's answer that did not take the mail. */
@@ -63,7 +65,7 @@ function stepAfter(
 ): DeliveryOutcome {
   switch (result.kind) {
     case 'accepted':
-      return ended(delivery, 'SENT', null, null);
+      return { ...ended(delivery, 'SENT', null, null), reply: boundedText(replyText(result.reply)) };
     case 'permanent':
       return ended(delivery, 'FAILED', classOf(result), replyText(result.reply));
     case 'temporary':
@@ -227,19 +229,22 @@ function ended(
     delivery,
     state,
     reason,
-    lastError: error === null ? null : redact(error).slice(0, MAX_ERROR),
+    lastError: error === null ? null : boundedText(error),
     nextAttemptAt: null,
     dueSince: null,
     possibleDuplicate: delivery.possibleDuplicate || delivery.interrupted,
     tried: false,
     uncounted: false,
     providerMessageId: null,
+    reply: null,
   };
 }
 
 function later(delivery: ClaimedDelivery, at: Date, error: string | null): DeliveryOutcome {
   return { ...ended(delivery, 'DEFERRED', null, error), nextAttemptAt: at, dueSince: delivery.dueSince };
 }
+
+const boundedText = (text: string): string => redact(text).slice(0, MAX_ERROR);
 
 function replyText({ code, enhancedCode, text }: SmtpReply): string {
   return [code, enhancedCode, text].filter((part) => part !== null && part !== '').join(' ');

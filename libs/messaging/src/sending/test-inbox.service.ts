@@ -230,7 +230,7 @@ export class TestInboxTransport implements DeliveryTransport {
           })
           .onConflict((conflict) => conflict.columns(['deliveryId', 'environmentId']).doNothing())
           .executeTakeFirstOrThrow();
-        if ((kind === 'CAMPAIGN' || kind === 'AUTOMATION') && numInsertedOrUpdatedRows === 1n)
+        if (kind !== 'OPT_IN' && kind !== 'TEST' && numInsertedOrUpdatedRows === 1n)
           await noteSimulation(this.database, mail, receivedAt);
       });
       return { kind: 'accepted', reply: KEPT };

@@ -2,15 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { EmailQuotaService } from '#billing';
-import { bounceClassesOf, CONSEQUENCES } from '#deliverability';
+import { CONSEQUENCES } from '#deliverability';
 import { parseEmailAddress, type ProjectScope, type PublishedEventType } from '#kernel';
 import { Database, named, presentAnd, unleased } from '#platform';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { isQueuedOn } from '../../deliveries/delivery-queue.query.js';
-import { settleMessages } from '../../deliveries/message-status.repository.js';
 import { AddressConsequencesService } from '../../engagement/address-consequences.service.js';
 import { addFeedback } from '../../engagement/campaign-counters.repository.js';
 import { MailPublisherService, type PublishedDeliveries } from '../../engagement/mail-publisher.service.js';
+import { BOUNCES, MessageOutcomesService } from '../../engagement/message-outcomes.service.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
 import { epochOf, LEASE_MS } from './delivery-claims.query.js';
 import {
@@ -44,6 +44,7 @@ export class DeliveryStoreRepository {
     private readonly recipients: RecipientsQuery,
     private readonly publisher: MailPublisherService,
     private readonly addresses: AddressConsequencesService,
+    private readonly messages: MessageOutcomesService,
   ) {}
 
   /**
@@ -134,7 +135,7 @@ export class DeliveryStoreRepository {
       await this.#publishFailed(where, failed);
       await this.#followReturned(scope, returnedOf(batch.outcomes, failed), now);
       const ofMessages = batch.outcomes.filter(isOfMessage).map(({ delivery }) => delivery.id);
-      if (ofMessages.length > 0) await settleMessages(this.database, scope, ofMessages, BOUNCES);
+      if (ofMessages.length > 0) await this.messages.settle(scope, ofMessages);
     });
   }
 
@@ -194,9 +195,6 @@ const isReturned = ({ state, reason }: DeliveryOutcome): boolean =>
 /** True for an outcome that ends a mail of a message, which tells it. */
 const isOfMessage = ({ state, delivery: { kind } }: DeliveryOutcome): boolean =>
   kind === 'MESSAGE' && state !== 'DEFERRED';
-
-/** Refusals of the address, which are told as bounces. */
-const BOUNCES = bounceClassesOf(({ address }) => address !== 'keep');
 
 /** Outcomes that were written as returned. */
 function returnedOf(outcomes: readonly DeliveryOutcome[], written: readonly FailedRow[]) {

@@ -134,6 +134,15 @@ export function outcomeBatch(
   const ofMessages = isOfMessages
     ? sql` join messaging.messages m on m.id = written.source_id and m.environment_id = ${environment} group by 1`
     : sql``;
+  const notingAttempts = isOfMessages
+    ? sql`attempted as (
+        insert into messaging.message_events (environment_id, message_id, occurred_at, id, type, reply, relay_key)
+        select w.environment_id, w.id, platform.now(), platform.new_id(), 'ATTEMPTED', a.reply, w.relay_key
+        from written w join jsonb_to_recordset(${JSON.stringify(attemptsOf(outcomes))}::jsonb) as a(id uuid, reply text) on a.id = w.id
+        where w.kind = 'MESSAGE' and w.id = w.source_id
+        returning 1
+      ), `
+    : sql``;
   return sql<OutcomeBatchRow>`
       /* outcome_batch */ with sent as (
         update messaging.deliveries d set state = 'SENT', reason = null, last_error = null,
@@ -161,7 +170,7 @@ export function outcomeBatch(
         on conflict (campaign_id, minute, writer, environment_id) do update set sent = m.sent + excluded.sent,
           delivered = m.delivered + excluded.delivered
         returning 1
-      ), ${countingSteps}counted_hour as (
+      ), ${notingAttempts}${countingSteps}counted_hour as (
         ${addingToHours({
           changes: sql`
             select environment_id, platform.now() as at, case when kind = 'CAMPAIGN' then source_id end as campaign_id,
@@ -211,6 +220,12 @@ function byKeys(outcomes: readonly DeliveryOutcome[]): Record<string, object> {
     ]),
   );
 }
+
+/** Attempts, each with the reply, or why there was none. */
+const attemptsOf = (outcomes: readonly DeliveryOutcome[]): object[] =>
+  outcomes.flatMap(({ delivery: { id }, tried, uncounted, reply, lastError }) =>
+    tried && !uncounted ? [{ id, reply: reply ?? lastError }] : [],
+  );
 
 /** The relay by which a delivery `d` goes: what may have arrived is handed to no other, so it is written before. */
 function relayKeysOf(starting: readonly ClaimedDelivery[]): RawBuilder<unknown> {
