@@ -3531,6 +3531,35 @@ comment on table messaging.message_attachments is 'Files of messages that wait f
 comment on column messaging.message_attachments.part is 'Files are kept in parts of equal size, so that neither api nor worker holds one twice.';
 comment on column messaging.message_attachments.sealed is 'Encrypted with the key of the message.';
 
+create table messaging.message_events (
+  environment_id bigint not null,
+  message_id uuid not null,
+  occurred_at timestamp with time zone not null,
+  id uuid not null,
+  type text not null,
+  reply text,
+  reason text,
+  relay_key text,
+  classification text not null default 'human'::text,
+  agent text,
+  url text,
+  link_number integer,
+  constraint message_events_pkey PRIMARY KEY (environment_id, message_id, occurred_at, id),
+  constraint message_events_classification_check CHECK ((classification = ANY (ARRAY['human'::text, 'proxy'::text, 'scanner'::text]))),
+  constraint message_events_type_check CHECK ((type = ANY (ARRAY['ATTEMPTED'::text, 'SENT'::text, 'DELIVERED'::text, 'BOUNCED'::text, 'COMPLAINED'::text, 'OPENED'::text, 'CLICKED'::text, 'FAILED'::text, 'EXPIRED'::text, 'SUPPRESSED'::text, 'CANCELLED'::text])))
+);
+CREATE INDEX message_events_oldest ON messaging.message_events USING btree (occurred_at);
+alter table messaging.message_events enable row level security;
+alter table messaging.message_events force row level security;
+create policy app_rows on messaging.message_events for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.message_events for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.message_events for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.message_events to mailwright_app;
+grant delete, insert, select, update on messaging.message_events to mailwright_system;
+comment on table messaging.message_events is 'What became of the mail of a message to `to_email`; that it was queued is when the message was created.';
+comment on column messaging.message_events.reply is 'Of the mail server, or why there was none: as the delivery''s last_error.';
+comment on column messaging.message_events.reason is 'The class of a bounce, or why nothing was sent.';
+
 create table messaging.message_tags (
   environment_id bigint not null,
   tag text collate "C" not null,
@@ -4377,6 +4406,7 @@ create table webhooks.events (
   constraint events_pkey PRIMARY KEY (id, environment_id)
 );
 CREATE UNIQUE INDEX events_in_sequence ON webhooks.events USING btree (environment_id, sequence) WHERE (sequence IS NOT NULL);
+CREATE INDEX events_of_message ON webhooks.events USING btree (environment_id, ((data ->> 'messageId'::text))) WHERE starts_with(type, 'message.'::text);
 CREATE INDEX events_of_subscriber ON webhooks.events USING btree (environment_id, subscriber_id, sequence) WHERE (subscriber_id IS NOT NULL);
 CREATE INDEX events_of_type ON webhooks.events USING btree (environment_id, type, sequence) WHERE (sequence IS NOT NULL);
 CREATE INDEX events_oldest ON webhooks.events USING btree (occurred_at);

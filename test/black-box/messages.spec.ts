@@ -294,4 +294,39 @@ describe('messages', () => {
     expect(one.status).toBe(429);
     expect(Number(one.headers.get('retry-after'))).toBeGreaterThan(80_000);
   });
+
+  it('tell what became of them, and what they said, for as long as it is kept', async () => {
+    const sent = await send({ to: `complained+${(count += 1)}@example.com` });
+    const id = sent.at('id');
+    await withStatus(id, 'COMPLAINED');
+    const events = await client.get(`/messages/${id}/events`);
+    expect(events.at<{ type: string }[]>('data').map(({ type }) => type)).toEqual([
+      'QUEUED',
+      'ATTEMPTED',
+      'SENT',
+      'COMPLAINED',
+    ]);
+    expect(events.at('data', 1, 'reply')).toMatch(/^250 /);
+    const first = await client.get(`/messages/${id}/events?size=3`);
+    const next = /<([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
+    const rest = await client.get(next.slice(next.indexOf('/messages/')));
+    expect([...first.at<object[]>('data'), ...rest.at<object[]>('data')]).toEqual(events.at('data'));
+    expect((await client.get(`/messages/${id}/content`)).body).toEqual({
+      subject: 'Your code: 123456',
+      html: null,
+      text: 'Hello you, your code is 123456.',
+      data: PASSWORD.data,
+    });
+    const cancelled = await send({ scheduledAt: ahead(HOUR), keep: 'NOTHING' });
+    const path = `/messages/${cancelled.at('id')}`;
+    for (const _ of ['sealed', 'gone']) {
+      const content = await client.get(`${path}/content`);
+      expect([content.status, content.at('detail')]).toEqual([404, expect.stringContaining('not kept')]);
+      await client.post(`${path}/cancel`);
+    }
+    const types = (await client.get(`${path}/events?fields=type`)).at('data');
+    expect(types).toEqual([{ type: 'QUEUED' }, { type: 'CANCELLED' }]);
+    for (const part of ['events', 'content'])
+      expect((await client.get(`/messages/nobody/${part}`)).status).toBe(404);
+  });
 });

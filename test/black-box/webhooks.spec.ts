@@ -201,7 +201,7 @@ describe('a program that listens to a project', () => {
       const message = { purpose: 'An order', subject: 'Receipt', text: 'Thank you.', ...more };
       const sent = await client.post('/messages', { to, ...message });
       expect(sent.status).toBe(202);
-      return sent.at<string>('id');
+      return sent.at('id');
     };
     const of = (id: string) => (data: ToldEvent['data']) => data['messageId'] === id;
     const facts = { tags: ['receipt'], metadata: { order: '7' } };

@@ -9,6 +9,8 @@ export interface SettledProject {
   readonly segmentId: string;
   readonly importId: string;
   readonly automationId: string;
+  /** A message with as many events as there are people. */
+  readonly messageId: string;
   /** Addresses of two of the people, of whom the second was and did more than others; null: there are none. */
   readonly email: string | null;
   readonly busyEmail: string | null;
@@ -83,7 +85,7 @@ export async function settle(
     environmentId,
     people,
   ]);
-  const [importId, segmentId, automationId] = [newId(), newId(), newId()];
+  const [importId, segmentId, automationId, messageId] = [newId(), newId(), newId(), newId()];
   await query(
     `insert into audience.imports (id, environment_id, status, on_conflict, topic_keys, proof, total, failed, created_at, completed_at)
      values ($1, $2, 'COMPLETED', 'UPSERT', '{}', '{}', $3, $3, now(), now())`,
@@ -163,6 +165,15 @@ export async function settle(
      union all select $1, 'rare', created_at, id from made where to_email like 'person.77%@example.com'`,
     [environmentId, people],
   );
+  await query(
+    `with made as (
+       insert into messaging.messages (id, environment_id, created_at, updated_at, queued_on, status, to_email, purpose, keep, ambiguous)
+       select $2, $1, now(), now(), current_date, 'SENT', '', 'Order', 'CONTENT', 'RESEND' returning id
+     )
+     insert into messaging.message_events (environment_id, message_id, occurred_at, id, type, agent)
+     select $1, made.id, now() - make_interval(secs => n), platform.new_id(), 'OPENED', 'other' from made, generate_series(1, $3::int) n`,
+    [environmentId, messageId, people],
+  );
   await query('insert into billing.credit_accounts (tenant_id) values ($1) on conflict do nothing', [
     tenantId,
   ]);
@@ -184,6 +195,7 @@ export async function settle(
     segmentId,
     importId,
     automationId,
+    messageId,
     email: people === 0 ? null : EMAIL,
     busyEmail: people === 0 ? null : BUSY_EMAIL,
   };

@@ -124,6 +124,7 @@ function listsOf(settled: SettledProject): readonly List[] {
     { path: '/automations?status=PAUSED', isCounted: true },
     { path: `/automations/${automationId}/executions` },
     { path: '/messages', isCounted: true },
+    { path: `/messages/${settled.messageId}/events`, isCounted: true },
     { path: '/messages?status=SENT', isCounted: true },
     { path: '/messages?status=BOUNCED', isCounted: true },
     { path: '/messages?to=person.7@example.com' },
@@ -279,6 +280,7 @@ describe('lists of a project whose statistics are settled', () => {
       segmentId: 'S',
       importId: 'I',
       automationId: 'A',
+      messageId: 'M',
       email: 'E',
       busyEmail: 'B',
     };

@@ -29,8 +29,8 @@ export abstract class DomainError extends Error {
 export class NotFoundError extends DomainError {
   override readonly code = 'not-found';
 
-  constructor() {
-    super('The requested resource does not exist.');
+  constructor(detail = 'The requested resource does not exist.') {
+    super(detail);
   }
 }
 

@@ -220,6 +220,7 @@ describe('erasure from mail', () => {
       tried: true,
       uncounted: false,
       providerMessageId: null,
+      reply: null,
       dueSince: null,
     };
     await get(DeliveryStoreRepository).write(

@@ -38,6 +38,7 @@ import { TrackedEventsService } from './engagement/tracked-events.service.js';
 import { TrackingService } from './engagement/tracking.service.js';
 import { CompiledMailsService } from './sending/mails/compiled-mails.service.js';
 import { MailViewService } from './sending/mails/mail-view.service.js';
+import { MessageRenderingService } from './sending/mails/message-rendering.service.js';
 import { TestMailsService } from './sending/mails/test-mails.service.js';
 import { TestInboxService } from './sending/test-inbox.service.js';
 
@@ -58,6 +59,7 @@ const SERVICES = [
   MailPagesService,
   MailPublisherService,
   MessageEventsQuery,
+  MessageRenderingService,
   MessageOutcomesService,
   MailRenderingService,
   MailViewService,

@@ -496,15 +496,15 @@ describe('webhooks', () => {
     const message = { messageId: 'm1', to: 'ada@example.com' };
     await publisher.publish(scope, { type: 'subscriber.created', subscriberId, data });
     await publisher.publish(scope, { type: 'message.sent', data: message });
-    const other = { messageId: 'm2', to: 'bob@example.com' };
-    await publisher.publish(scope, { type: 'message.sent', data: other });
+    const ofBob = { messageId: 'm2', to: 'bob@example.com' };
+    await publisher.publish(scope, { type: 'message.sent', data: ofBob });
     const about = await rowsOf(log.eventsAbout(scope, person));
     expect(about.map((event) => event['data'])).toEqual([data, message]);
     await log.erase(scope, person);
     await sender.pass();
     const told = receiver.events.map((event) => event.data);
     expect(told).toHaveLength(3);
-    expect(told).toEqual(expect.arrayContaining([{ subscriberId }, { messageId: 'm1' }, other]));
+    expect(told).toEqual(expect.arrayContaining([{ subscriberId }, { messageId: 'm1' }, ofBob]));
     clock.advance(31 * DAY);
     await log.trim();
     expect(await test.query(`select * from webhooks.events, webhooks.deliveries`)).toEqual([]);

@@ -1410,6 +1410,50 @@ export interface paths {
     patch: operations['rescheduleMessage'];
     trace?: never;
   };
+  '/api/v1/messages/{id}/events': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List what became of a message, oldest first
+     * @description Of the mail to `to`: each attempt with the reply of the mail server, its end, what came back, opens and clicks of people.
+     *
+     *     The key needs the scope `messages:read`.
+     */
+    get: operations['listMessageEvents'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/messages/{id}/content': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get the content of a message, filled in
+     * @description Subject, HTML and text with the message’s data, for as long as they are kept: 404 afterwards, and where nothing is kept. Fields of a subscriber are as they are today.
+     *
+     *     The key needs the scope `messages:read`.
+     */
+    get: operations['getMessageContent'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/messages/{id}/cancel': {
     parameters: {
       query?: never;
@@ -4006,6 +4050,72 @@ export interface components {
       data: components['schemas']['Message'][];
       pagination: components['schemas']['Pagination'];
     };
+    MessageEventPage: {
+      data: components['schemas']['MessageEvent'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    MessageEvent: {
+      /** Format: uuid */
+      id: string;
+      /**
+       * @description ATTEMPTED: a mail server was asked to take it. SENT: it did. DELIVERED only where a provider tells so.
+       * @enum {string}
+       */
+      type:
+        | 'QUEUED'
+        | 'ATTEMPTED'
+        | 'SENT'
+        | 'DELIVERED'
+        | 'BOUNCED'
+        | 'COMPLAINED'
+        | 'OPENED'
+        | 'CLICKED'
+        | 'FAILED'
+        | 'EXPIRED'
+        | 'SUPPRESSED'
+        | 'CANCELLED';
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      timestamp: string;
+      /**
+       * @description Of ATTEMPTED: what the mail server said, or why it said nothing.
+       * @example 250 2.0.0 OK
+       */
+      reply: string | null;
+      /** @description Of BOUNCED. */
+      bounceClass: string | null;
+      /** @description Of FAILED, EXPIRED and SUPPRESSED. */
+      reason: string | null;
+      /** @description Null: the installation’s relay, or none. */
+      relayKey: string | null;
+      /** @description Of CLICKED: the link as it was written. */
+      url: string | null;
+      /** @description Of CLICKED: its place in the mail. */
+      linkNumber: number | null;
+      /** @description Of OPENED and CLICKED: the kind of program. */
+      agent: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+    };
+    MessageContent: {
+      subject: string;
+      /** @description Null for a message of text alone. */
+      html: string | null;
+      text: string;
+      data: {
+        [key: string]: unknown;
+      };
+    };
     RescheduleMessage: {
       /**
        * Format: date-time
@@ -4640,6 +4750,32 @@ export interface components {
          * @example 2026-11-21T06:00:00.000Z
          */
         updatedAt: string;
+      }[];
+      /** @description What became of those messages. */
+      messageEvents: {
+        /**
+         * Format: uuid
+         * @example 019aa3b5-0000-7000-8000-000000000000
+         */
+        id: string;
+        type: string;
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        occurredAt: string;
+        /**
+         * Format: uuid
+         * @example 019aa3b5-0000-7000-8000-000000000000
+         */
+        messageId: string;
+        reply: string | null;
+        reason: string | null;
+        relayKey: string | null;
+        classification: string;
+        agent: string | null;
+        url: string | null;
+        linkNumber: number | null;
       }[];
       /** @description Mails of the test environment. */
       testInbox: {
@@ -5440,6 +5576,12 @@ export interface components {
         | 'email.opened'
         | 'email.clicked'
         | 'email.unsubscribed'
+        | 'message.sent'
+        | 'message.delivered'
+        | 'message.bounced'
+        | 'message.complained'
+        | 'message.failed'
+        | 'message.suppressed'
         | 'domain.verified'
         | 'domain.failed'
         | 'import.completed'
@@ -14754,6 +14896,179 @@ export interface operations {
       503: components['responses']['unavailable'];
     };
   };
+  listMessageEvents: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example 019d3df8-aa80-7c38-9d21-6a4f8b2c7e10 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "bounceClass": null,
+           *           "reason": null,
+           *           "relayKey": null,
+           *           "url": null,
+           *           "linkNumber": null,
+           *           "agent": null,
+           *           "id": "019d3df8-aa80-7c38-9d21-6a4f8b2c7e10",
+           *           "type": "QUEUED",
+           *           "timestamp": "2026-03-30T09:00:00.000Z",
+           *           "reply": null,
+           *           "createdAt": "2026-03-30T09:00:00.000Z",
+           *           "updatedAt": "2026-03-30T09:00:00.000Z"
+           *         },
+           *         {
+           *           "bounceClass": null,
+           *           "reason": null,
+           *           "relayKey": null,
+           *           "url": null,
+           *           "linkNumber": null,
+           *           "agent": null,
+           *           "id": "019d3df8-aaf8-7c38-9d21-6a4f8b2c7e11",
+           *           "type": "ATTEMPTED",
+           *           "timestamp": "2026-03-30T09:00:00.120Z",
+           *           "reply": "250 2.0.0 OK",
+           *           "createdAt": "2026-03-30T09:00:00.120Z",
+           *           "updatedAt": "2026-03-30T09:00:00.120Z"
+           *         },
+           *         {
+           *           "bounceClass": null,
+           *           "reason": null,
+           *           "relayKey": null,
+           *           "url": null,
+           *           "linkNumber": null,
+           *           "agent": null,
+           *           "id": "019d3df8-aaf8-7c38-9d21-6a4f8b2c7e12",
+           *           "type": "SENT",
+           *           "timestamp": "2026-03-30T09:00:00.120Z",
+           *           "reply": null,
+           *           "createdAt": "2026-03-30T09:00:00.120Z",
+           *           "updatedAt": "2026-03-30T09:00:00.120Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 3,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['MessageEventPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.messages.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getMessageContent: {
+    parameters: {
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example 019d3df8-aa80-7c38-9d21-6a4f8b2c7e10 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "subject": "Your code: 123456",
+           *       "html": null,
+           *       "text": "Your code is 123456. It is good for half an hour.",
+           *       "data": {
+           *         "code": "123456"
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['MessageContent'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.messages.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
   cancelMessage: {
     parameters: {
       query?: never;
@@ -15152,6 +15467,7 @@ export interface operations {
            *       ],
            *       "automationRuns": [],
            *       "messages": [],
+           *       "messageEvents": [],
            *       "testInbox": [],
            *       "webhookEvents": [
            *         {
@@ -17443,6 +17759,12 @@ export interface operations {
           | 'email.opened'
           | 'email.clicked'
           | 'email.unsubscribed'
+          | 'message.sent'
+          | 'message.delivered'
+          | 'message.bounced'
+          | 'message.complained'
+          | 'message.failed'
+          | 'message.suppressed'
           | 'domain.verified'
           | 'domain.failed'
           | 'import.completed'

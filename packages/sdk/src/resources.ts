@@ -723,6 +723,19 @@ class Messages extends Resource {
     });
   }
 
+  /** List what became of a message, oldest first. */
+  events(id: string, filters: Filters<'listMessageEvents'> = {}): List<Item<'listMessageEvents'>> {
+    return this.listOf<'listMessageEvents'>('GET /messages/{id}/events', filters, { id });
+  }
+
+  /** Get the content of a message, filled in. */
+  content(id: string, options?: ReadOptions): Promise<Answer<'getMessageContent'>> {
+    return this.transport.call<'getMessageContent'>('GET /messages/{id}/content', {
+      ...options,
+      path: { id },
+    });
+  }
+
   /** Cancel a message. */
   cancel(id: string, options?: CallOptions): Promise<Answer<'cancelMessage'>> {
     return this.transport.call<'cancelMessage'>('POST /messages/{id}/cancel', { ...options, path: { id } });

@@ -1,7 +1,7 @@
 import { Body, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
-import { MessagesQuery, MessagesService } from '#messaging';
+import { MessageEventsQuery, MessageRenderingService, MessagesQuery, MessagesService } from '#messaging';
 import { type Config, CONFIG } from '#platform';
 import { ApiController, InScope, Operation, partProblem, toPage } from '#platform/http';
 import { addressKey } from '../fields.js';
@@ -9,6 +9,9 @@ import {
   ATTACHED_CONTENT,
   MAX_BATCH_BYTES,
   MAX_MESSAGE_BYTES,
+  messageContentView,
+  messageEventListQuery,
+  messageEventPage,
   messageListQuery,
   messageOf,
   messagePage,
@@ -29,6 +32,8 @@ export class MessagesController {
   constructor(
     private readonly messages: MessagesService,
     private readonly query: MessagesQuery,
+    private readonly events: MessageEventsQuery,
+    private readonly rendering: MessageRenderingService,
     @Inject(CONFIG) private readonly config: Pick<Config, 'PUBLIC_URL'>,
   ) {}
 
@@ -119,6 +124,46 @@ export class MessagesController {
   })
   get(@InScope() scope: ProjectScope, @Param('id') id: string) {
     return this.query.get(scope, id);
+  }
+
+  @Get(':id/events')
+  @Operation({
+    operationId: 'listMessageEvents',
+    sdk: 'messages.events',
+    summary: 'List what became of a message, oldest first',
+    description:
+      'Of the mail to `to`: each attempt with the reply of the mail server, its end, what came back, opens and clicks of people.',
+    scope: 'messages:read',
+    query: messageEventListQuery,
+    response: { status: 200, schema: messageEventPage },
+  })
+  async eventsOf(
+    @InScope() scope: ProjectScope,
+    @Param('id') id: string,
+    @Query({ schema: messageEventListQuery }) query: z.output<typeof messageEventListQuery>,
+  ) {
+    const page = await this.events.page(scope, id, query);
+    const items = page.items.map((event) => ({
+      ...event,
+      createdAt: event.timestamp,
+      updatedAt: event.timestamp,
+    }));
+    return toPage(query, { ...page, items });
+  }
+
+  @Get(':id/content')
+  @Operation({
+    operationId: 'getMessageContent',
+    sdk: 'messages.content',
+    summary: 'Get the content of a message, filled in',
+    description:
+      'Subject, HTML and text with the message’s data, for as long as they are kept: 404 afterwards, and where nothing is kept. Fields of a ' +
+      'subscriber are as they are today.',
+    scope: 'messages:read',
+    response: { status: 200, schema: messageContentView },
+  })
+  content(@InScope() scope: ProjectScope, @Param('id') id: string) {
+    return this.rendering.show(scope, id);
   }
 
   @Patch(':id')

@@ -3,6 +3,7 @@ import { DomainValidationError, LargeText } from '#kernel';
 import {
   BATCH_MODES,
   KEPT_CONTENT,
+  MESSAGE_EVENT_TYPES,
   MESSAGE_STATUSES,
   type MessageRecipient,
   MOST_ATTACHMENTS,
@@ -308,3 +309,39 @@ export const sentMessagesView = z
       .meta({ description: 'A result for each message, in order.' }),
   })
   .meta({ id: 'SentMessages' });
+
+export const messageEventListQuery = pageQuery({});
+
+const messageEventView = z
+  .object({
+    id: z.uuid(),
+    type: z.enum(MESSAGE_EVENT_TYPES).meta({
+      description:
+        'ATTEMPTED: a mail server was asked to take it. SENT: it did. DELIVERED only where a provider tells so.',
+    }),
+    timestamp,
+    reply: z.string().nullable().meta({
+      description: 'Of ATTEMPTED: what the mail server said, or why it said nothing.',
+      example: '250 2.0.0 OK',
+    }),
+    bounceClass: z.string().nullable().meta({ description: 'Of BOUNCED.' }),
+    reason: z.string().nullable().meta({ description: 'Of FAILED, EXPIRED and SUPPRESSED.' }),
+    relayKey: z.string().nullable().meta({ description: 'Null: the installation’s relay, or none.' }),
+    url: z.string().nullable().meta({ description: 'Of CLICKED: the link as it was written.' }),
+    linkNumber: z.int().nullable().meta({ description: 'Of CLICKED: its place in the mail.' }),
+    agent: z.string().nullable().meta({ description: 'Of OPENED and CLICKED: the kind of program.' }),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: 'MessageEvent' });
+
+export const messageEventPage = pageOf(messageEventView, 'MessageEventPage');
+
+export const messageContentView = z
+  .object({
+    subject: z.string(),
+    html: z.string().nullable().meta({ description: 'Null for a message of text alone.' }),
+    text: z.string(),
+    data: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'MessageContent' });

@@ -118,12 +118,12 @@ export class MessageOutcomesService {
     status: MessageFeedback,
   ): Promise<void> {
     // A provider may tell of a mail before it is written down that it was sent.
-    const before = ['SCHEDULED', 'QUEUED', 'SENT', ...(status === 'DELIVERED' ? [] : ['DELIVERED'])];
+    const earlier = ['SCHEDULED', 'QUEUED', 'SENT', ...(status === 'DELIVERED' ? [] : ['DELIVERED'])];
     const [changed] = await this.database.together(sql<{ id: string }>`/* note_messages */
       with heard as (
         update messaging.messages set status = ${status}, updated_at = platform.now(),
           delivered_at = case when ${status}::text = 'DELIVERED' then platform.now() else delivered_at end
-        where environment_id = ${environmentId} and id = any(${[...deliveryIds]}::uuid[]) and status = any(${before}::text[])
+        where environment_id = ${environmentId} and id = any(${[...deliveryIds]}::uuid[]) and status = any(${earlier}::text[])
         returning id, queued_on
       ), noted as (
         insert into messaging.message_events (environment_id, message_id, occurred_at, id, type, reason, relay_key)
@@ -158,7 +158,7 @@ export class MessageOutcomesService {
 
 /** Facts of a message `m` that every event about it has; `d` is its mail. An erased person has no address. */
 const messageFacts = sql`jsonb_build_object('messageId', m.id, 'to', nullif(m.to_email, ''), 'subscriberId', d.subscriber_id,
-  'topicKey', null, 'tags', m.tags, 'metadata', m.metadata)`;
+  'topicKey', m.topic_key, 'tags', m.tags, 'metadata', m.metadata)`;
 
 /** As everywhere in the API: UTC with `Z` and milliseconds, which PostgreSQL's own JSON does not have. */
 function timestamp(column: string): RawBuilder<unknown> {

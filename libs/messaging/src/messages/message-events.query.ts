@@ -1,6 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { isUuid, NotFoundError, type Page, type PageRequest, pageOfRows, type Place, type ProjectScope } from '#kernel';
+import {
+  isUuid,
+  NotFoundError,
+  type Page,
+  type PageRequest,
+  pageOfRows,
+  type Place,
+  type ProjectScope,
+} from '#kernel';
 import { Database, limitOf, ListOrder, totalOf } from '#platform';
 
 export const MESSAGE_EVENT_TYPES = [

@@ -14,6 +14,7 @@ import { MailPersonalDataService } from '../mail-personal-data.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { MessageStatus, NewMessage } from './message.js';
 import { MessageSealsService } from './message-seals.service.js';
+import { MessageEventsQuery } from './message-events.query.js';
 import { MessagesQuery } from './messages.query.js';
 import { MessagesService } from './messages.service.js';
 
@@ -82,6 +83,9 @@ describe('live messages', () => {
     return withStatus(message.id, 'SENT');
   }
 
+  const eventsOf = async (id: string) =>
+    (await messaging.get(MessageEventsQuery).page(scope, id, { page: 0, size: 20 })).items;
+
   it('are told what a provider says of them: delivered, bounced, complained about', async () => {
     const feedback = messaging.get(DeliveryFeedbackService);
     const { id, to } = await sent();
@@ -91,6 +95,8 @@ describe('live messages', () => {
     await withStatus(id, 'COMPLAINED');
     await feedback.delivered(scope, [id]);
     await withStatus(id, 'COMPLAINED');
+    const told = (await eventsOf(id)).map(({ type }) => type);
+    expect(told).toEqual(['QUEUED', 'ATTEMPTED', 'SENT', 'DELIVERED', 'COMPLAINED']);
     const suppressions = messaging.get(SuppressionsService);
     expect(await suppressions.isSuppressed(scope, to, 'TRANSACTIONAL')).toBe(true);
     const other = await sent();
@@ -168,7 +174,29 @@ describe('live messages', () => {
       messaging.engine.start();
       expect((await withStatus(id, status)).failureReason).toContain(reply.slice(4, 9));
       behavesAgain();
+      const events = await eventsOf(id);
+      expect(events.map(({ type }) => type)).toEqual(['QUEUED', 'ATTEMPTED', status]);
+      expect(events[1]).toMatchObject({ reply: expect.stringContaining(reply) });
+      expect(events[2]).toMatchObject(
+        status === 'BOUNCED' ? { bounceClass: 'hard', reason: null } : { reason: 'content' },
+      );
     }
+  });
+
+  it('tell of each attempt with the reply, and of their mail to `to` alone', async () => {
+    const behavesAgain = sink.behave({ at: 'rcpt', action: { reply: '451 4.3.0 Try later' } });
+    const { id } = await send({ cc: [recipient('copy@example.com')] });
+    messaging.engine.start();
+    const events = await eventually('it was attempted', async () => {
+      const found = await eventsOf(id);
+      return found.length > 1 ? found : null;
+    });
+    expect(events).toMatchObject([
+      { type: 'QUEUED', id },
+      { type: 'ATTEMPTED', reply: expect.stringContaining('451 4.3.0 Try later'), relayKey: null },
+    ]);
+    expect(await messaging.get(MessagesQuery).get(scope, id)).toMatchObject({ status: 'QUEUED' });
+    behavesAgain();
   });
 
   it('go to each recipient once, and count against the plan, which is never passed', async () => {

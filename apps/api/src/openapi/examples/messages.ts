@@ -1,5 +1,7 @@
 import type { z } from 'zod';
 import type {
+  messageContentView,
+  messageEventPage,
   messageView,
   rescheduleMessageBody,
   sendMessageBody,
@@ -37,6 +39,53 @@ const SENT = {
   sentAt: '2026-03-30T09:00:00.120Z',
   updatedAt: '2026-03-30T09:00:00.120Z',
 } satisfies z.output<typeof messageView>;
+
+const EVENT = {
+  bounceClass: null,
+  reason: null,
+  relayKey: null,
+  url: null,
+  linkNumber: null,
+  agent: null,
+} as const;
+const AT = { queued: MESSAGE.createdAt, sent: SENT.sentAt };
+
+const EVENTS = [
+  {
+    ...EVENT,
+    id: SENT_MESSAGE_ID,
+    type: 'QUEUED',
+    timestamp: AT.queued,
+    reply: null,
+    createdAt: AT.queued,
+    updatedAt: AT.queued,
+  },
+  {
+    ...EVENT,
+    id: '019d3df8-aaf8-7c38-9d21-6a4f8b2c7e11',
+    type: 'ATTEMPTED',
+    timestamp: AT.sent,
+    reply: '250 2.0.0 OK',
+    createdAt: AT.sent,
+    updatedAt: AT.sent,
+  },
+  {
+    ...EVENT,
+    id: '019d3df8-aaf8-7c38-9d21-6a4f8b2c7e12',
+    type: 'SENT',
+    timestamp: AT.sent,
+    reply: null,
+    createdAt: AT.sent,
+    updatedAt: AT.sent,
+  },
+] satisfies z.output<typeof messageEventPage>['data'];
+
+const CONTENT = {
+  subject: 'Your code: 123456',
+  html: null,
+  text: 'Your code is 123456. It is good for half an hour.',
+  data: { code: '123456' },
+} satisfies z.output<typeof messageContentView>;
 
 const LATER = { scheduledAt: '2026-03-30T12:00:00.000Z' } satisfies z.input<typeof rescheduleMessageBody>;
 
@@ -79,6 +128,8 @@ export const MESSAGE_EXAMPLES: WrittenExamples = {
   sendMessages: { body: BATCH, answer: SENT_BATCH },
   listMessages: { answer: onePage(SENT) },
   getMessage: { answer: SENT },
+  listMessageEvents: { answer: onePage(...EVENTS) },
+  getMessageContent: { answer: CONTENT },
   rescheduleMessage: { body: LATER, answer: { ...MESSAGE, ...LATER, status: 'SCHEDULED', expiresAt: null } },
   cancelMessage: { answer: { ...MESSAGE, status: 'CANCELLED' } },
 };

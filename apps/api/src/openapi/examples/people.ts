@@ -110,6 +110,7 @@ const PERSON = {
   ],
   automationRuns: [],
   messages: [],
+  messageEvents: [],
   testInbox: [],
   webhookEvents: [
     {

@@ -10,7 +10,6 @@ import {
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { FromAddressesService, type MailOrigin } from '../../campaigns/from-addresses.service.js';
-import { type MailFooter, withFooterText } from '../../content/document/mail-footer.js';
 import type { EncodedAttachment } from '../../content/mail/attachment-part.js';
 import {
   type Header,
@@ -20,13 +19,6 @@ import {
 } from '../../content/mail/header-field.js';
 import { MailLinksService } from '../../content/mail/mail-links.service.js';
 import { buildMimeMessage } from '../../content/mail/mime-message.js';
-import { type LogicParts, plainTemplatesOf } from '../../content/mail/mail-renderer.js';
-import { projectValues, subscriberValues } from '../../content/merge/merge-values.js';
-import {
-  ContentProcessesService,
-  footerOf,
-  hashOf,
-} from '../../content/processes/content-processes.service.js';
 import type { MailLinks, OutgoingMail } from '../../deliveries/delivery.js';
 import type { MessageContent, NamedAddress, NewMessage } from '../../messages/message.js';
 import { MessageAttachmentsService } from '../../messages/message-attachments.service.js';
@@ -34,6 +26,7 @@ import { MessageSealsService } from '../../messages/message-seals.service.js';
 import type { ComposedMail, DeliveryWork } from '../delivery-work.js';
 import { wireAddress } from './campaign-mail.js';
 import { FEEDBACK_SENDER } from './compiled-mails.service.js';
+import { MessageRenderingService } from './message-rendering.service.js';
 import { MailSigningService, returnPathHostOf } from './mail-signing.service.js';
 
 /** As much of a message as its mails need. */
@@ -67,8 +60,6 @@ interface WaysOut {
   readonly headers: readonly Header[];
 }
 
-const NO_NAME = { name: '', key: '' };
-const NO_LINKS = { unsubscribe: '', preferences: '', view: '' };
 const NO_WAY_OUT: WaysOut = { links: {}, headers: [] };
 
 /** Composes the mails of messages. */
@@ -82,7 +73,7 @@ export class MessageMailsService {
     private readonly topics: TopicsQuery,
     private readonly links: MailLinksService,
     private readonly signing: MailSigningService,
-    private readonly processes: ContentProcessesService,
+    private readonly rendering: MessageRenderingService,
     private readonly seals: MessageSealsService,
     private readonly attachments: MessageAttachmentsService,
   ) {}
@@ -111,35 +102,13 @@ export class MessageMailsService {
     const from = await this.fromAddresses.of(scope, content);
     if (from === null) return { skipped: 'erased' };
     const { project, sender } = from;
-    const { locale: language } = await this.fromAddresses.wording(scope, message.locale);
-    const readerLocale = message.locale ?? recipient?.locale ?? null;
-    const footer = footerOf(project, await this.fromAddresses.wording(scope, readerLocale));
-    const shown: MailFooter = { ...footer, isEmpty: topic === null, hasNoView: true };
-    const parts = await this.#partsOf(scope, content, shown, language);
     const { links, headers } = topic === null ? NO_WAY_OUT : await this.#waysOut(work, from, reader);
-    const values = {
-      subscriber: recipient === undefined ? nobody(delivery.address) : subscriberValues(recipient),
-      custom: recipient?.customFields ?? {},
-      topic: topic === null ? NO_NAME : { name: topic.name, key: topic.topicKey },
-      campaign: NO_NAME,
-      project: projectValues(project),
-      links: { ...NO_LINKS, ...links },
-      data: content.data,
-      reader: {
-        locale: readerLocale ?? project.defaultLocale,
-        timeZone: recipient?.timeZone ?? project.timeZone,
-        now: now.toISOString(),
-      },
-    };
-    const plain = plainTemplatesOf(parts);
-    const rendered =
-      plain === null
-        ? await this.processes.renderOne(scope, { ...parts, key: hashOf(parts) }, values)
-        : {
-            subject: plain.subject.render(values),
-            html: plain.html.render(values),
-            text: plain.text.render(values),
-          };
+    const { language, ...rendered } = await this.rendering.render(scope, content, {
+      origin: from,
+      locale: message.locale,
+      reader: { address: delivery.address, recipient, topic, links },
+      now,
+    });
     const answersTo =
       content.replyTo.length === 0 && project.replyTo !== null ? [project.replyTo] : content.replyTo;
     const raw = buildMimeMessage({
@@ -150,7 +119,7 @@ export class MessageMailsService {
       subject: rendered.subject,
       messageId: delivery.messageId,
       date: now,
-      html: content.contentJson === null ? null : rendered.html,
+      html: rendered.html,
       text: rendered.text,
       language,
       headers: [...headers, ...systemHeaders(), ...Object.entries(content.headers)],
@@ -220,22 +189,6 @@ export class MessageMailsService {
     return (message.encoded ??= this.attachments.encoded(scope, id, attachments, attachmentsKey));
   }
 
-  /** The templates of its parts; without HTML where it is text alone. */
-  async #partsOf(
-    scope: ProjectScope,
-    { subject, contentJson, text }: MessageContent,
-    footer: MailFooter,
-    language: string,
-  ): Promise<Omit<LogicParts, 'key'>> {
-    if (contentJson === null)
-      return { subject, fromName: '', html: '', text: withFooterText(footer, text ?? '') };
-    return this.processes.compile(scope, {
-      content: { subject, previewText: null, contentJson, contentText: text, language, showsFiles: true },
-      footer,
-      tracking: null,
-    });
-  }
-
   #read(works: readonly DeliveryWork[]): Promise<readonly StoredMessage[]> {
     const { scope } = works[0]!;
     const ids = works.map(({ delivery }) => delivery.sourceId);
@@ -256,14 +209,3 @@ function keyOf(email: string): string | null {
 }
 
 const mailboxOf = ({ email, name }: NamedAddress) => ({ address: wireAddress(email), name });
-
-const nobody = (email: string) =>
-  subscriberValues({
-    email,
-    externalId: null,
-    firstName: null,
-    lastName: null,
-    phone: null,
-    locale: null,
-    timeZone: null,
-  });

@@ -1,0 +1,168 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { type NamedTopic, type Recipient, RecipientsQuery, TopicsQuery } from '#audience';
+import { isUuid, NotFoundError, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { FromAddressesService, type MailOrigin } from '../../campaigns/from-addresses.service.js';
+import { type MailFooter, withFooterText } from '../../content/document/mail-footer.js';
+import { type LogicParts, plainTemplatesOf } from '../../content/mail/mail-renderer.js';
+import { projectValues, subscriberValues } from '../../content/merge/merge-values.js';
+import {
+  ContentProcessesService,
+  footerOf,
+  hashOf,
+} from '../../content/processes/content-processes.service.js';
+import type { MailLinks } from '../../deliveries/delivery.js';
+import type { MessageContent } from '../../messages/message.js';
+
+/** The reader of one mail of a message. */
+interface MessageReader {
+  readonly address: string;
+  /** Undefined for somebody who is no subscriber. */
+  readonly recipient: Recipient | undefined;
+  /** The topic that a notification can be left by; null: no notification. */
+  readonly topic: NamedTopic | null;
+  readonly links: Pick<MailLinks, 'unsubscribe' | 'preferences'>;
+}
+
+interface Rendering {
+  readonly origin: MailOrigin;
+  /** The message's own; null: the reader's, or the project's. */
+  readonly locale: string | null;
+  readonly reader: MessageReader;
+  readonly now: Date;
+}
+
+/** The parts of a mail, filled in. */
+interface RenderedMessage {
+  readonly subject: string;
+  /** Null where it is text alone. */
+  readonly html: string | null;
+  readonly text: string;
+  /** BCP 47, of its content. */
+  readonly language: string;
+}
+
+/** The content of a message, as its reader got it. */
+export interface ShownMessage extends Omit<RenderedMessage, 'language'> {
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+interface KeptMessage {
+  readonly address: string;
+  readonly content: MessageContent | null;
+  readonly locale: string | null;
+  readonly topicId: string | null;
+  readonly subscriberId: string | null;
+  readonly shownAt: Date;
+}
+
+const NO_NAME = { name: '', key: '' };
+const NO_LINKS = { unsubscribe: '', preferences: '', view: '' };
+
+/** Fills in the content of messages. */
+@Injectable()
+export class MessageRenderingService {
+  constructor(
+    private readonly database: Database,
+    private readonly fromAddresses: FromAddressesService,
+    private readonly recipients: RecipientsQuery,
+    private readonly topics: TopicsQuery,
+    private readonly processes: ContentProcessesService,
+  ) {}
+
+  /**
+   * A message's content for its reader, with fields of a subscriber as they are today and links to leave that lead nowhere. Throws
+   * NotFoundError, also where it is not kept, or no longer.
+   */
+  async show(scope: ProjectScope, id: string): Promise<ShownMessage> {
+    if (!isUuid(id)) throw new NotFoundError();
+    const [message] = await this.database.statement(
+      scope,
+      sql<KeptMessage>`
+        select m.to_email as address, m.content, m.locale, m.topic_id as "topicId", coalesce(m.sent_at, m.created_at) as "shownAt", (
+          select d.subscriber_id from messaging.deliveries d
+          where d.id = ${id} and d.environment_id = ${scope.environmentId} and d.queued_on = m.queued_on
+        ) as "subscriberId"
+        from messaging.messages m where m.environment_id = ${scope.environmentId} and m.id = ${id}
+      `,
+    );
+    if (message === undefined) throw new NotFoundError();
+    const { content, address, locale, topicId, subscriberId, shownAt: now } = message;
+    const origin = content === null ? null : await this.fromAddresses.of(scope, content);
+    if (content === null || origin === null)
+      throw new NotFoundError('The content of the message is not kept, or no longer.');
+    const topicIds = topicId === null ? [] : [topicId];
+    const found =
+      subscriberId === null ? undefined : await this.recipients.lookUp(scope, topicIds, [subscriberId], now);
+    const recipient = subscriberId === null ? undefined : found?.get(subscriberId);
+    const [topic = null] = topicId === null ? [] : await this.topics.named(scope, topicIds);
+    const reader = { address, recipient, topic, links: {} };
+    const { subject, html, text } = await this.render(scope, content, { origin, locale, reader, now });
+    return { subject, html, text, data: content.data };
+  }
+
+  /** Compiles and fills in a message's content. */
+  async render(
+    scope: ProjectScope,
+    content: MessageContent,
+    { origin: { project }, locale, reader: { address, recipient, topic, links }, now }: Rendering,
+  ): Promise<RenderedMessage> {
+    const { locale: language } = await this.fromAddresses.wording(scope, locale);
+    const readerLocale = locale ?? recipient?.locale ?? null;
+    const footer = footerOf(project, await this.fromAddresses.wording(scope, readerLocale));
+    const shown: MailFooter = { ...footer, isEmpty: topic === null, hasNoView: true };
+    const parts = await this.#partsOf(scope, content, shown, language);
+    const values = {
+      subscriber: recipient === undefined ? nobody(address) : subscriberValues(recipient),
+      custom: recipient?.customFields ?? {},
+      topic: topic === null ? NO_NAME : { name: topic.name, key: topic.topicKey },
+      campaign: NO_NAME,
+      project: projectValues(project),
+      links: { ...NO_LINKS, ...links },
+      data: content.data,
+      reader: {
+        locale: readerLocale ?? project.defaultLocale,
+        timeZone: recipient?.timeZone ?? project.timeZone,
+        now: now.toISOString(),
+      },
+    };
+    const plain = plainTemplatesOf(parts);
+    const rendered =
+      plain === null
+        ? await this.processes.renderOne(scope, { ...parts, key: hashOf(parts) }, values)
+        : {
+            subject: plain.subject.render(values),
+            html: plain.html.render(values),
+            text: plain.text.render(values),
+          };
+    return { ...rendered, html: content.contentJson === null ? null : rendered.html, language };
+  }
+
+  /** The templates of its parts; without HTML where it is text alone. */
+  async #partsOf(
+    scope: ProjectScope,
+    { subject, contentJson, text }: MessageContent,
+    footer: MailFooter,
+    language: string,
+  ): Promise<Omit<LogicParts, 'key'>> {
+    if (contentJson === null)
+      return { subject, fromName: '', html: '', text: withFooterText(footer, text ?? '') };
+    return this.processes.compile(scope, {
+      content: { subject, previewText: null, contentJson, contentText: text, language, showsFiles: true },
+      footer,
+      tracking: null,
+    });
+  }
+}
+
+const nobody = (email: string) =>
+  subscriberValues({
+    email,
+    externalId: null,
+    firstName: null,
+    lastName: null,
+    phone: null,
+    locale: null,
+    timeZone: null,
+  });
