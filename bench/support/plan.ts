@@ -222,6 +222,41 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
     ],
   },
   {
+    name: 'messages',
+    title:
+      'Messages over HTTP, one at a time against subscribers and in batches; how soon they are on the wire',
+    sizes: {
+      REQUESTS: { full: 400, least: 100 },
+      BATCHES: { full: 120, least: 20 },
+      RECIPIENTS: { full: 100_000, least: 2_000 },
+    },
+    repeats: 'PAIRS',
+    figures: [
+      { label: 'one, ratio', line: spreadAfter('ratio, TEST, 1 at once, alone: '), goal: atMost(1.2) },
+      {
+        label: '16 at once, ratio',
+        line: spreadAfter('ratio, TEST, 16 at once, alone: '),
+        goal: atMost(1.2),
+      },
+      { label: 'live, one, ratio', line: spreadAfter('ratio, LIVE, 1 at once, alone: '), goal: atMost(1.2) },
+      {
+        label: 'live, 16 at once, ratio',
+        line: spreadAfter('ratio, LIVE, 16 at once, alone: '),
+        goal: atMost(1.2),
+      },
+      {
+        label: 'live by batches, messages/s',
+        line: spreadAfter('messages/s by batches, LIVE, beside the worker: '),
+        goal: atLeast(1_000),
+      },
+      {
+        label: 'on the wire beside a campaign, p99, ms',
+        line: /beside a campaign, ms: p50 \d+ p99 (\d+)/,
+        goal: atMost(1_000, ' ms'),
+      },
+    ],
+  },
+  {
     name: 'segments',
     title: 'Ten rules counted and written, against SQL written by hand (ratio of times)',
     sizes: { ROWS },
