@@ -2110,8 +2110,10 @@ create table billing.email_settlements (
   period_start timestamp with time zone not null,
   used bigint not null,
   released bigint not null,
+  reserved bigint not null default 0,
   constraint email_settlements_pkey PRIMARY KEY (id),
   constraint email_settlements_released_check CHECK ((released >= 0)),
+  constraint email_settlements_reserved_check CHECK ((reserved >= 0)),
   constraint email_settlements_used_check CHECK ((used >= 0))
 );
 CREATE INDEX email_settlements_of_period ON billing.email_settlements USING btree (tenant_id, period_start);
@@ -2122,7 +2124,8 @@ create policy owner_rows on billing.email_settlements for all to mailwright_owne
 create policy system_rows on billing.email_settlements for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on billing.email_settlements to mailwright_app;
 grant delete, insert, select on billing.email_settlements to mailwright_system;
-comment on table billing.email_settlements is 'Settlements that came while another transaction had locked the tenant''s row of email_usage, so that sending never waits for a campaign that is being queued. The next transaction that locks the row adds them to it. A settlement only ever frees e-mails: not to count it yet cannot pass the limit.';
+comment on table billing.email_settlements is 'What came while another transaction had locked the tenant''s row of email_usage: settlements, so that sending never waits for a campaign that is being queued, and reservations of messages, which are made side by side. The next transaction that locks the row adds them to it. A settlement only ever frees e-mails: not to count it yet cannot pass the limit.';
+comment on column billing.email_settlements.reserved is 'Reserved beside that row: counts at once.';
 
 create table billing.email_usage (
   tenant_id bigint not null,
@@ -2415,6 +2418,43 @@ end $function$;
 -- called by mailwright_app, mailwright_system
 comment on function billing.book_credits() is 'Numbers a new row of the ledger, says what the balance is after it, and changes the account with it.';
 
+CREATE OR REPLACE FUNCTION billing.demand_emails(tenant bigint, period timestamp with time zone, emails bigint, quota bigint, room bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  is_far boolean := quota is null;
+  is_granted boolean;
+begin
+  if not is_far and quota > room then
+    begin
+      perform pg_advisory_xact_lock_shared(hashtextextended('emails of tenant ' || tenant, 0));
+      select coalesce((
+          select u.reserved + u.used from billing.email_usage u where u.tenant_id = tenant and u.period_start = period
+        ), 0) + coalesce((
+          select sum(s.reserved - s.released) from billing.email_settlements s where s.tenant_id = tenant and s.period_start = period
+        ), 0) + emails + room <= quota into is_far;
+      -- what is undone with this block is the lock
+      if not is_far then raise exception using errcode = 'MW001'; end if;
+    exception when sqlstate 'MW001' then null;
+    end;
+  end if;
+  if is_far then
+    if not exists (select 1 from billing.email_usage u where u.tenant_id = tenant and u.period_start = period) then
+      insert into billing.email_usage (tenant_id, period_start) values (tenant, period) on conflict do nothing;
+    end if;
+    insert into billing.email_settlements (tenant_id, period_start, reserved, used, released) values (tenant, period, emails, 0, 0);
+    return;
+  end if;
+  select r.granted into is_granted from billing.reserve_emails(tenant, period, emails, quota) r;
+  if not is_granted then
+    raise exception using errcode = 'MW002', message = 'The plan has too few e-mails left.';
+  end if;
+end $function$;
+-- called by mailwright_app, mailwright_system
+comment on function billing.demand_emails(bigint,timestamp with time zone,bigint,bigint,bigint) is 'Reserves all of `emails`, or raises MW002 where `quota` (null = unlimited) has no room for them. Further than `room` from it, which is more than all transactions reserve that there can be at once, nobody waits: each adds a row, under a lock that is shared, and given back before one waits to have it alone.';
+
 CREATE OR REPLACE FUNCTION billing.expire_monthly_credits(tenant bigint, credits bigint, at timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -2437,15 +2477,16 @@ AS $function$
 begin
   with waiting as (
     delete from billing.email_settlements s where s.tenant_id = tenant and s.period_start = period
-    returning s.used, s.released
+    returning s.reserved, s.used, s.released
   ), settled as (
-    select coalesce(sum(w.used), 0)::bigint + now_used as used, coalesce(sum(w.released), 0)::bigint + now_released as released
+    select coalesce(sum(w.reserved), 0)::bigint as reserved, coalesce(sum(w.used), 0)::bigint + now_used as used,
+      coalesce(sum(w.released), 0)::bigint + now_released as released
     from waiting w
   )
   update billing.email_usage u
-  set reserved = greatest(0, u.reserved - s.used - s.released), used = u.used + s.used
+  set reserved = greatest(0, u.reserved + s.reserved - s.used - s.released), used = u.used + s.used
   from settled s
-  where u.tenant_id = tenant and u.period_start = period and s.used + s.released > 0;
+  where u.tenant_id = tenant and u.period_start = period and s.reserved + s.used + s.released > 0;
 end $function$;
 -- called by mailwright_app, mailwright_system
 comment on function billing.fold_settlements(bigint,timestamp with time zone,bigint,bigint) is 'Adds what was settled, waiting rows included, to a row of email_usage that the caller has locked.';
@@ -2569,6 +2610,8 @@ CREATE OR REPLACE FUNCTION billing.reserve_emails(tenant bigint, period timestam
  SET search_path TO 'pg_catalog'
 AS $function$
 begin
+  -- waits for those that reserve side by side, whose rows it sees then
+  perform pg_advisory_xact_lock(hashtextextended('emails of tenant ' || tenant, 0));
   insert into billing.email_usage (tenant_id, period_start) values (tenant, period) on conflict do nothing;
   perform from billing.email_usage u where u.tenant_id = tenant and u.period_start = period for update;
   perform billing.fold_settlements(tenant, period, 0, 0);

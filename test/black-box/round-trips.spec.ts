@@ -15,6 +15,14 @@ const TOLD = new Map(
   ),
 );
 
+const messageTo = (name: string) => ({
+  to: `${name}@example.com`,
+  purpose: 'An order',
+  subject: 'Receipt',
+  text: 'Thank you.',
+  tags: ['receipt'],
+});
+
 /** The message that a transaction begins with on Citus, whose nodes are told the settings of SET alone. */
 const SETTINGS = isOnCitus ? 1 : 0;
 
@@ -29,7 +37,11 @@ describe('the round trips of the write paths', () => {
   beforeAll(async () => {
     test = await createTestDatabase();
     wire = await watchPostgres(test.url);
-    api = await startProgram('api', { DATABASE_URL: wire.url, ...SECRETS });
+    api = await startProgram('api', {
+      DATABASE_URL: wire.url,
+      ...SECRETS,
+      REQUIRE_VERIFIED_DOMAIN: 'false',
+    });
     const project = await prepareProject(test, `http://127.0.0.1:${api.port}`);
     client = await project.client('LIVE');
     const topics = ['News', 'Offers'].map(async (name, index) => {
@@ -61,6 +73,13 @@ describe('the round trips of the write paths', () => {
     return sent.map((messages) => messages.length - SETTINGS).join(', ');
   }
 
+  /** The sender of messages is known for a second. */
+  async function afterAnother<Answer>(operate: () => Promise<Answer>): Promise<Answer> {
+    await operate();
+    wire.transactions();
+    return operate();
+  }
+
   const operations: Readonly<Record<string, () => Promise<{ readonly status: number }>>> = {
     'POST /subscribers': () => signUp('ada@example.com', topicKey),
     'POST /subscribers, double opt-in': () => signUp('grace@example.com', confirmedTopicKey),
@@ -77,6 +96,11 @@ describe('the round trips of the write paths', () => {
       }),
     'POST /suppressions': () => client.post('/suppressions', { email: 'eve@example.com' }),
     'DELETE /subscribers/{email}': () => client.delete('/subscribers/ada@example.com'),
+    'POST /messages': () => afterAnother(() => client.post('/messages', messageTo('ada'))),
+    'POST /messages/batch': () =>
+      afterAnother(() =>
+        client.post('/messages/batch', { messages: ['ada', 'grace', 'eva'].map(messageTo) }),
+      ),
     'POST /topics': () => client.post('/topics', { name: 'More' }),
     'POST /topics, with an Idempotency-Key': () =>
       client.post('/topics', { name: 'Most' }, { headers: { 'Idempotency-Key': 'once' } }),

@@ -48,6 +48,7 @@ interface EmailSettlementsTable {
   readonly id: Generated<number>;
   readonly tenantId: number;
   readonly periodStart: Date;
+  readonly reserved: Generated<number>;
   readonly used: number;
   readonly released: number;
 }

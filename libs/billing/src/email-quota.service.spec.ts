@@ -7,7 +7,7 @@ import { createProject } from '#testing/fixtures';
 import { isWaitingForLock } from '#testing/lock-waits';
 import * as fc from '#testing/properties';
 import { type BillingFixture, startBilling } from './billing.fixture.js';
-import { EmailQuotaService } from './email-quota.service.js';
+import { EmailQuotaService, isEmailShortage } from './email-quota.service.js';
 import { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 
 const START = new Date('2026-01-31T12:00:00.000Z');
@@ -37,7 +37,7 @@ describe('The month’s e-mails', () => {
 
   const usage = async () => {
     const [row] = await test.query<{ reserved: number; used: number }>(
-      `select u.reserved::int - coalesce(sum(s.used + s.released), 0)::int as reserved, u.used::int + coalesce(sum(s.used), 0)::int as used
+      `select u.reserved::int - coalesce(sum(s.used + s.released - s.reserved), 0)::int as reserved, u.used::int + coalesce(sum(s.used), 0)::int as used
        from billing.email_usage u left join billing.email_settlements s using (tenant_id, period_start)
        where u.tenant_id = $1 group by u.reserved, u.used`,
       [scope.tenantId],
@@ -59,6 +59,21 @@ describe('The month’s e-mails', () => {
       else ending.reject(new Error('given up'));
       await finished.catch(() => undefined);
     };
+  };
+
+  /** Demands e-mails and ends with the transaction: false where the plan has no room for them. */
+  const demand = async (emails: number, during: () => Promise<void> = () => Promise.resolve()) => {
+    try {
+      await database.transaction(scope, async () => {
+        const [[plan]] = await database.together(quota.plan(scope));
+        await database.together(quota.demand(scope, plan, emails, START).statement);
+        await during();
+      });
+      return true;
+    } catch (error) {
+      if (isEmailShortage(error)) return false;
+      throw error;
+    }
   };
 
   it('are promised while the plan has room for all that is asked, and not one more', async () => {
@@ -125,6 +140,65 @@ describe('The month’s e-mails', () => {
     await eventually('the second campaign waits for the row', () => isWaitingForLock(test));
     await end('commit');
     expect(await second).toMatchObject({ granted: false, remaining: 0 });
+  });
+
+  it('are demanded by messages side by side, and counted by who waits for them', async () => {
+    // The row of a period is made by the first of it alone.
+    await quota.reserve(scope, 0, START);
+    const open = Promise.withResolvers<void>();
+    const demanded = Promise.withResolvers<void>();
+    const first = demand(30, async () => {
+      demanded.resolve();
+      await open.promise;
+    });
+    await demanded.promise;
+    expect(await demand(20)).toBe(true);
+    expect(await quota.remaining(scope, START)).toBe(FREE_EMAILS - 20);
+    const campaign = quota.reserve(scope, FREE_EMAILS - 40, START);
+    await eventually('the campaign waits for the open demand', () => isWaitingForLock(test));
+    open.resolve();
+    expect(await first).toBe(true);
+    expect(await campaign).toMatchObject({ granted: false, remaining: FREE_EMAILS - 50 });
+    expect(await usage()).toEqual({ reserved: 50, used: 0 });
+  });
+
+  it('are demanded one at a time near the limit, and never more than there are', async () => {
+    await quota.reserve(scope, FREE_EMAILS - 100, START);
+    const asked = Array.from({ length: 40 }, (_, index) => 1 + (index % 7));
+    const granted = await Promise.all(asked.map((emails) => demand(emails)));
+    const sum = asked.reduce((total, emails, index) => total + (granted[index] === true ? emails : 0), 0);
+    expect(sum).toBeGreaterThan(100 - 7);
+    expect(await quota.remaining(scope, START)).toBe(100 - sum);
+    expect(await demand(8)).toBe(false);
+    expect(await usage()).toEqual({ reserved: FREE_EMAILS - 100 + sum, used: 0 });
+  });
+
+  it('add up when messages and campaigns ask for them at once, around the limit', async () => {
+    const asked = fc.array(
+      fc.record({ isCampaign: fc.boolean(), emails: fc.integer({ min: 1, max: 12_000 }) }),
+      { minLength: 4, maxLength: 24 },
+    );
+    await fc.assert(
+      fc.asyncProperty(asked, async (all) => {
+        scope = (await createProject(test)).live;
+        await billing.get(SubscriptionsService).startFree(scope.tenantId);
+        const granted = await Promise.all(
+          all.map(async ({ isCampaign, emails }) => {
+            const wanted = isCampaign ? emails : Math.ceil(emails / 100);
+            const isGranted = isCampaign
+              ? (await quota.reserve(scope, wanted, START)).granted
+              : await demand(wanted);
+            return isGranted ? wanted : 0;
+          }),
+        );
+        const sum = granted.reduce((total, emails) => total + emails, 0);
+        expect(sum).toBeLessThanOrEqual(FREE_EMAILS);
+        expect(await quota.remaining(scope, START)).toBe(FREE_EMAILS - sum);
+        await quota.settle(scope, START, { used: sum, released: 0 });
+        expect(await quota.remaining(scope, START)).toBe(FREE_EMAILS - sum);
+      }),
+      { numRuns: fc.runs(15) },
+    );
   });
 
   it('begin anew with each month of the subscription', async () => {

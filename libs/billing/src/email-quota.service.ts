@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, named, sqlStateOf } from '#platform';
 import type { BillingTables } from './billing-tables.js';
 import { UNLIMITED } from './plan.js';
 import { billingPeriod } from './subscriptions/billing-period.js';
+import { allowsSending, type SubscriptionStatus } from './subscriptions/subscription-account.js';
 import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 
 export interface EmailReservation {
@@ -20,6 +21,27 @@ interface Allowance {
   /** Null when unlimited. */
   readonly limit: number | null;
 }
+
+/** A tenant's plan as far as its e-mails go. */
+export interface EmailPlan {
+  readonly status: SubscriptionStatus;
+  readonly anchoredAt: Date;
+  readonly maxEmails: number;
+}
+
+/**
+ * At this distance from the limit demands do not wait for each other: it exceeds what all transactions ask for that there can be at
+ * once, which a count does not see.
+ */
+const ROOM_FOR_ALL = 20_000;
+/** The most that one transaction demands side by side with others. */
+const MOST_AT_ONCE = 100;
+
+/** What PostgreSQL raises where the plan has no room for a demand. */
+const TOO_FEW = 'MW002';
+
+/** The plan has too few e-mails left for a demand. */
+export const isEmailShortage = (error: unknown): boolean => sqlStateOf(error) === TOO_FEW;
 
 /**
  * Monthly e-mail quota of a tenant: reserved when queued, settled when sent or given up. Reserved and used together never
@@ -50,7 +72,7 @@ export class EmailQuotaService {
         .select((eb) => {
           const settled = eb
             .selectFrom('billing.email_settlements as s')
-            .select(({ fn }) => fn.sum('s.released').as('released'))
+            .select(sql<string>`sum(s.released - s.reserved)`.as('released'))
             .whereRef('s.tenantId', '=', 'u.tenantId')
             .whereRef('s.periodStart', '=', 'u.periodStart');
           return eb.fn.coalesce(settled, eb.lit(0)).as('released');
@@ -82,6 +104,31 @@ export class EmailQuotaService {
     });
   }
 
+  /** Statement that reads the plan for `demand`; no row where there is no subscription. */
+  plan({ tenantId }: ProjectScope): RawBuilder<EmailPlan> {
+    return sql<EmailPlan>`${named('email_plan')}
+      select s.status, s.anchored_at, (v.limits ->> 'maxEmailsPerMonth')::bigint as max_emails
+      from billing.subscriptions s join billing.plan_versions v on v.id = billing.plan_version_of(s.plan_tier, s.plan_version_id)
+      where s.tenant_id = ${tenantId}`;
+  }
+
+  /**
+   * Statement that reserves all of `emails` in the caller's transaction, or fails with an error for which `isEmailShortage` is true;
+   * and the period for `settle`. Far from the plan's limit nobody waits for others.
+   */
+  demand(
+    { tenantId }: ProjectScope,
+    plan: EmailPlan | undefined,
+    emails: number,
+    now: Date,
+  ): { readonly periodStart: Date; readonly statement: RawBuilder<unknown> } {
+    const { periodStart, limit } = allowanceOf(plan, now);
+    const room = emails > MOST_AT_ONCE ? limit : ROOM_FOR_ALL;
+    const statement = sql`${named('demand_emails')}
+      select billing.demand_emails(${tenantId}, ${periodStart}, ${emails}, ${limit}, ${room})`;
+    return { periodStart, statement };
+  }
+
   /** Turns reserved e-mails of a period into used and released ones, in the caller's transaction; waits for no other. */
   async settle(
     scope: ProjectScope,
@@ -109,12 +156,16 @@ export class EmailQuotaService {
 
   async #allowance(scope: ProjectScope, now: Date): Promise<Allowance> {
     const subscription = await this.subscriptions.ofTenant(scope);
-    if (subscription === null) return { periodStart: now, limit: 0 };
-    const periodStart = billingPeriod(subscription.anchoredAt, now).start;
-    if (!subscription.isSendingAllowed) return { periodStart, limit: 0 };
-    const limit = subscription.limits.maxEmailsPerMonth;
-    return { periodStart, limit: limit === UNLIMITED ? null : limit };
+    const maxEmails = subscription?.limits.maxEmailsPerMonth ?? 0;
+    return allowanceOf(subscription === null ? undefined : { ...subscription, maxEmails }, now);
   }
+}
+
+function allowanceOf(plan: EmailPlan | undefined, now: Date): Allowance {
+  if (plan === undefined) return { periodStart: now, limit: 0 };
+  const periodStart = billingPeriod(plan.anchoredAt, now).start;
+  if (!allowsSending(plan.status)) return { periodStart, limit: 0 };
+  return { periodStart, limit: plan.maxEmails === UNLIMITED ? null : plan.maxEmails };
 }
 
 function isCount(value: number): boolean {

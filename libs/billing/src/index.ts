@@ -3,7 +3,7 @@ export { BillingModule } from './billing.module.js';
 export { CREDIT_TRANSACTION_TYPES, type CreditBalance, type CreditTransaction } from './credit.js';
 export { CreditsQuery } from './credits.query.js';
 export { CreditsService } from './credits.service.js';
-export { EmailQuotaService } from './email-quota.service.js';
+export { type EmailPlan, EmailQuotaService, isEmailShortage } from './email-quota.service.js';
 export { PlanLimitsService } from './plan-limits.service.js';
 export {
   BASE_CURRENCY,

@@ -274,7 +274,7 @@ export class MessagingFixture {
   /** The e-mails of the scope's tenant over all periods, settlements that wait included. */
   async usage({ tenantId }: ProjectScope): Promise<{ readonly used: number; readonly reserved: number }> {
     const [row] = await this.test.query<{ used: number; reserved: number }>(
-      `with settled as (select coalesce(sum(used), 0) as used, coalesce(sum(released), 0) as released
+      `with settled as (select coalesce(sum(used), 0) as used, coalesce(sum(released - reserved), 0) as released
          from billing.email_settlements where tenant_id = $1)
        select (coalesce(sum(u.used), 0) + s.used)::int as used,
          (coalesce(sum(u.reserved), 0) - s.used - s.released)::int as reserved

@@ -173,7 +173,7 @@ export class CampaignOnItsWay {
   async usage(): Promise<{ readonly used: number; readonly reserved: number }> {
     const [row] = await this.run.system.database.query<{ used: number; reserved: number }>(
       `select (u.used + coalesce(sum(s.used), 0))::int as used,
-         (u.reserved - coalesce(sum(s.used + s.released), 0))::int as reserved
+         (u.reserved - coalesce(sum(s.used + s.released - s.reserved), 0))::int as reserved
        from billing.email_usage u left join billing.email_settlements s using (tenant_id, period_start)
        where u.tenant_id = $1 group by u.used, u.reserved`,
       [this.project.live.tenantId],

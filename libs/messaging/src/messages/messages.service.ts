@@ -12,7 +12,7 @@ import {
   SuppressionsService,
   TopicsQuery,
 } from '#audience';
-import { EmailQuotaService } from '#billing';
+import { type EmailPlan, EmailQuotaService, isEmailShortage } from '#billing';
 import {
   Clock,
   DomainValidationError,
@@ -93,6 +93,14 @@ interface Terms {
   readonly unsubscribed: readonly string[];
   /** Messages to addresses that got some within a day, as far as they matter, and when the oldest of them was accepted. */
   readonly recent: readonly { readonly key: string; readonly messages: number; readonly oldest: string }[];
+}
+
+/** The plan's e-mails for messages: those that get some, and the statements that reserve them with what is written. */
+interface Reserved {
+  readonly outcomes: readonly Outcome[];
+  /** Null where e-mails are not counted. */
+  readonly usagePeriod: Date | null;
+  readonly reserving: readonly RawBuilder<unknown>[];
 }
 
 interface WaitingMessage extends MessageView {
@@ -230,17 +238,38 @@ export class MessagesService {
     const checked = await this.#checked(scope, asked, now);
     refuseIfWhole(mode, checked);
     if (acceptable(checked).length === 0) return checked as readonly MessageRefusal[];
+    try {
+      return await this.#write(scope, checked, mode, now, (judged, plan) =>
+        this.#demanded(scope, judged, plan, now),
+      );
+    } catch (error) {
+      if (!isEmailShortage(error)) throw error;
+      return this.#write(scope, checked, mode, now, (judged) => this.#afforded(scope, judged, now));
+    }
+  }
+
+  /** Three messages to the database: the locks with what decides, what is reserved and written, and the commit. */
+  #write(
+    scope: ProjectScope,
+    checked: readonly Outcome[],
+    mode: BatchMode,
+    now: Date,
+    reserve: (judged: readonly Outcome[], plan: EmailPlan | undefined) => Promise<Reserved> | Reserved,
+  ): Promise<readonly (MessageView | MessageRefusal)[]> {
     return this.database.transaction(scope, async () => {
-      const judged = await this.#judged(scope, checked, now);
+      const { judged, plan } = await this.#judged(scope, checked, now);
       refuseIfWhole(mode, judged);
-      // Before the plan's row is locked, which all of the project wait for.
+      // Before the plan's e-mails are reserved, for which others may wait.
       const fileKeys = await this.#writeFiles(scope, acceptable(judged), now);
-      const { outcomes, usagePeriod } = await this.#reserved(scope, judged, now);
+      const { outcomes, usagePeriod, reserving } = await reserve(judged, plan);
       refuseIfWhole(mode, outcomes);
       const accepted = acceptable(outcomes);
       await this.#removeFiles(scope, fileKeys, accepted);
       if (accepted.length === 0) return outcomes as readonly MessageRefusal[];
-      const [rows] = await this.database.together(this.#writing(scope, accepted, fileKeys, usagePeriod, now));
+      const [rows] = await this.database.together(
+        this.#writing(scope, accepted, fileKeys, usagePeriod, now),
+        ...reserving,
+      );
       const made = new Map(rows.map((row) => [row.id, messageViewOf(row, now)]));
       wakeSenders(this.database);
       return outcomes.map((outcome) => (outcome instanceof Error ? outcome : made.get(outcome.id)!));
@@ -348,19 +377,24 @@ export class MessagesService {
   }
 
   /** Refuses those with a suppressed recipient, those about a topic that their recipient is not subscribed to, and those to an address that has got its messages of a day, earlier ones of these included. */
-  async #judged(scope: ProjectScope, outcomes: readonly Outcome[], now: Date): Promise<readonly Outcome[]> {
+  async #judged(
+    scope: ProjectScope,
+    outcomes: readonly Outcome[],
+    now: Date,
+  ): Promise<{ readonly judged: readonly Outcome[]; readonly plan: EmailPlan | undefined }> {
     const checked = acceptable(outcomes);
     const toKeys = [...new Set(checked.map(({ message }) => message.to.address.key))].toSorted();
-    const [, [terms]] = await this.database.together(
+    const [, [terms], [plan] = []] = await this.database.together(
       locking(scope, toKeys),
       this.#terms(scope, checked, toKeys, now),
+      ...(scope.environment === 'LIVE' ? [this.quota.plan(scope)] : []),
     );
     const suppressed = new Set(terms!.suppressed);
     const unwanted = new Set(terms!.unwanted);
     const unsubscribed = new Set(terms!.unsubscribed);
     const recent = new Map(terms!.recent.map(({ key, ...rest }) => [key, rest]));
     const limit = this.config.MESSAGES_PER_ADDRESS_A_DAY;
-    return outcomes.map((outcome) => {
+    const judged = outcomes.map((outcome) => {
       if (outcome instanceof Error) return outcome;
       const { id, message, path, topic, recipients } = outcome;
       const barred = recipients.flatMap(({ address: { key } }, place) =>
@@ -380,6 +414,7 @@ export class MessagesService {
       recent.set(key, { messages: messages + 1, oldest });
       return outcome;
     });
+    return { judged, plan };
   }
 
   #terms(
@@ -419,18 +454,25 @@ export class MessagesService {
   }
 
   /**
-   * Reserves the plan's e-mails for as many as it has room for, in their order, and refuses the others. They are settled as the mails
-   * end; mail of the test environment is not counted.
+   * Demands the plan's e-mails for all, last of what is written, since other reservations may wait for it. They are settled as the
+   * mails end; mail of the test environment is not counted.
    */
-  async #reserved(
+  #demanded(
     scope: ProjectScope,
     outcomes: readonly Outcome[],
+    plan: EmailPlan | undefined,
     now: Date,
-  ): Promise<{ readonly outcomes: readonly Outcome[]; readonly usagePeriod: Date | null }> {
+  ): Reserved {
     const mails = mailsOf(outcomes);
-    if (scope.environment === 'TEST' || mails === 0) return { outcomes, usagePeriod: null };
-    const { granted, periodStart, remaining } = await this.quota.reserve(scope, mails, now);
-    if (granted) return { outcomes, usagePeriod: periodStart };
+    if (scope.environment === 'TEST' || mails === 0) return { outcomes, usagePeriod: null, reserving: [] };
+    const { periodStart, statement } = this.quota.demand(scope, plan, mails, now);
+    return { outcomes, usagePeriod: periodStart, reserving: [statement] };
+  }
+
+  /** Reserves the plan's e-mails for as many as it has room for, in their order, and refuses the others. */
+  async #afforded(scope: ProjectScope, outcomes: readonly Outcome[], now: Date): Promise<Reserved> {
+    const { granted, periodStart, remaining } = await this.quota.reserve(scope, mailsOf(outcomes), now);
+    if (granted) return { outcomes, usagePeriod: periodStart, reserving: [] };
     let left = Math.max(0, remaining);
     const afforded = outcomes.map((outcome) => {
       if (outcome instanceof Error) return outcome;
@@ -444,7 +486,7 @@ export class MessagesService {
     });
     // The refused reservation holds the tenant's row, so that nothing comes between.
     await this.quota.reserve(scope, mailsOf(afforded), now);
-    return { outcomes: afforded, usagePeriod: periodStart };
+    return { outcomes: afforded, usagePeriod: periodStart, reserving: [] };
   }
 
   /** The sealed keys of the files that it writes, by message. */

@@ -41,7 +41,7 @@ describe('CampaignExpansionService', () => {
   };
   const usage = async () => {
     const [row] = await fixture.test.query<{ reserved: number }>(
-      `select (u.reserved - coalesce(sum(s.used + s.released), 0))::int as reserved
+      `select (u.reserved - coalesce(sum(s.used + s.released - s.reserved), 0))::int as reserved
        from billing.email_usage u left join billing.email_settlements s using (tenant_id, period_start)
        where u.tenant_id = $1 group by u.reserved`,
       [scope.tenantId],
