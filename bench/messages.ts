@@ -196,9 +196,9 @@ async function sendBatches(project: SystemProject, environment: Environment): Pr
     };
     await Promise.all(Array.from({ length: PARALLEL }, sender));
     if (time > 0) perSecond.push((BATCHES * OF_A_BATCH) / ((performance.now() - began) / 1_000));
-    await nothingWaits();
   }
   say(`messages/s by batches, ${environment}, beside the worker: ${spread(perSecond, 0)}`);
+  await nothingWaits();
 }
 
 /** From its acceptance until it is written down that the mail server took the mail, which comes after the wire. */
