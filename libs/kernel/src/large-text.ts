@@ -20,9 +20,9 @@ export class LargeText {
     return this.parts.reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** Part by part, as Latin-1: ASCII is itself, and no other character becomes ASCII. */
+  /** Part by part, as Latin-1: ASCII is itself, and no other character becomes ASCII. One that is no JSON is NUL. */
   *chunks(): Generator<string> {
-    for (const part of this.parts) yield unescapedText(part) ?? '';
+    for (const part of this.parts) yield unescapedText(part) ?? '\0';
   }
 
   /** The whole. @throws {SyntaxError} where it is no JSON, and TypeError where it is no UTF-8 */

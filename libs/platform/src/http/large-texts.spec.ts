@@ -72,13 +72,16 @@ describe('large texts of a body', () => {
     expect(await digestOf('ab/+=\\n')).not.toBe(digest);
   });
 
-  it.each([
-    '{"files":[{"content":"abc',
-    '{"files":[{"content":"a\\',
-    '{"content":"a\nb"}',
-    '{"content":"a\\x"}',
-    '{"content":"\\u12"}',
-  ])('are refused with a body that is no JSON: %j', async (json) => {
-    await expect(read(json, [4])).rejects.toThrow(SyntaxError);
+  it.each(['{"files":[{"content":"abc', '{"files":[{"content":"a\\', '{"a":"b","content":'])(
+    'are refused with a body that ends early: %j',
+    async (json) => {
+      await expect(read(json, [4])).rejects.toThrow(SyntaxError);
+    },
+  );
+
+  it.each(['a\nb', 'a\\x', '\\u12', 'a\u0001'])('are not read where they are no JSON: %j', async (text) => {
+    await expect(read(`{"content":"${text}"}`, [4])).rejects.toThrow(SyntaxError);
+    const { body } = await read(`{"files":[{"content":"${text}"}]}`, [4]);
+    expect([...textIn(body).chunks()].join('')).toContain('\0');
   });
 });

@@ -107,11 +107,9 @@ export class LargeTextFilter extends Transform {
     const text = this.#within!;
     if (text === null) this.#pass(part);
     else if (part.length > 0) {
-      const unescaped = unescapedText(part);
-      // Its parser refuses it there.
-      if (unescaped === null) this.push('\0');
       text.parts.push(part);
-      text.hash.update(unescaped ?? '', 'latin1');
+      if (part.includes(BACKSLASH)) text.hash.update(unescapedText(part) ?? '', 'latin1');
+      else text.hash.update(part);
     }
     if (quote === -1) {
       this.#rest = octets.subarray(end);

@@ -9,8 +9,8 @@ export function encrypt(key: Buffer | KeyObject, secret: string | Buffer, bound 
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(bound));
   const octets = typeof secret === 'string' ? Buffer.from(secret) : secret;
-  const encrypted = Buffer.concat([cipher.update(octets), cipher.final()]);
-  return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]);
+  const encrypted = [cipher.update(octets), cipher.final()];
+  return Buffer.concat([nonce, cipher.getAuthTag(), ...encrypted]);
 }
 
 /** The octets that `encrypt` was given. Throws when key, `bound` or any bit differs. */
