@@ -70,6 +70,21 @@ describe('whole pages of HTML and MJML', () => {
     expect(await shown.text()).toContain('Hello you');
   });
 
+  it('show files of a message', async () => {
+    const content = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64');
+    const sent = await client.post('/messages', {
+      to: 'file@example.com',
+      purpose: 'A receipt.',
+      subject: 'Receipt',
+      html: PAGE.replace('Hello', '<img src="cid:logo" alt="Logo">'),
+      attachments: [{ filename: 'logo.png', contentType: 'image/png', content, contentId: 'logo' }],
+    });
+    expect(sent.status).toBe(202);
+    const { html, attachments } = await mailTo('file@example.com', 'MESSAGE');
+    expect(html).toContain('src="cid:logo"');
+    expect(attachments).toMatchObject([{ filename: 'logo.png', related: true }]);
+  });
+
   it('are changed like any content, and cleared by null', async () => {
     const campaignKey: string = (await draft({ mjml: MJML })).at('campaignKey');
     const patch = async (fields: object) =>
@@ -117,6 +132,9 @@ describe('whole pages of HTML and MJML', () => {
       422,
       { 'data.total': 'is missing: the content shows it' },
     ]);
+    expect(
+      await faults(client.post('/messages', { ...message, html: '<img src="cid:logo" alt="">' })),
+    ).toEqual([422, { html: 'shows cid:logo, which is the contentId of no attachment' }]);
     const { status } = await draft({ html: 'x'.repeat(512 * 1024 + 1) });
     expect(status).toBe(400);
   });

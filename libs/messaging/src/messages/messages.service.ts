@@ -313,7 +313,7 @@ export class MessagesService {
     const files = await readAttachments(given);
     const isReadable = Object.keys(review.faults).length === 0;
     const faults: Record<string, string> = {
-      ...(isReadable && contentIdErrors(given, review.contentIds, 'contentJson')),
+      ...(isReadable && contentIdErrors(given, review.contentIds, review.field)),
       ...('errors' in files && files.errors),
       ...review.faults,
       ...filled.faults,

@@ -204,10 +204,10 @@ export async function reviewMessage(
   footer: MailFooter,
   known: KnownInMessage,
 ): Promise<MessageReview> {
-  const refused = (faults: Faults): MessageReview => ({ faults, requiredData: [], contentIds: [] });
+  const field = content.contentJson === null ? 'text' : formOf(content.contentJson);
+  const refused = (faults: Faults): MessageReview => ({ field, faults, requiredData: [], contentIds: [] });
   const inParts = messageTagFaults({ subject: content.subject, text: content.contentText ?? '' }, known);
   if (Object.keys(inParts).length > 0) return refused(inParts);
-  const field = content.contentJson === null ? 'text' : formOf(content.contentJson);
   const compiled = await compiledOrFaults(content, footer, field);
   if ('faults' in compiled) return refused(compiled.faults);
   const { subject, html, text, removed, isEmpty } = compiled;
@@ -218,7 +218,12 @@ export async function reviewMessage(
     ...(known.hasTopic && leavingFault(field, await readableText(html))),
     ...messageTagFaults({ [field]: html }, known),
   };
-  return { faults, requiredData: requiredDataIn([subject, html, text]), contentIds: contentIdsIn(html) };
+  return {
+    field,
+    faults,
+    requiredData: requiredDataIn([subject, html, text]),
+    contentIds: contentIdsIn(html),
+  };
 }
 
 /** The field in which the content was given: a whole page has its own. */

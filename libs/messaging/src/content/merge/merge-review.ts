@@ -134,6 +134,8 @@ export function eventPathsIn(content: Readonly<Record<string, unknown>>): EventP
 
 /** Result of a look at a message before it is accepted. */
 export interface MessageReview {
+  /** Field that the HTML is from, or `text`. */
+  readonly field: string;
   /** Every fault by the field of the message. */
   readonly faults: Readonly<Record<string, string>>;
   /** Dotted paths in `data` that it shows without a default. */
@@ -168,7 +170,7 @@ export function reviewPlainMessage(
   }
   const faults = messageTagFaults(parts, known);
   const requiredData = Object.keys(faults).length > 0 ? [] : requiredDataIn(sources);
-  return { faults, requiredData, contentIds: [] };
+  return { field: 'text', faults, requiredData, contentIds: [] };
 }
 
 const DATA_PATH = /(?<![\w.])data((?:\s*\.\s*[A-Za-z_][\w-]*)+)/g;

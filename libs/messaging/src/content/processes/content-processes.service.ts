@@ -112,7 +112,7 @@ export class ContentProcessesService implements OnApplicationBootstrap, OnApplic
 
   /** Faults of a mail of an automation, and the pieces that it loses. */
   reviewMail(scope: ProjectScope, input: TaskInput<'reviewMail'>): Promise<MailReview> {
-    const tooComplex = { faults: { contentJson: TOO_COMPLEX }, removed: [] };
+    const tooComplex = { field: 'contentJson', faults: { contentJson: TOO_COMPLEX }, removed: [] };
     return orTooComplex(this.#cached(this.pools.compiling, scope, 'reviewMail', input), tooComplex);
   }
 
@@ -123,7 +123,12 @@ export class ContentProcessesService implements OnApplicationBootstrap, OnApplic
       contentJson === null ? reviewPlainMessage({ subject, text: contentText ?? '' }, input) : null;
     if (plain !== null) return plain;
     if (this.database !== null && contentJson !== null) expectContent(this.database);
-    const tooComplex = { faults: { contentJson: TOO_COMPLEX }, requiredData: [], contentIds: [] };
+    const tooComplex = {
+      field: 'contentJson',
+      faults: { contentJson: TOO_COMPLEX },
+      requiredData: [],
+      contentIds: [],
+    };
     return orTooComplex(this.#cached(this.pools.compiling, scope, 'reviewMessage', input), tooComplex);
   }
 
