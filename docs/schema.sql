@@ -3591,6 +3591,7 @@ create table messaging.message_events (
   constraint message_events_classification_check CHECK ((classification = ANY (ARRAY['human'::text, 'proxy'::text, 'scanner'::text]))),
   constraint message_events_type_check CHECK ((type = ANY (ARRAY['ATTEMPTED'::text, 'SENT'::text, 'DELIVERED'::text, 'BOUNCED'::text, 'COMPLAINED'::text, 'OPENED'::text, 'CLICKED'::text, 'FAILED'::text, 'EXPIRED'::text, 'SUPPRESSED'::text, 'CANCELLED'::text])))
 );
+CREATE INDEX message_events_in_window ON messaging.message_events USING btree (environment_id, type, occurred_at);
 CREATE INDEX message_events_oldest ON messaging.message_events USING btree (occurred_at);
 alter table messaging.message_events enable row level security;
 alter table messaging.message_events force row level security;

@@ -329,4 +329,38 @@ describe('messages', () => {
     for (const part of ['events', 'content'])
       expect((await client.get(`/messages/nobody/${part}`)).status).toBe(404);
   });
+
+  it('are counted by tag, apart from campaigns', async () => {
+    const other = await (await system.project()).client('TEST');
+    const tags = { 'a@example.com': ['x', 'y'], 'bounced@example.com': ['x'], 'complained@example.com': [] };
+    const ids: string[] = [];
+    for (const [to, tagged] of Object.entries(tags)) {
+      const message = { ...PASSWORD, to, tags: tagged, cc: ['copy@example.com'] };
+      ids.push((await other.post('/messages', message)).at('id'));
+    }
+    for (const [index, status] of ['SENT', 'BOUNCED', 'COMPLAINED'].entries())
+      await eventually(
+        `it is ${status}`,
+        async () => (await other.get(`/messages/${ids[index]}`)).at('status') === status,
+      );
+    const statistics = await other.get('/statistics?by=tag');
+    const none = {
+      sent: 0,
+      delivered: 0,
+      hardBounced: 0,
+      softBounced: 0,
+      bounced: 0,
+      complained: 0,
+      opened: 0,
+    };
+    const rows = statistics.at<{ key: string | null }[]>('rows');
+    expect(rows.toSorted((a, b) => (a.key ?? '').localeCompare(b.key ?? ''))).toMatchObject([
+      { ...none, key: null, sent: 1, delivered: 1, complained: 1 },
+      { ...none, key: 'x', sent: 2, delivered: 1, hardBounced: 1, bounced: 1 },
+      { ...none, key: 'y', sent: 1, delivered: 1 },
+    ]);
+    const totals = { ...none, sent: 3, delivered: 2, hardBounced: 1, bounced: 1, complained: 1 };
+    expect(statistics.at('totals')).toMatchObject(totals);
+    expect((await other.get('/statistics?by=relay')).at('totals')).toMatchObject(none);
+  });
 });

@@ -4959,10 +4959,10 @@ export interface components {
       /** @enum {string} */
       interval: 'hour' | 'day' | 'week' | 'month';
       /** @enum {string} */
-      by: 'campaign' | 'automation' | 'topic' | 'provider' | 'relay';
+      by: 'campaign' | 'automation' | 'topic' | 'provider' | 'relay' | 'tag';
       /** @description The earliest bucket first, in it those with most mail. Nothing happened in buckets that are left out. */
       rows: components['schemas']['StatisticsRow'][];
-      /** @description Each mail once, though a mail of several topics is in the rows of each. */
+      /** @description Each mail once, though a mail of several topics or tags is in the rows of each. */
       totals: {
         /**
          * Format: int64
@@ -5016,7 +5016,7 @@ export interface components {
       };
       /**
        * Format: int64
-       * @description How many campaigns, automations or topics are together in rows without a key.
+       * @description How many campaigns, automations, topics or tags are together in rows without a key.
        */
       othersCount: number;
     };
@@ -5028,7 +5028,7 @@ export interface components {
        */
       timestamp: string;
       /**
-       * @description campaignKey, id of the automation, topicKey, name of the provider (`other`: none of the large ones) or relayKey. Null: the installation’s relay, or with `othersCount` all together beyond the hundred with most mail.
+       * @description campaignKey, id of the automation, topicKey, name of the provider (`other`: none of the large ones), relayKey or tag. Null: the installation’s relay, messages without a tag, or with `othersCount` all together beyond the hundred with most mail.
        * @example APIT-001
        */
       key: string | null;
@@ -15515,8 +15515,8 @@ export interface operations {
         to?: string;
         /** @description The length of a bucket. Hours are told of at most 31 days, the others of 366. */
         interval?: 'hour' | 'day' | 'week' | 'month';
-        /** @description `provider` is the mailbox provider by the domain of the address; `automation` has mails of automations alone, `campaign` those of campaigns. */
-        by?: 'campaign' | 'automation' | 'topic' | 'provider' | 'relay';
+        /** @description `provider` is the mailbox provider by the domain of the address; `automation` has mails of automations alone, `campaign` those of campaigns, `tag` messages, which are in no other. */
+        by?: 'campaign' | 'automation' | 'topic' | 'provider' | 'relay' | 'tag';
         /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
         fields?: string;
       };

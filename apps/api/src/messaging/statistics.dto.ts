@@ -40,7 +40,7 @@ export const statisticsQuery = z.object({
     .meta({
       description:
         '`provider` is the mailbox provider by the domain of the address; `automation` has mails of automations alone, ' +
-        '`campaign` those of campaigns.',
+        '`campaign` those of campaigns, `tag` messages, which are in no other.',
     }),
 });
 
@@ -76,8 +76,8 @@ export const statisticsView = z
               .nullable()
               .meta({
                 description:
-                  'campaignKey, id of the automation, topicKey, name of the provider (`other`: none of the large ones) or ' +
-                  'relayKey. Null: the installation’s relay, or with `othersCount` all together beyond the hundred with most mail.',
+                  'campaignKey, id of the automation, topicKey, name of the provider (`other`: none of the large ones), ' +
+                  'relayKey or tag. Null: the installation’s relay, messages without a tag, or with `othersCount` all together beyond the hundred with most mail.',
                 example: 'APIT-001',
               }),
             name: z.string().nullable().meta({ description: 'Null where it is not known any more.' }),
@@ -90,10 +90,10 @@ export const statisticsView = z
           'The earliest bucket first, in it those with most mail. Nothing happened in buckets that are left out.',
       }),
     totals: z.object(figures).meta({
-      description: 'Each mail once, though a mail of several topics is in the rows of each.',
+      description: 'Each mail once, though a mail of several topics or tags is in the rows of each.',
     }),
     othersCount: int64.meta({
-      description: 'How many campaigns, automations or topics are together in rows without a key.',
+      description: 'How many campaigns, automations, topics or tags are together in rows without a key.',
     }),
   })
   .meta({ id: 'Statistics' });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { TopicsQuery } from '#audience';
-import { RelaysQuery } from '#deliverability';
+import { bounceClassesOf, RelaysQuery } from '#deliverability';
 import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
 import { Database, plannedForValues } from '#platform';
 import { HOUR_FIGURES, type HourFigure } from '../../engagement/mail-hours.repository.js';
@@ -9,7 +9,7 @@ import { HOUR_FIGURES, type HourFigure } from '../../engagement/mail-hours.repos
 export const STATISTICS_INTERVALS = ['hour', 'day', 'week', 'month'] as const;
 export type StatisticsInterval = (typeof STATISTICS_INTERVALS)[number];
 
-export const STATISTICS_DIMENSIONS = ['campaign', 'automation', 'topic', 'provider', 'relay'] as const;
+export const STATISTICS_DIMENSIONS = ['campaign', 'automation', 'topic', 'provider', 'relay', 'tag'] as const;
 export type StatisticsDimension = (typeof STATISTICS_DIMENSIONS)[number];
 
 /** The time that is told of without a beginning. */
@@ -26,7 +26,7 @@ export type MailFigures = Readonly<Record<HourFigure, number>> & { readonly boun
 export interface StatisticsRow extends MailFigures {
   /** Beginning of the bucket. */
   readonly timestamp: Date;
-  /** Null: the installation's relay, or all together that are beyond the hundred with most mail. */
+  /** Null: the installation's relay, messages without a tag, or all together that are beyond the hundred with most mail. */
   readonly key: string | null;
   readonly name: string | null;
 }
@@ -70,7 +70,7 @@ const SUMS = sql.join(
 const FIGURES = sql.join(HOUR_FIGURES.map((figure) => sql.ref(`h.${figure}`)));
 
 /** Columns of the hours of mails that a dimension is told by; automations have hours of their own, by version and place of the node. */
-const MAILS_BY: Readonly<Record<Exclude<StatisticsDimension, 'automation'>, string>> = {
+const MAILS_BY: Readonly<Record<Exclude<StatisticsDimension, 'automation' | 'tag'>, string>> = {
   campaign: 'campaign_id',
   topic: 'campaign_id',
   provider: 'provider',
@@ -78,7 +78,7 @@ const MAILS_BY: Readonly<Record<Exclude<StatisticsDimension, 'automation'>, stri
 };
 
 /** SELECT from `mails` and `nodes` by `key`; a mail of several topics has each of them, the first at `place` 1. */
-const KEYED: Readonly<Record<StatisticsDimension, RawBuilder<unknown>>> = {
+const KEYED: Readonly<Record<Exclude<StatisticsDimension, 'tag'>, RawBuilder<unknown>>> = {
   campaign: sql`
     select c.campaign_key as key, c.name, 1 as place, h.timestamp, ${FIGURES} from mails h
     join messaging.campaigns c on c.id = h.campaign_id and c.environment_id = h.environment_id`,
@@ -99,7 +99,29 @@ const KEYED: Readonly<Record<StatisticsDimension, RawBuilder<unknown>>> = {
   relay: sql`select h.relay_key as key, null as name, 1 as place, h.timestamp, ${FIGURES} from mails h`,
 };
 
-/** Reads statistics over campaigns and time from the hours' counters. */
+const HARD = bounceClassesOf(({ address }) => address === 'suppress');
+
+/** The same of messages by tag, counted from their events: none of theirs are in the hours. */
+const taggedMessages = (
+  { environmentId }: ProjectScope,
+  {
+    interval,
+    begin,
+    end,
+  }: { readonly interval: StatisticsInterval; readonly begin: Date; readonly end: Date },
+) => sql`
+    select coalesce(t.tag, '') as key, null as name, coalesce(t.place, 1) as place, date_trunc(${interval}, e.occurred_at, 'UTC') as timestamp,
+      (e.type = 'SENT')::int as sent, (e.type = 'SENT' and m.status <> 'BOUNCED')::int as delivered, 0 as opened, 0 as unique_opens,
+      0 as clicked, 0 as unique_clicks, (e.type = 'BOUNCED' and e.reason = any(${[...HARD]}::text[]))::int as hard_bounced,
+      (e.type = 'BOUNCED' and e.reason <> all(${[...HARD]}::text[]))::int as soft_bounced, 0 as unsubscribed,
+      (e.type = 'COMPLAINED')::int as complained
+    from messaging.message_events e
+    join messaging.messages m on m.id = e.message_id and m.environment_id = ${environmentId}
+    left join lateral unnest(m.tags) with ordinality t(tag, place) on true
+    where e.environment_id = ${environmentId} and e.type in ('SENT', 'BOUNCED', 'COMPLAINED')
+      and e.occurred_at >= ${begin} and e.occurred_at < ${end} and (e.type <> 'BOUNCED' or m.sent_at is not null)`;
+
+/** Reads statistics over campaigns and time from the hours' counters, and those of messages. */
 @Injectable()
 export class MailStatisticsQuery {
   constructor(
@@ -129,13 +151,14 @@ export class MailStatisticsQuery {
           where environment_id = ${scope.environmentId} and hour >= ${begin} and hour < ${end} group by hour, ${wanted}
         ) h group by 2, ${wanted}`;
     };
-    const mailsBy = by === 'automation' ? MAILS_BY.campaign : MAILS_BY[by];
+    const mailsBy = by === 'automation' || by === 'tag' ? MAILS_BY.campaign : MAILS_BY[by];
+    const keyed = by === 'tag' ? taggedMessages(scope, { interval, begin, end }) : KEYED[by];
     const counted = await this.database.read(scope, { onReplica: true }, () =>
       plannedForValues(this.database, { work_mem: '64MB' }, async () => {
         const { rows } = await sql<CountedRow>`
           with mails as materialized (${bucketsOf('messaging.mail_hours', mailsBy)}
           ), nodes as materialized (${bucketsOf('messaging.automation_hours', 'version_id', 'place')}
-          ), keyed as materialized (${KEYED[by]}), ranked as materialized (
+          ), keyed as materialized (${keyed}), ranked as materialized (
             select key, row_number() over (order by sum(sent) desc, sum(opened) desc, key) as rank from keyed group by key
           )
           select timestamp, case when rank <= ${MOST_KEYS} then key end as key, case when rank <= ${MOST_KEYS} then name end as name,
@@ -179,6 +202,7 @@ export class MailStatisticsQuery {
       return (key) =>
         key === null || key === '' ? { key: null, name: null } : { key, name: relays.get(key) ?? null };
     }
+    if (by === 'tag') return (key) => (key === null || key === '' ? { key: null, name: null } : undefined);
     return () => undefined;
   }
 }
