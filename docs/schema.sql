@@ -3651,6 +3651,8 @@ create table messaging.messages (
   attached_bytes integer not null default 0,
   usage_period timestamp with time zone,
   topic_key text,
+  request_key bytea,
+  request_place smallint,
   constraint messages_pkey PRIMARY KEY (id, environment_id),
   constraint messages_ambiguous_check CHECK ((ambiguous = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
   constraint messages_keep_check CHECK ((keep = ANY (ARRAY['CONTENT'::text, 'NOTHING'::text]))),
@@ -3658,6 +3660,7 @@ create table messaging.messages (
 );
 CREATE INDEX messages_copied ON messaging.messages USING gin (copy_digests) WHERE (copy_digests IS NOT NULL);
 CREATE INDEX messages_in_order ON messaging.messages USING btree (environment_id, created_at, id);
+CREATE UNIQUE INDEX messages_of_request ON messaging.messages USING btree (environment_id, request_key, request_place) WHERE (request_key IS NOT NULL);
 CREATE INDEX messages_of_status ON messaging.messages USING btree (environment_id, status, created_at, id);
 CREATE INDEX messages_to ON messaging.messages USING btree (environment_id, to_digest, created_at, id);
 CREATE INDEX messages_with_content ON messaging.messages USING btree (finished_at) WHERE (content IS NOT NULL);
@@ -3681,6 +3684,7 @@ comment on column messaging.messages.attachments_key is 'Key of its files, itsel
 comment on column messaging.messages.attached_bytes is 'Size of its files together.';
 comment on column messaging.messages.usage_period is 'The billing period whose e-mails are reserved for it; null when they are not metered, or were counted as it was accepted.';
 comment on column messaging.messages.topic_key is 'The key of the topic, also once that is deleted.';
+comment on column messaging.messages.request_key is 'Digest of the idempotent request that it came by, and its place there: a request that is run again makes no second one.';
 
 create table messaging.sender_stops (
   environment_id bigint not null,

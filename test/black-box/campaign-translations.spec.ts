@@ -111,7 +111,7 @@ describe('a campaign in several languages', () => {
   it.each<[object, 400 | 422, Record<string, unknown>]>([
     [{ de: { subject: ' ' } }, 400, { 'translations.de.subject': 'must not be empty' }],
     [{ de: {} }, 400, { 'translations.de.subject': 'is required' }],
-    [{ de: { subject: 'a', html: 'b' } }, 400, { 'translations.de.html': 'is not a known field' }],
+    [{ de: { subject: 'a', body: 'b' } }, 400, { 'translations.de.body': 'is not a known field' }],
     [
       { german: { subject: 'a' } },
       400,

@@ -3,7 +3,15 @@ import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import { MessageEventsQuery, MessageRenderingService, MessagesQuery, MessagesService } from '#messaging';
 import { type Config, CONFIG } from '#platform';
-import { ApiController, InScope, Operation, partProblem, toPage } from '#platform/http';
+import {
+  ApiController,
+  Idempotent,
+  InScope,
+  Operation,
+  partProblem,
+  type RequestIdentity,
+  toPage,
+} from '#platform/http';
 import { addressKey } from '../fields.js';
 import {
   ATTACHED_CONTENT,
@@ -57,8 +65,9 @@ export class MessagesController {
   send(
     @InScope() scope: ProjectScope,
     @Body({ schema: sendMessageBody }) body: z.output<typeof sendMessageBody>,
+    @Idempotent() request: RequestIdentity | null,
   ) {
-    return this.messages.send(scope, messageOf(body));
+    return this.messages.send(scope, messageOf(body), request);
   }
 
   @Post('batch')
@@ -86,8 +95,9 @@ export class MessagesController {
   async sendBatch(
     @InScope() scope: ProjectScope,
     @Body({ schema: messagesBody }) { messages, mode }: z.output<typeof messagesBody>,
+    @Idempotent() request: RequestIdentity | null,
   ) {
-    const outcomes = await this.messages.sendBatch(scope, readMessages(messages), mode);
+    const outcomes = await this.messages.sendBatch(scope, readMessages(messages), mode, request);
     const results = outcomes.map((outcome, index) =>
       outcome instanceof Error
         ? { index, problem: partProblem(outcome, this.config) }

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import {
   isUuid,
   NotFoundError,
+  offsetOf,
   type Page,
   type PageRequest,
   pageOfRows,
@@ -54,6 +55,14 @@ const OLDEST_FIRST = new ListOrder(
   'asc',
 );
 
+const EVENTS_IN_ORDER = new ListOrder(
+  [
+    ['e.occurred_at', 'timestamptz'],
+    ['e.id', 'uuid'],
+  ],
+  'asc',
+);
+
 /** Lists what became of a message. */
 @Injectable()
 export class MessageEventsQuery {
@@ -63,23 +72,26 @@ export class MessageEventsQuery {
   async page(scope: ProjectScope, messageId: string, request: PageRequest): Promise<Page<MessageEvent>> {
     if (!isUuid(messageId)) throw new NotFoundError();
     const { environmentId } = scope;
-    const events = sql`(
+    const queued = sql`
       select m.id, 'QUEUED' as type, m.created_at as timestamp, null as reply, null as bounce_class, null as reason,
         null as relay_key, null as url, null::int as link_number, null as agent
       from messaging.messages m where m.environment_id = ${environmentId} and m.id = ${messageId}
-      union all
+    `;
+    const isOfMessage = sql`e.environment_id = ${environmentId} and e.message_id = ${messageId} and e.classification = 'human'`;
+    // As many as the page may need, from the index's own order: before the first statistics all would be sorted.
+    const later = sql`
       select e.id, e.type, e.occurred_at, e.reply, case when e.type = 'BOUNCED' then e.reason end,
         case when e.type <> 'BOUNCED' then e.reason end, e.relay_key, e.url, e.link_number, e.agent
-      from messaging.message_events e
-      where e.environment_id = ${environmentId} and e.message_id = ${messageId} and e.classification = 'human'
-    ) e`;
+      from messaging.message_events e where ${isOfMessage} and ${EVENTS_IN_ORDER.isBehind(request)}
+      order by ${EVENTS_IN_ORDER.by} limit ${offsetOf(request) + request.size + 1}
+    `;
     return this.database.read(scope, { isList: true }, async () => {
       const { rows } = await sql<MessageEvent & { readonly place: Place }>`
-        select e.*, ${OLDEST_FIRST.place} as place from ${events} where ${OLDEST_FIRST.isBehind(request)}
+        select e.*, ${OLDEST_FIRST.place} as place from (${queued} union all (${later})) e where ${OLDEST_FIRST.isBehind(request)}
         order by ${OLDEST_FIRST.by} ${limitOf(request)}
       `.execute(this.database.tables());
       const counted = await sql<{ total: number; isThere: boolean }>`
-        select ${totalOf(request, sql`(select count(*) from ${events})`)} as total, exists (
+        select ${totalOf(request, sql`(select 1 + count(*) from messaging.message_events e where ${isOfMessage})`)} as total, exists (
           select 1 from messaging.messages m where m.environment_id = ${environmentId} and m.id = ${messageId}
         ) as is_there
       `.execute(this.database.tables());

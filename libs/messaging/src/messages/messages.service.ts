@@ -55,6 +55,7 @@ import {
   missingData,
   type NewMessage,
   refusalOfAll,
+  type RepeatableRequest,
   timeFaults,
   TooManyMessagesError,
 } from './message.js';
@@ -68,6 +69,8 @@ const FORGOTTEN_AT_ONCE = 1_000;
 interface AskedMessage {
   readonly message: NewMessage;
   readonly path: string;
+  /** Its place in the request. */
+  readonly place: number;
 }
 
 /** A message that may be accepted as far as it is known by itself. */
@@ -143,9 +146,13 @@ export class MessagesService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Accepts a message: its mails are due from then on. Throws a `MessageRefusal`. */
-  async send(scope: ProjectScope, message: NewMessage): Promise<MessageView> {
-    const [outcome] = await this.#accept(scope, [{ message, path: '' }], 'ALL');
+  /** Accepts a message: its mails are due from then on, once for a `request`. Throws a `MessageRefusal`. */
+  async send(
+    scope: ProjectScope,
+    message: NewMessage,
+    request: RepeatableRequest | null = null,
+  ): Promise<MessageView> {
+    const [outcome] = await this.#acceptOnce(scope, [{ message, path: '', place: 0 }], 'ALL', request);
     return outcome as MessageView;
   }
 
@@ -158,11 +165,12 @@ export class MessagesService {
     scope: ProjectScope,
     messages: readonly (NewMessage | MessageRefusal)[],
     mode: BatchMode,
+    request: RepeatableRequest | null = null,
   ): Promise<readonly (MessageView | MessageRefusal)[]> {
-    const asked = messages.map((message, index) =>
-      message instanceof Error ? message : { message, path: `messages[${index}].` },
+    const asked = messages.map((message, place) =>
+      message instanceof Error ? message : { message, path: `messages[${place}].`, place },
     );
-    return this.#accept(scope, asked, mode);
+    return this.#acceptOnce(scope, asked, mode, request);
   }
 
   /** Prevents a message's mails, unless a sender has claimed one, and gives them back to the plan. Throws NotFoundError, InvalidStateError. */
@@ -229,22 +237,56 @@ export class MessagesService {
       await removeOldRows(this.database, { table, where });
   }
 
+  /** Messages that a run of the request before this one accepted are not accepted again. */
+  async #acceptOnce(
+    scope: ProjectScope,
+    asked: readonly (AskedMessage | MessageRefusal)[],
+    mode: BatchMode,
+    request: RepeatableRequest | null,
+  ): Promise<readonly (MessageView | MessageRefusal)[]> {
+    const known =
+      request?.isTakenOver === true
+        ? await this.#acceptedBefore(scope, request)
+        : new Map<number, MessageView>();
+    if (known.size === 0) return this.#accept(scope, asked, mode, request);
+    const isOpen = (_: unknown, place: number) => !known.has(place);
+    const others = await this.#accept(scope, asked.filter(isOpen), mode, request);
+    const rest = others.values();
+    return asked.map((_, place) => known.get(place) ?? rest.next().value!);
+  }
+
+  async #acceptedBefore(
+    scope: ProjectScope,
+    { digest }: RepeatableRequest,
+  ): Promise<ReadonlyMap<number, MessageView>> {
+    const now = this.clock.now();
+    const rows = await this.database.statement(
+      scope,
+      sql<MessageView & { readonly requestPlace: number }>`${named('messages_of_request')}
+        select ${MESSAGE_COLUMNS}, m.request_place from messaging.messages m
+        where m.environment_id = ${scope.environmentId} and m.request_key = ${digest}`,
+    );
+    return new Map(rows.map((row) => [row.requestPlace, messageViewOf(row, now)]));
+  }
+
   async #accept(
     scope: ProjectScope,
     asked: readonly (AskedMessage | MessageRefusal)[],
     mode: BatchMode,
+    request: RepeatableRequest | null,
   ): Promise<readonly (MessageView | MessageRefusal)[]> {
     const now = this.clock.now();
     const checked = await this.#checked(scope, asked, now);
     refuseIfWhole(mode, checked);
     if (acceptable(checked).length === 0) return checked as readonly MessageRefusal[];
+    const how = { mode, request, now };
     try {
-      return await this.#write(scope, checked, mode, now, (judged, plan) =>
+      return await this.#write(scope, checked, how, (judged, plan) =>
         this.#demanded(scope, judged, plan, now),
       );
     } catch (error) {
       if (!isEmailShortage(error)) throw error;
-      return this.#write(scope, checked, mode, now, (judged) => this.#afforded(scope, judged, now));
+      return this.#write(scope, checked, how, (judged) => this.#afforded(scope, judged, now));
     }
   }
 
@@ -252,8 +294,11 @@ export class MessagesService {
   #write(
     scope: ProjectScope,
     checked: readonly Outcome[],
-    mode: BatchMode,
-    now: Date,
+    {
+      mode,
+      request,
+      now,
+    }: { readonly mode: BatchMode; readonly request: RepeatableRequest | null; readonly now: Date },
     reserve: (judged: readonly Outcome[], plan: EmailPlan | undefined) => Promise<Reserved> | Reserved,
   ): Promise<readonly (MessageView | MessageRefusal)[]> {
     return this.database.transaction(scope, async () => {
@@ -267,7 +312,7 @@ export class MessagesService {
       await this.#removeFiles(scope, fileKeys, accepted);
       if (accepted.length === 0) return outcomes as readonly MessageRefusal[];
       const [rows] = await this.database.together(
-        this.#writing(scope, accepted, fileKeys, usagePeriod, now),
+        this.#writing(scope, accepted, { fileKeys, usagePeriod, request }, now),
         ...reserving,
       );
       const made = new Map(rows.map((row) => [row.id, messageViewOf(row, now)]));
@@ -292,7 +337,7 @@ export class MessagesService {
 
   async #check(
     scope: ProjectScope,
-    { message, path }: AskedMessage,
+    { message, path, place }: AskedMessage,
     { reviews, senders, topics }: Known,
     now: Date,
   ): Promise<Outcome> {
@@ -330,6 +375,7 @@ export class MessagesService {
       id: newId(),
       message: { ...message, headers: filled.headers },
       path,
+      place,
       origin: sender.origin,
       topic,
       recipients: [message.to, ...message.cc, ...message.bcc],
@@ -518,42 +564,54 @@ export class MessagesService {
   #writing(
     scope: ProjectScope,
     accepted: readonly CheckedMessage[],
-    fileKeys: ReadonlyMap<string, string>,
-    usagePeriod: Date | null,
+    {
+      fileKeys,
+      usagePeriod,
+      request,
+    }: {
+      readonly fileKeys: ReadonlyMap<string, string>;
+      readonly usagePeriod: Date | null;
+      readonly request: RepeatableRequest | null;
+    },
     now: Date,
   ): RawBuilder<MessageView> {
     const { environmentId } = scope;
     const day = now.toISOString().slice(0, 10);
     const digestOf = (recipient: MessageRecipient) =>
       `\\x${this.digests.of(scope, keyOf(recipient)).toString('hex')}`;
-    const messages = accepted.map(({ id, message, topic, recipients: [to, ...copies], attachments }) => {
-      const { subject, purpose, tags, metadata, locale, keep, ambiguous, scheduledAt, expiresAt } = message;
-      const files = attachments.map(attachedFile);
-      const content = { ...contentOf(message), attachments: files };
-      const isKept = keep === 'CONTENT';
-      return {
-        id,
-        status: (scheduledAt !== null && scheduledAt > now ? 'SCHEDULED' : 'QUEUED') satisfies MessageStatus,
-        to_email: to!.address.value,
-        to_digest: digestOf(to!),
-        copy_digests: copies.length === 0 ? null : copies.map(digestOf),
-        subject: isKept ? subject : null,
-        purpose,
-        topic_id: topic?.id,
-        topic_key: topic?.topicKey,
-        tags,
-        metadata: patchedMetadata({}, metadata),
-        locale,
-        keep,
-        ambiguous,
-        scheduled_at: scheduledAt,
-        expires_at: expiresAt,
-        content: isKept ? content : null,
-        sealed_content: isKept ? null : this.seals.seal(scope, content),
-        attachments_key: fileKeys.get(id) ?? null,
-        attached_bytes: files.reduce((sum, { size }) => sum + size, 0),
-      };
-    });
+    const messages = accepted.map(
+      ({ id, message, place, topic, recipients: [to, ...copies], attachments }) => {
+        const { subject, purpose, tags, metadata, locale, keep, ambiguous, scheduledAt, expiresAt } = message;
+        const files = attachments.map(attachedFile);
+        const content = { ...contentOf(message), attachments: files };
+        const isKept = keep === 'CONTENT';
+        return {
+          id,
+          status: (scheduledAt !== null && scheduledAt > now
+            ? 'SCHEDULED'
+            : 'QUEUED') satisfies MessageStatus,
+          to_email: to!.address.value,
+          to_digest: digestOf(to!),
+          copy_digests: copies.length === 0 ? null : copies.map(digestOf),
+          subject: isKept ? subject : null,
+          purpose,
+          topic_id: topic?.id,
+          topic_key: topic?.topicKey,
+          tags,
+          metadata: patchedMetadata({}, metadata),
+          locale,
+          keep,
+          ambiguous,
+          scheduled_at: scheduledAt,
+          expires_at: expiresAt,
+          content: isKept ? content : null,
+          sealed_content: isKept ? null : this.seals.seal(scope, content),
+          attachments_key: fileKeys.get(id) ?? null,
+          attached_bytes: files.reduce((sum, { size }) => sum + size, 0),
+          request_place: place,
+        };
+      },
+    );
     const mails = accepted.flatMap(({ id, message: { scheduledAt, locale }, origin, recipients }) =>
       recipients.map(({ address }, place) => ({
         id: place === 0 ? id : newId(),
@@ -570,14 +628,15 @@ export class MessagesService {
       with given as materialized (
         select * from json_to_recordset(${JSON.stringify(messages)}::json) as g(id uuid, status text, to_email text, to_digest bytea,
           copy_digests bytea[], subject text, purpose text, topic_id uuid, topic_key text, tags text[], metadata jsonb, locale text, keep text, ambiguous text,
-          scheduled_at timestamptz, expires_at timestamptz, content jsonb, sealed_content text, attachments_key text, attached_bytes integer)
+          scheduled_at timestamptz, expires_at timestamptz, content jsonb, sealed_content text, attachments_key text, attached_bytes integer,
+          request_place smallint)
       ), message as (
         insert into messaging.messages as m (id, environment_id, created_at, updated_at, queued_on, usage_period, status, to_email, to_digest,
           copy_digests, subject, purpose, topic_id, topic_key, tags, metadata, locale, keep, ambiguous, scheduled_at, expires_at, content,
-          sealed_content, attachments_key, attached_bytes)
+          sealed_content, attachments_key, attached_bytes, request_key, request_place)
         select g.id, ${environmentId}, ${now}, ${now}, ${day}::date, ${usagePeriod}, g.status, g.to_email, g.to_digest,
           g.copy_digests, g.subject, g.purpose, g.topic_id, g.topic_key, g.tags, g.metadata, g.locale, g.keep, g.ambiguous, g.scheduled_at,
-          g.expires_at, g.content, g.sealed_content, g.attachments_key, g.attached_bytes
+          g.expires_at, g.content, g.sealed_content, g.attachments_key, g.attached_bytes, ${request?.digest ?? null}::bytea, g.request_place
         from given g
         returning ${MESSAGE_COLUMNS}
       ), tagged as (

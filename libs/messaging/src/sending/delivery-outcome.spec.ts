@@ -51,6 +51,7 @@ const ending = (delivery: ClaimedDelivery) => ({
   tried: false,
   uncounted: false,
   providerMessageId: null,
+  reply: null,
 });
 const deferring = (delivery: ClaimedDelivery) => ({
   ...ending(delivery),
@@ -77,6 +78,7 @@ describe('an attempt', () => {
     };
     expect(outcomeOf(delivery, accepted, 'RESEND', due, inTheMiddle)).toEqual({
       ...ending(delivery),
+      reply: '250 OK',
       state: 'SENT',
       tried: true,
     });

@@ -64,6 +64,8 @@ export interface IdempotentRequest {
 export interface Lease {
   readonly request: IdempotentRequest;
   readonly lockedUntil: Date;
+  /** The beginning of its first run; later runs that take over keep it. */
+  readonly since: Date;
 }
 
 export type Acquisition =
@@ -81,6 +83,10 @@ interface StoredRow {
 const LOCKED_FOR_MS = 4_000;
 const KEPT_FOR_MS = 24 * 60 * 60_000;
 
+/** True when a run before this one died, perhaps after it had done its work: a first run begins as its lock does. */
+export const isTakenOver = ({ since, lockedUntil }: Lease): boolean =>
+  lockedUntil.getTime() - since.getTime() > LOCKED_FOR_MS;
+
 /** The hash of a body that is still arriving. It agrees with every other one. */
 export const UNKNOWN_HASH = Buffer.alloc(0);
 
@@ -94,20 +100,25 @@ export class IdempotencyKeyRepository {
     const { scope, apiKeyId, method, pathDigest, keyDigest } = request;
     const [lock] = await this.database.write(
       scope,
-      sql<{ readonly lockedUntil: Date }>`${named('take_idempotency_key')}
+      sql<{ readonly lockedUntil: Date; readonly createdAt: Date }>`${named('take_idempotency_key')}
         insert into platform.idempotency_keys as k
           (environment_id, api_key_id, method, path, key, body_hash, locked_until, created_at, expires_at)
         values (${scope.environmentId}, ${apiKeyId}, ${method}, ${pathDigest}, ${keyDigest}, ${bodyHash},
           ${presentAnd(LOCKED_FOR_MS)}, ${present}, ${presentAnd(KEPT_FOR_MS)})
         on conflict (environment_id, api_key_id, method, path, key) do update
           set body_hash = excluded.body_hash, status = null, body = null, locked_until = excluded.locked_until,
-            created_at = excluded.created_at, expires_at = excluded.expires_at
+            created_at = case when k.expires_at <= excluded.created_at then excluded.created_at else k.created_at end,
+            expires_at = case when k.expires_at <= excluded.created_at then excluded.expires_at else k.expires_at end
           where k.expires_at <= excluded.created_at
             or (k.status is null and k.locked_until <= excluded.created_at
               and k.body_hash in (excluded.body_hash, ${UNKNOWN_HASH}))
-        returning locked_until`,
+        returning locked_until, created_at`,
     );
-    if (lock !== undefined) return { kind: 'acquired', lease: { request, lockedUntil: lock.lockedUntil } };
+    if (lock !== undefined)
+      return {
+        kind: 'acquired',
+        lease: { request, lockedUntil: lock.lockedUntil, since: lock.createdAt },
+      };
     return this.database.read(scope, {}, async () => {
       const { rows } = await sql<StoredRow>`
         select body_hash, status, body from platform.idempotency_keys where ${this.#isRow(request)}`.execute(
@@ -139,6 +150,14 @@ export class IdempotencyKeyRepository {
       sql`${named('complete_idempotency_key')}
         update platform.idempotency_keys set status = ${status}, body = ${sealedAnswer}, body_hash = ${bodyHash}
         where ${this.#isHeld(lease)}`,
+    );
+  }
+
+  /** Lets the next run take the request over at once, whatever its body. */
+  async leave(lease: Lease): Promise<void> {
+    await this.database.write(
+      lease.request.scope,
+      sql`update platform.idempotency_keys set locked_until = ${present}, body_hash = ${UNKNOWN_HASH} where ${this.#isHeld(lease)}`,
     );
   }
 

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import {
+  type CanActivate,
+  createParamDecorator,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+} from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { describeError } from '../../logger.js';
@@ -14,6 +20,7 @@ import {
   AnswerSeal,
   IdempotencyKeyRepository,
   type IdempotentRequest,
+  isTakenOver,
   type Lease,
   type MasterKeys,
   type StoredAnswer,
@@ -26,6 +33,20 @@ declare module 'fastify' {
     idempotentRun: RunningRequest | null;
   }
 }
+
+/** The request of an idempotency key, the same in all of its runs, for what must be done by one of them alone. */
+export interface RequestIdentity {
+  /** 32 octets. */
+  readonly digest: Buffer;
+  /** A run before this one died, perhaps after it had done its work. */
+  readonly isTakenOver: boolean;
+}
+
+/** The request as its `Idempotency-Key` identifies it; null without one. */
+export const Idempotent = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): RequestIdentity | null =>
+    context.switchToHttp().getRequest<FastifyRequest>().idempotentRun?.identity ?? null,
+);
 
 const KEY_FORM = /^[\x20-\x7e]{1,255}$/;
 const KEPT_HEADERS = ['location', 'content-type'] as const;
@@ -66,8 +87,8 @@ export class IdempotencyGuard implements CanActivate {
     try {
       const hash = await arrivedHash(request, run.hash);
       const body = bodyText(payload);
-      if (hash === null || body === null || NOT_KEPT.has(reply.statusCode) || reply.statusCode >= 500)
-        await run.release();
+      if (reply.statusCode >= 500) await run.leave();
+      else if (hash === null || body === null || NOT_KEPT.has(reply.statusCode)) await run.release();
       else await run.complete(hash, { status: reply.statusCode, headers: keptHeaders(reply), body });
     } catch (error) {
       this.logger.warn(
@@ -178,6 +199,7 @@ const OUTLIVED_MS = 60_000;
 class RunningRequest {
   #lease: Lease | null;
   readonly #timer: NodeJS.Timeout;
+  readonly identity: RequestIdentity;
 
   constructor(
     private readonly keys: IdempotencyKeyRepository,
@@ -187,6 +209,7 @@ class RunningRequest {
     readonly hash: Buffer,
   ) {
     this.#lease = lease;
+    this.identity = identityOfRun(lease, hash);
     this.#timer = setInterval(() => void this.#renew(), RENEW_EVERY_MS).unref();
   }
 
@@ -194,6 +217,12 @@ class RunningRequest {
   async complete(hash: Buffer, answer: StoredAnswer): Promise<void> {
     const lease = this.#end();
     if (lease !== null) await this.keys.complete(lease, hash, answer.status, this.seal.seal(answer));
+  }
+
+  /** Ends the run, which may have done its work all the same: the next one takes it over. */
+  async leave(): Promise<void> {
+    const lease = this.#end();
+    if (lease !== null) await this.keys.leave(lease);
   }
 
   /** Ends the run and frees the key. */
@@ -224,6 +253,19 @@ class RunningRequest {
       // It is tried again before the lock ends.
     }
   }
+}
+
+function identityOfRun(lease: Lease, bodyHash: Buffer): RequestIdentity {
+  const { apiKeyId, method, pathDigest, keyDigest } = lease.request;
+  const parts = [
+    apiKeyId,
+    method,
+    pathDigest,
+    keyDigest,
+    lease.since.toISOString(),
+    bodyHash.toString('hex'),
+  ];
+  return { digest: sha256(JSON.stringify(parts)), isTakenOver: isTakenOver(lease) };
 }
 
 /** The identity of this request's stored row. */
