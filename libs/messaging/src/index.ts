@@ -68,6 +68,7 @@ export { MOST_ATTACHMENTS } from './messages/attachment.js';
 export { MessageSealsModule, MessageSealsService } from './messages/message-seals.service.js';
 export { MESSAGE_EVENT_TYPES, MessageEventsQuery } from './messages/message-events.query.js';
 export { MessagesQuery } from './messages/messages.query.js';
+export { MessageAcceptanceService } from './messages/message-acceptance.service.js';
 export { MessagesService } from './messages/messages.service.js';
 export { TestMailsService } from './sending/mails/test-mails.service.js';
 export { type DescribedMail, MailPagesService, type Unsubscriber } from './engagement/mail-pages.service.js';

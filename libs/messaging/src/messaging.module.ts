@@ -26,6 +26,7 @@ import { MessageSealsModule } from './messages/message-seals.service.js';
 import { MessageEventsQuery } from './messages/message-events.query.js';
 import { MessagesQuery } from './messages/messages.query.js';
 import { MessageAttachmentsService } from './messages/message-attachments.service.js';
+import { MessageAcceptanceService } from './messages/message-acceptance.service.js';
 import { MessagesService } from './messages/messages.service.js';
 import { ReportsModule } from './reports/reports.module.js';
 import { SendingStopsService } from './campaigns/sending-stops.service.js';
@@ -65,6 +66,7 @@ const SERVICES = [
   MailViewService,
   MessageAttachmentsService,
   MessagesQuery,
+  MessageAcceptanceService,
   MessagesService,
   PreSendAnalysisService,
   SendingStopsService,

@@ -1,7 +1,13 @@
 import { Body, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
-import { MessageEventsQuery, MessageRenderingService, MessagesQuery, MessagesService } from '#messaging';
+import {
+  MessageAcceptanceService,
+  MessageEventsQuery,
+  MessageRenderingService,
+  MessagesQuery,
+  MessagesService,
+} from '#messaging';
 import { type Config, CONFIG } from '#platform';
 import {
   ApiController,
@@ -38,6 +44,7 @@ const LIMIT = { name: 'messages', perMinute: 600 };
 @ApiController('messages', { tag: 'Messages' })
 export class MessagesController {
   constructor(
+    private readonly acceptance: MessageAcceptanceService,
     private readonly messages: MessagesService,
     private readonly query: MessagesQuery,
     private readonly events: MessageEventsQuery,
@@ -67,7 +74,7 @@ export class MessagesController {
     @Body({ schema: sendMessageBody }) body: z.output<typeof sendMessageBody>,
     @Idempotent() request: RequestIdentity | null,
   ) {
-    return this.messages.send(scope, messageOf(body), request);
+    return this.acceptance.send(scope, messageOf(body), request);
   }
 
   @Post('batch')
@@ -97,7 +104,7 @@ export class MessagesController {
     @Body({ schema: messagesBody }) { messages, mode }: z.output<typeof messagesBody>,
     @Idempotent() request: RequestIdentity | null,
   ) {
-    const outcomes = await this.messages.sendBatch(scope, readMessages(messages), mode, request);
+    const outcomes = await this.acceptance.sendBatch(scope, readMessages(messages), mode, request);
     const results = outcomes.map((outcome, index) =>
       outcome instanceof Error
         ? { index, problem: partProblem(outcome, this.config) }

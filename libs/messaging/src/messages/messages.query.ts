@@ -95,43 +95,9 @@ export const MESSAGE_COLUMNS = sql`m.id, m.to_email as to, m.subject, m.status, 
   m.relay_key, m.failure_reason, m.scheduled_at, m.expires_at, m.sent_at, m.delivered_at, m.created_at, m.updated_at`;
 
 /** The row as answers show it: a scheduled message whose time has come is queued, without anybody's doing. */
-export function messageViewOf(row: MessageView, now: Date): MessageView {
+export function messageViewOf<Row extends MessageView>(row: Row, now: Date): Row {
   const isDue = row.status === 'SCHEDULED' && row.scheduledAt !== null && row.scheduledAt <= now;
-  const {
-    id,
-    to,
-    subject,
-    status,
-    purpose,
-    topicKey,
-    tags,
-    metadata,
-    locale,
-    keep,
-    relayKey,
-    failureReason,
-  } = row;
-  const { scheduledAt, expiresAt, sentAt, deliveredAt, createdAt, updatedAt } = row;
-  return {
-    id,
-    to,
-    subject,
-    status: isDue ? 'QUEUED' : status,
-    purpose,
-    topicKey,
-    tags,
-    metadata,
-    locale,
-    keep,
-    relayKey,
-    failureReason,
-    scheduledAt,
-    expiresAt,
-    sentAt,
-    deliveredAt,
-    createdAt,
-    updatedAt,
-  };
+  return isDue ? { ...row, status: 'QUEUED' } : row;
 }
 
 function hasStatus(status: MessageStatus, now: Date): RawBuilder<unknown> {

@@ -16,6 +16,7 @@ import type { MessageStatus, NewMessage } from './message.js';
 import { MessageSealsService } from './message-seals.service.js';
 import { MessageEventsQuery } from './message-events.query.js';
 import { MessagesQuery } from './messages.query.js';
+import { MessageAcceptanceService } from './message-acceptance.service.js';
 import { MessagesService } from './messages.service.js';
 
 const DAY_MS = 86_400_000;
@@ -71,7 +72,7 @@ describe('live messages', () => {
       cc: Array.from({ length: mails - 1 }, () => recipient(`person${(count += 1)}@example.com`)),
     }));
   const send = (message: Partial<NewMessage> = {}) =>
-    messaging.get(MessagesService).send(scope, { ...drafts(1)[0]!, ...message });
+    messaging.get(MessageAcceptanceService).send(scope, { ...drafts(1)[0]!, ...message });
   const withStatus = (id: string, status: MessageStatus) =>
     eventually(`the message is ${status}`, async () => {
       const found = await messaging.get(MessagesQuery).get(scope, id);
@@ -222,7 +223,7 @@ describe('live messages', () => {
 
   it('of a batch take what the plan has left: as a whole or not at all, or as many as fit, in their order', async () => {
     const quota = messaging.get(EmailQuotaService);
-    const messages = messaging.get(MessagesService);
+    const messages = messaging.get(MessageAcceptanceService);
     messaging.clock.advance(60_000);
     const now = messaging.clock.now();
     await quota.reserve(scope, (await quota.remaining(scope, now)) - 6, now);

@@ -1,0 +1,488 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import {
+  AddressDigestsService,
+  CustomFieldsQuery,
+  grantFault,
+  type NamedTopic,
+  NotSubscribedError,
+  RecipientsQuery,
+  SuppressedError,
+  SuppressionsService,
+  TopicsQuery,
+} from '#audience';
+import { type EmailPlan, EmailQuotaService, isEmailShortage } from '#billing';
+import { Clock, DomainValidationError, newId, NotFoundError, type ProjectScope } from '#kernel';
+import { before, type Config, CONFIG, Database, named } from '#platform';
+import type { Wording } from '#wording';
+import { FromAddressesService, type MailOrigin } from '../campaigns/from-addresses.service.js';
+import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
+import { contentIdErrors, readAttachments } from './attachment.js';
+import { forgetAttachments, MessageAttachmentsService } from './message-attachments.service.js';
+import { filledHeaders } from './message-headers.js';
+import { MESSAGE_COLUMNS, messageViewOf } from './messages.query.js';
+import { MessageSealsService } from './message-seals.service.js';
+import {
+  type AskedMessage,
+  type CheckedMessage,
+  recipientKey,
+  writingMessages,
+} from './message-writing.query.js';
+import { wakeSenders } from '../deliveries/delivery-queue.query.js';
+import type { MessageReview } from '../content/merge/merge-review.js';
+import {
+  type BatchMode,
+  type MessageRefusal,
+  type MessageView,
+  missingData,
+  type NewMessage,
+  refusalOfAll,
+  type RepeatableRequest,
+  timeFaults,
+  TooManyMessagesError,
+} from './message.js';
+
+const DAY_MS = 86_400_000;
+
+type Outcome = CheckedMessage | MessageRefusal;
+
+/** The facts that decide whether messages are accepted. */
+interface Terms {
+  /** Keys of the recipients that get no messages. */
+  readonly suppressed: readonly string[];
+  /** Ids of the notifications whose recipients get no marketing, and of those whose recipients are not subscribed to their topics. */
+  readonly unwanted: readonly string[];
+  readonly unsubscribed: readonly string[];
+  /** Messages to addresses that got some within a day, as far as they matter, and when the oldest of them was accepted. */
+  readonly recent: readonly { readonly key: string; readonly messages: number; readonly oldest: string }[];
+}
+
+/** The plan's e-mails for messages: those that get some, and the statements that reserve them with what is written. */
+interface Reserved {
+  readonly outcomes: readonly Outcome[];
+  /** Null where e-mails are not counted. */
+  readonly usagePeriod: Date | null;
+  readonly reserving: readonly RawBuilder<unknown>[];
+}
+
+interface MessageSender {
+  readonly origin: MailOrigin;
+  readonly wording: Wording;
+  /** Live mail from its domain must wait until that is verified. */
+  readonly isBarred: boolean;
+}
+
+/** Findings about the messages of a batch, most of which have much in common. */
+interface Known {
+  readonly reviews: Map<string, MessageReview>;
+  readonly senders: Map<string, MessageSender>;
+  readonly topics: Map<string, NamedTopic | null>;
+}
+
+/** Accepts messages: one mail to one person each, whom their purpose, not their consent, lets it be sent to. */
+@Injectable()
+export class MessageAcceptanceService {
+  readonly #senders = new LRUCache<string, MessageSender>({ max: 1_000, ttl: 1_000 });
+
+  constructor(
+    private readonly database: Database,
+    private readonly fromAddresses: FromAddressesService,
+    private readonly fields: CustomFieldsQuery,
+    private readonly processes: ContentProcessesService,
+    private readonly suppressions: SuppressionsService,
+    private readonly topics: TopicsQuery,
+    private readonly recipients: RecipientsQuery,
+    private readonly digests: AddressDigestsService,
+    private readonly quota: EmailQuotaService,
+    private readonly seals: MessageSealsService,
+    private readonly attachments: MessageAttachmentsService,
+    private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Accepts a message: its mails are due from then on, once for a `request`. Throws a `MessageRefusal`. */
+  async send(
+    scope: ProjectScope,
+    message: NewMessage,
+    request: RepeatableRequest | null = null,
+  ): Promise<MessageView> {
+    const [outcome] = await this.#acceptOnce(scope, [{ message, path: '', place: 0 }], 'ALL', request);
+    return outcome as MessageView;
+  }
+
+  /**
+   * Accepts the messages of a batch, each as `send` does, and returns what became of each: with EACH a message or its refusal, with
+   * ALL messages alone, or it throws what is wrong with any of them. Paths begin with `messages[…].`; refusals among `messages` are
+   * what was found before.
+   */
+  sendBatch(
+    scope: ProjectScope,
+    messages: readonly (NewMessage | MessageRefusal)[],
+    mode: BatchMode,
+    request: RepeatableRequest | null = null,
+  ): Promise<readonly (MessageView | MessageRefusal)[]> {
+    const asked = messages.map((message, place) =>
+      message instanceof Error ? message : { message, path: `messages[${place}].`, place },
+    );
+    return this.#acceptOnce(scope, asked, mode, request);
+  }
+
+  /** Messages that a run of the request before this one accepted are not accepted again. */
+  async #acceptOnce(
+    scope: ProjectScope,
+    asked: readonly (AskedMessage | MessageRefusal)[],
+    mode: BatchMode,
+    request: RepeatableRequest | null,
+  ): Promise<readonly (MessageView | MessageRefusal)[]> {
+    const known =
+      request?.isTakenOver === true
+        ? await this.#acceptedBefore(scope, request)
+        : new Map<number, MessageView>();
+    if (known.size === 0) return this.#accept(scope, asked, mode, request);
+    const isOpen = (_: unknown, place: number) => !known.has(place);
+    const others = await this.#accept(scope, asked.filter(isOpen), mode, request);
+    const rest = others.values();
+    return asked.map((_, place) => known.get(place) ?? rest.next().value!);
+  }
+
+  async #acceptedBefore(
+    scope: ProjectScope,
+    { digest }: RepeatableRequest,
+  ): Promise<ReadonlyMap<number, MessageView>> {
+    const now = this.clock.now();
+    const rows = await this.database.statement(
+      scope,
+      sql<MessageView & { readonly requestPlace: number }>`${named('messages_of_request')}
+        select ${MESSAGE_COLUMNS}, m.request_place from messaging.messages m
+        where m.environment_id = ${scope.environmentId} and m.request_key = ${digest}`,
+    );
+    return new Map(rows.map(({ requestPlace, ...row }) => [requestPlace, messageViewOf(row, now)]));
+  }
+
+  async #accept(
+    scope: ProjectScope,
+    asked: readonly (AskedMessage | MessageRefusal)[],
+    mode: BatchMode,
+    request: RepeatableRequest | null,
+  ): Promise<readonly (MessageView | MessageRefusal)[]> {
+    const now = this.clock.now();
+    const checked = await this.#checked(scope, asked, now);
+    refuseIfWhole(mode, checked);
+    if (acceptable(checked).length === 0) return checked as readonly MessageRefusal[];
+    const how = { mode, request, now };
+    try {
+      return await this.#write(scope, checked, how, (judged, plan) =>
+        this.#demanded(scope, judged, plan, now),
+      );
+    } catch (error) {
+      if (!isEmailShortage(error)) throw error;
+      return this.#write(scope, checked, how, (judged) => this.#afforded(scope, judged, now));
+    }
+  }
+
+  /** Three messages to the database: the locks with what decides, what is reserved and written, and the commit. */
+  #write(
+    scope: ProjectScope,
+    checked: readonly Outcome[],
+    {
+      mode,
+      request,
+      now,
+    }: { readonly mode: BatchMode; readonly request: RepeatableRequest | null; readonly now: Date },
+    reserve: (judged: readonly Outcome[], plan: EmailPlan | undefined) => Promise<Reserved> | Reserved,
+  ): Promise<readonly (MessageView | MessageRefusal)[]> {
+    return this.database.transaction(scope, async () => {
+      const { judged, plan } = await this.#judged(scope, checked, now);
+      refuseIfWhole(mode, judged);
+      // Before the plan's e-mails are reserved, for which others may wait.
+      const fileKeys = await this.#writeFiles(scope, acceptable(judged), now);
+      const { outcomes, usagePeriod, reserving } = await reserve(judged, plan);
+      refuseIfWhole(mode, outcomes);
+      const accepted = acceptable(outcomes);
+      await this.#removeFiles(scope, fileKeys, accepted);
+      if (accepted.length === 0) return outcomes as readonly MessageRefusal[];
+      const [rows] = await this.database.together(
+        writingMessages(
+          { digests: this.digests, seals: this.seals },
+          scope,
+          accepted,
+          { fileKeys, usagePeriod, request },
+          now,
+        ),
+        ...reserving,
+      );
+      const made = new Map(rows.map((row) => [row.id, messageViewOf(row, now)]));
+      wakeSenders(this.database);
+      return outcomes.map((outcome) => (outcome instanceof Error ? outcome : made.get(outcome.id)!));
+    });
+  }
+
+  /** Messages whose content, headers, sender and times are as they must be, with their headers filled in; the others' faults. */
+  async #checked(
+    scope: ProjectScope,
+    asked: readonly (AskedMessage | MessageRefusal)[],
+    now: Date,
+  ): Promise<readonly Outcome[]> {
+    const known: Known = { reviews: new Map(), senders: new Map(), topics: new Map() };
+    const outcomes: Outcome[] = [];
+    // One after the other: distinct contents would wait for the same process, and most of a batch have one in common.
+    for (const each of asked)
+      outcomes.push(each instanceof Error ? each : await this.#check(scope, each, known, now));
+    return outcomes;
+  }
+
+  async #check(
+    scope: ProjectScope,
+    { message, path, place }: AskedMessage,
+    { reviews, senders, topics }: Known,
+    now: Date,
+  ): Promise<Outcome> {
+    const { subject, contentJson, text, data, fromName, fromEmail, locale, topicKey } = message;
+    const senderKey = JSON.stringify([scope.environmentId, fromName, fromEmail, locale]);
+    const sender = senders.get(senderKey) ?? (await this.#sender(scope, senderKey, message));
+    senders.set(senderKey, sender);
+    const reviewKey = JSON.stringify([subject, contentJson, text, topicKey !== null, senderKey]);
+    const review = reviews.get(reviewKey) ?? (await this.#review(scope, message, sender));
+    reviews.set(reviewKey, review);
+    const topic =
+      topicKey === null ? null : (topics.get(topicKey) ?? (await this.topics.withKey(scope, topicKey)));
+    if (topicKey !== null) topics.set(topicKey, topic);
+    const topicFault = topicKey === null ? null : grantFault(topic ?? undefined);
+    const filled = filledHeaders(message.headers, data);
+    const missing = missingData([...review.requiredData, ...filled.requiredData], data);
+    const { attachments: given = [] } = message;
+    const files = await readAttachments(given);
+    const isReadable = Object.keys(review.faults).length === 0;
+    const faults: Record<string, string> = {
+      ...(isReadable && contentIdErrors(given, review.contentIds, review.field)),
+      ...('errors' in files && files.errors),
+      ...review.faults,
+      ...filled.faults,
+      ...Object.fromEntries(missing.map((name) => [`data.${name}`, 'is missing: the content shows it'])),
+      ...timeFaults(message, now),
+      ...(topicFault !== null && { topicKey: topicFault }),
+      ...(sender.isBarred && {
+        from: `is at ${sender.origin.sender.domain}, which is not a verified sending domain of the project`,
+      }),
+    };
+    if ('errors' in files || Object.keys(faults).length > 0)
+      return new DomainValidationError(behind(path, faults));
+    return {
+      id: newId(),
+      message: { ...message, headers: filled.headers },
+      path,
+      place,
+      origin: sender.origin,
+      topic,
+      recipients: [message.to, ...message.cc, ...message.bcc],
+      attachments: files.attachments,
+    };
+  }
+
+  async #review(
+    scope: ProjectScope,
+    { subject, contentJson, text, topicKey }: NewMessage,
+    { origin, wording }: MessageSender,
+  ): Promise<MessageReview> {
+    const hasTopic = topicKey !== null;
+    const showsFields = /\bcustom\b/.test(`${subject} ${text} ${contentJson}`);
+    return this.processes.reviewMessage(scope, {
+      content: {
+        subject,
+        previewText: null,
+        contentJson,
+        contentText: text,
+        language: wording.locale,
+        showsFiles: true,
+      },
+      footer: { ...footerOf(origin.project, wording), isEmpty: !hasTopic, hasNoView: true },
+      hasTopic,
+      customKeys: showsFields ? (await this.fields.definitions(scope)).map(({ key }) => key) : [],
+    });
+  }
+
+  /** The sender as it was found within the last second: what is sent is composed of what it is then. */
+  async #sender(
+    scope: ProjectScope,
+    key: string,
+    { fromName, fromEmail, locale }: NewMessage,
+  ): Promise<MessageSender> {
+    const known = this.#senders.get(key);
+    if (known !== undefined) return known;
+    const origin = await this.fromAddresses.of(scope, { fromName, fromEmail });
+    if (origin === null) throw new NotFoundError();
+    const wording = await this.fromAddresses.wording(scope, locale);
+    const isBarred = await this.fromAddresses.isBarred(scope, origin.sender.domain);
+    const sender = { origin, wording, isBarred };
+    if (!isBarred) this.#senders.set(key, sender);
+    return sender;
+  }
+
+  /** Refuses those with a suppressed recipient, those about a topic that their recipient is not subscribed to, and those to an address that has got its messages of a day, earlier ones of these included. */
+  async #judged(
+    scope: ProjectScope,
+    outcomes: readonly Outcome[],
+    now: Date,
+  ): Promise<{ readonly judged: readonly Outcome[]; readonly plan: EmailPlan | undefined }> {
+    const checked = acceptable(outcomes);
+    const toKeys = [...new Set(checked.map(({ message }) => message.to.address.key))].toSorted();
+    const [, [terms], [plan] = []] = await this.database.together(
+      locking(scope, toKeys),
+      this.#terms(scope, checked, toKeys, now),
+      ...(scope.environment === 'LIVE' ? [this.quota.plan(scope)] : []),
+    );
+    const suppressed = new Set(terms!.suppressed);
+    const unwanted = new Set(terms!.unwanted);
+    const unsubscribed = new Set(terms!.unsubscribed);
+    const recent = new Map(terms!.recent.map(({ key, ...rest }) => [key, rest]));
+    const limit = this.config.MESSAGES_PER_ADDRESS_A_DAY;
+    const judged = outcomes.map((outcome) => {
+      if (outcome instanceof Error) return outcome;
+      const { id, message, path, topic, recipients } = outcome;
+      const barred = recipients.flatMap(({ address: { key } }, place) =>
+        suppressed.has(key) || unwanted.has(id) ? [[pathOf(message, place), 'is suppressed']] : [],
+      );
+      if (barred.length > 0)
+        return new SuppressedError(behind(path, Object.fromEntries(barred) as Record<string, string>));
+      if (topic !== null && unsubscribed.has(id))
+        return new NotSubscribedError(behind(path, { to: `is not subscribed to ${topic.topicKey}` }));
+      const { key } = message.to.address;
+      const { messages, oldest } = recent.get(key) ?? { messages: 0, oldest: now.toISOString() };
+      if (messages >= limit) {
+        const waitMs = new Date(oldest).getTime() + DAY_MS - now.getTime();
+        const errors = behind(path, { to: `has got ${limit} messages within 24 hours` });
+        return new TooManyMessagesError(limit, errors, Math.max(1, Math.ceil(waitMs / 1_000)));
+      }
+      recent.set(key, { messages: messages + 1, oldest });
+      return outcome;
+    });
+    return { judged, plan };
+  }
+
+  #terms(
+    scope: ProjectScope,
+    checked: readonly CheckedMessage[],
+    toKeys: readonly string[],
+    now: Date,
+  ): RawBuilder<Terms> {
+    const keys = [...new Set(checked.flatMap(({ recipients }) => recipients.map(recipientKey)))];
+    const digests = toKeys.map((key) => this.digests.of(scope, key));
+    const notifications = checked.flatMap(({ id, topic, message: { to } }) =>
+      topic === null ? [] : [{ id, topicId: topic.id, key: recipientKey(to) }],
+    );
+    const notificationsThat = (condition: RawBuilder<boolean>) =>
+      notifications.length === 0
+        ? sql`array[]::uuid[]`
+        : sql`array(
+            select n.id from unnest(${notifications.map(({ id }) => id)}::uuid[], ${notifications.map(({ key }) => key)}::text[],
+              ${notifications.map(({ topicId }) => topicId)}::uuid[]) n(id, key, topic_id) where ${condition}
+          )`;
+    return sql<Terms>`${named('message_terms')}
+      select array(
+          select k.key from unnest(${keys}::text[]) k(key) where ${this.suppressions.isColumnSuppressed(scope, sql`k.key collate "C"`, 'TRANSACTIONAL')}
+        ) as suppressed,
+        ${notificationsThat(this.suppressions.isColumnSuppressed(scope, sql`n.key collate "C"`, 'MARKETING'))} as unwanted,
+        ${notificationsThat(sql`not ${this.recipients.isSubscribed(scope, sql`n.key collate "C"`, sql`n.topic_id`)}`)} as unsubscribed,
+        coalesce((
+          select json_agg(json_build_object('key', t.key, 'messages', r.messages, 'oldest', r.oldest))
+          from unnest(${[...toKeys]}::text[], ${digests}::bytea[]) t(key, digest) cross join lateral (
+            select count(*)::int as messages, min(created_at) as oldest from (
+              select m.created_at from messaging.messages m
+              where m.environment_id = ${scope.environmentId} and m.to_digest = t.digest and m.created_at > ${before(now, DAY_MS)}
+              order by m.created_at desc, m.id desc limit ${this.config.MESSAGES_PER_ADDRESS_A_DAY}
+            ) m
+          ) r where r.messages > 0
+        ), '[]') as recent`;
+  }
+
+  /**
+   * Demands the plan's e-mails for all, last of what is written, since other reservations may wait for it. They are settled as the
+   * mails end; mail of the test environment is not counted.
+   */
+  #demanded(
+    scope: ProjectScope,
+    outcomes: readonly Outcome[],
+    plan: EmailPlan | undefined,
+    now: Date,
+  ): Reserved {
+    const mails = mailsOf(outcomes);
+    if (scope.environment === 'TEST' || mails === 0) return { outcomes, usagePeriod: null, reserving: [] };
+    const { periodStart, statement } = this.quota.demand(scope, plan, mails, now);
+    return { outcomes, usagePeriod: periodStart, reserving: [statement] };
+  }
+
+  /** Reserves the plan's e-mails for as many as it has room for, in their order, and refuses the others. */
+  async #afforded(scope: ProjectScope, outcomes: readonly Outcome[], now: Date): Promise<Reserved> {
+    const { granted, periodStart, remaining } = await this.quota.reserve(scope, mailsOf(outcomes), now);
+    if (granted) return { outcomes, usagePeriod: periodStart, reserving: [] };
+    let left = Math.max(0, remaining);
+    const afforded = outcomes.map((outcome) => {
+      if (outcome instanceof Error) return outcome;
+      const { path, recipients } = outcome;
+      if (recipients.length > left)
+        return new DomainValidationError({
+          [`${path}to`]: `is one of ${recipients.length} recipients, and the plan has ${left} e-mails left this month`,
+        });
+      left -= recipients.length;
+      return outcome;
+    });
+    // The refused reservation holds the tenant's row, so that nothing comes between.
+    await this.quota.reserve(scope, mailsOf(afforded), now);
+    return { outcomes: afforded, usagePeriod: periodStart, reserving: [] };
+  }
+
+  /** The sealed keys of the files that it writes, by message. */
+  async #writeFiles(
+    scope: ProjectScope,
+    messages: readonly CheckedMessage[],
+    now: Date,
+  ): Promise<ReadonlyMap<string, string>> {
+    const keys = new Map<string, string>();
+    for (const { id, attachments } of messages)
+      if (attachments.length > 0) keys.set(id, await this.attachments.write(scope, id, attachments, now));
+    return keys;
+  }
+
+  /** Removes the files of messages that the plan had no e-mails left for. */
+  async #removeFiles(
+    scope: ProjectScope,
+    written: ReadonlyMap<string, string>,
+    accepted: readonly CheckedMessage[],
+  ): Promise<void> {
+    const kept = new Set(accepted.map(({ id }) => id));
+    const refused = [...written.keys()].filter((id) => !kept.has(id));
+    if (refused.length > 0)
+      await forgetAttachments(scope, sql`message_id = any(${refused}::uuid[])`).execute(
+        this.database.tables(),
+      );
+  }
+}
+
+/** The path of a recipient among `[to, ...cc, ...bcc]`. */
+function pathOf({ cc }: NewMessage, place: number): string {
+  if (place === 0) return 'to';
+  return place <= cc.length ? `cc[${place - 1}]` : `bcc[${place - 1 - cc.length}]`;
+}
+
+const behind = (path: string, errors: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(errors).map(([field, message]) => [`${path}${field}`, message]));
+
+const acceptable = (outcomes: readonly Outcome[]): CheckedMessage[] =>
+  outcomes.filter((outcome): outcome is CheckedMessage => !(outcome instanceof Error));
+
+const mailsOf = (outcomes: readonly Outcome[]): number =>
+  acceptable(outcomes).reduce((sum, { recipients }) => sum + recipients.length, 0);
+
+function refuseIfWhole(mode: BatchMode, outcomes: readonly Outcome[]): void {
+  const refusal =
+    mode === 'ALL' ? refusalOfAll(outcomes.filter((outcome) => outcome instanceof Error)) : null;
+  if (refusal !== null) throw refusal;
+}
+
+/** Locks the count of an address's messages, in one order: of those that are accepted at once, each sees the ones before. */
+function locking({ environmentId }: ProjectScope, toKeys: readonly string[]): RawBuilder<unknown> {
+  const keys = toKeys.map((key) => `messages of ${environmentId} to ${key}`);
+  return sql`${named('lock_message_addresses')}
+    select pg_advisory_xact_lock(hashtextextended(k, 0)) from unnest(${keys}::text[]) k`;
+}
