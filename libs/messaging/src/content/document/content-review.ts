@@ -13,7 +13,7 @@ import { contentIdsIn } from './content-ids.js';
 import { type CampaignContent, type CompiledContent, compileSources } from './content-compiler.js';
 import type { MailFooter } from './mail-footer.js';
 import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
-import { type Faults, parseContentDocument } from './content-document.js';
+import { type ContentDocument, type Faults, parseContentDocument } from './content-document.js';
 import {
   type KnownInMessage,
   mapTexts,
@@ -153,22 +153,29 @@ export interface MailReview {
   readonly removed: readonly string[];
 }
 
+interface Compiled extends CompiledContent {
+  readonly isEmpty: boolean;
+  /** Field that the HTML is from. */
+  readonly field: string;
+}
+
 /** Content that was compiled, or the faults for which it cannot be, by the field that they are of. */
 async function compiledOrFaults(
   content: CampaignContent,
   footer: MailFooter,
-  field: string,
-): Promise<(CompiledContent & { readonly isEmpty: boolean }) | { readonly faults: Faults }> {
+  fieldOf: (document: ContentDocument | null) => string,
+): Promise<Compiled | { readonly faults: Faults }> {
   const parsed =
     content.contentJson === null ? null : parseContentDocument(content.contentJson, content.showsFiles);
   if (parsed?.errors !== undefined) return { faults: parsed.errors };
+  const field = fieldOf(parsed?.document ?? null);
   try {
     // A file of the mail is looked for among its attachments.
     const links = (parsed === null ? [] : authoredLinks(parsed.document)).filter((url) => !isFileUrl(url));
     const bad = links.find((url) => linkFault(url) !== null);
     if (bad !== undefined) return { faults: { [field]: `has a link that ${linkFault(bad) ?? ''}` } };
     const compiled = await compileSources(content, footer);
-    return { ...compiled, isEmpty: isEmptyContent(compiled.html, compiled.text) };
+    return { ...compiled, field, isEmpty: isEmptyContent(compiled.html, compiled.text) };
   } catch (error) {
     if (error instanceof MergeTemplateError || error instanceof ContentCompileError)
       return { faults: { [field]: `cannot be made into a mail: ${error.message}` } };
@@ -183,7 +190,7 @@ export async function reviewMail(
   customKeys: readonly string[],
 ): Promise<MailReview> {
   const inParts = partFaults(mail, customKeys);
-  const compiled = await compiledOrFaults(soundParts(mail, inParts), footer, 'contentJson');
+  const compiled = await compiledOrFaults(soundParts(mail, inParts), footer, () => 'contentJson');
   if ('faults' in compiled) return { faults: { ...inParts, ...compiled.faults }, removed: [] };
   const { html, removed, isEmpty } = compiled;
   if (!('contentText' in inParts) && isEmpty)
@@ -204,13 +211,17 @@ export async function reviewMessage(
   footer: MailFooter,
   known: KnownInMessage,
 ): Promise<MessageReview> {
-  const field = content.contentJson === null ? 'text' : formOf(content.contentJson);
-  const refused = (faults: Faults): MessageReview => ({ field, faults, requiredData: [], contentIds: [] });
+  const refused = (faults: Faults): MessageReview => ({
+    field: 'text',
+    faults,
+    requiredData: [],
+    contentIds: [],
+  });
   const inParts = messageTagFaults({ subject: content.subject, text: content.contentText ?? '' }, known);
   if (Object.keys(inParts).length > 0) return refused(inParts);
-  const compiled = await compiledOrFaults(content, footer, field);
+  const compiled = await compiledOrFaults(content, footer, fieldOfMessage);
   if ('faults' in compiled) return refused(compiled.faults);
-  const { subject, html, text, removed, isEmpty } = compiled;
+  const { field, subject, html, text, removed, isEmpty } = compiled;
   if (isEmpty) return refused({ [field]: 'is empty' });
   // Nobody would read of it later, as they do in the findings of a campaign.
   if (removed.length > 0) return refused({ [field]: `has what no mail can carry: ${piecesIn(removed)}` });
@@ -227,9 +238,9 @@ export async function reviewMessage(
 }
 
 /** The field in which the content was given: a whole page has its own. */
-function formOf(contentJson: string): 'contentJson' | 'html' | 'mjml' {
-  const { document } = parseContentDocument(contentJson, true);
-  if (document === undefined || 'blocks' in document) return 'contentJson';
+function fieldOfMessage(document: ContentDocument | null): string {
+  if (document === null) return 'text';
+  if ('blocks' in document) return 'contentJson';
   return 'html' in document ? 'html' : 'mjml';
 }
 

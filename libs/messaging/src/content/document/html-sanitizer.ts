@@ -36,9 +36,12 @@ const SWITCH = /^(?:checkbox|radio)$/i;
 
 interface Allowed {
   readonly tags: readonly string[];
-  /** Attributes of elements that are not of HTML. */
+  /** Attributes of elements that are judged otherwise than by `inertElement`; null for all others. */
   readonly component?: (tag: string, attribs: Attributes) => Record<string, string> | null;
+  /** Text that takes the place of a style sheet; without it they go to `sheets`. */
+  readonly sheet?: (css: string, media: string | undefined) => string;
   readonly parser?: sanitizeHtml.IOptions['parser'];
+  readonly exclusiveFilter?: sanitizeHtml.IOptions['exclusiveFilter'];
 }
 
 /**
@@ -47,25 +50,27 @@ interface Allowed {
  */
 export function sanitizeMarkup(
   masked: string,
-  { tags, component, parser = {} }: Allowed,
+  { tags, component, sheet, parser = {}, exclusiveFilter }: Allowed,
   sanitizing: MarkupSanitizing,
 ): string {
   const { removed, sheets } = sanitizing;
   const known = new Set(tags);
+  const toSheets = (css: string): string => {
+    sheets.push(withBodyDiv(sanitizeStyleSheet(css, sanitizing)));
+    return '';
+  };
   const reading = readMarkup(masked, {
     parser,
     deepest: NESTING,
     tooDeep: () => removed(`elements nested more than ${NESTING} deep`),
     comment: (text) => keptComment(text, sanitizing),
-    sheet: (css) => {
-      sheets.push(withBodyDiv(sanitizeStyleSheet(css, sanitizing)));
-      return '';
-    },
+    sheet: sheet ?? toSheets,
   });
   const clean = sanitizeHtml(reading.markup, {
     ...BASE,
     parser,
     allowedTags: [...tags],
+    ...(exclusiveFilter !== undefined && { exclusiveFilter }),
     transformTags: {
       '*': (tagName, attribs) => {
         const own = component?.(tagName, attribs) ?? null;
@@ -86,36 +91,26 @@ export function sanitizeMarkup(
 /** Masked HTML of a whole page with what does no harm, its head, style sheets and comments where they were; without a doctype. */
 export function sanitizePage(masked: string, sanitizing: Sanitizing): string {
   const { removed } = sanitizing;
-  const known = new Set([...INLINE_TAGS, ...BLOCK_TAGS, ...PAGE_TAGS, 'input']);
-  const reading = readMarkup(masked, {
-    parser: {},
-    deepest: NESTING,
-    tooDeep: () => removed(`elements nested more than ${NESTING} deep`),
-    comment: (text) => keptComment(text, sanitizing),
-    sheet: (css, media) =>
-      `<style${media === undefined ? '' : ` media="${escapeHtml(media)}"`}>${sanitizeStyleSheet(css, sanitizing)}</style>`,
-  });
-  const clean = sanitizeHtml(reading.markup, {
-    ...BASE,
-    allowedTags: [...known],
-    exclusiveFilter: ({ tag, attribs }) =>
-      (tag === 'meta' || tag === 'input') && Object.keys(attribs).length === 0,
-    transformTags: {
-      '*': (tagName, attribs) => {
-        if (tagName === 'meta') return { tagName, attribs: inertMeta(attribs, removed) };
-        if (known.has(tagName) && (tagName !== 'input' || SWITCH.test(attribs['type'] ?? '')))
-          return { tagName, attribs: inertElement(tagName, attribs, sanitizing, pageAttributes(tagName)) };
-        noteRemoved(tagName, attribs, removed);
-        return { tagName, attribs: {} };
-      },
+  const component = (tag: string, attribs: Attributes): Record<string, string> | null => {
+    if (tag === 'meta') return inertMeta(attribs, removed);
+    if (tag === 'html' || tag === 'body') return inertElement(tag, attribs, sanitizing, PAGE_ATTRIBUTES);
+    if (tag !== 'input') return null;
+    if (SWITCH.test(attribs['type'] ?? '')) return inertElement(tag, attribs, sanitizing, /^checked$/);
+    noteRemoved(tag, attribs, removed);
+    return {};
+  };
+  return sanitizeMarkup(
+    masked,
+    {
+      tags: [...INLINE_TAGS, ...BLOCK_TAGS, ...PAGE_TAGS, 'input'],
+      component,
+      sheet: (css, media) =>
+        `<style${media === undefined ? '' : ` media="${escapeHtml(media)}"`}>${sanitizeStyleSheet(css, sanitizing)}</style>`,
+      exclusiveFilter: ({ tag, attribs }) =>
+        (tag === 'meta' || tag === 'input') && Object.keys(attribs).length === 0,
     },
-  });
-  return reading.restore(clean);
-}
-
-function pageAttributes(tag: string): RegExp | undefined {
-  if (tag === 'input') return /^checked$/;
-  return tag === 'html' || tag === 'body' ? PAGE_ATTRIBUTES : undefined;
+    { ...sanitizing, sheets: [] },
+  );
 }
 
 /** Statement of a page about itself; it is written in UTF-8, whatever it says, and leads nowhere else. */
@@ -185,7 +180,7 @@ interface Reader {
   tooDeep(): void;
   /** Clean text in place of a comment, as it stands between `<!` and `>`. */
   comment(text: string): string;
-  /** What takes the place of a style sheet's element. */
+  /** Text that takes the place of a style sheet's element. */
   sheet(css: string, media: string | undefined): string;
 }
 

@@ -5,8 +5,8 @@ import parseSafely from 'postcss-safe-parser';
 import { holdsPlaceholder } from '../merge/merge-tags.js';
 
 /** States of an element, and parts of one, that no `style` attribute can say. */
-const STATE =
-  /::?(?:hover|active|focus(?:-within|-visible)?|visited|link|before|after|first-letter|first-line|marker|selection|placeholder|checked|target)(?![\w-])/i;
+const STATES =
+  /::?(?:hover|active|focus(?:-within|-visible)?|visited|link|before|after|first-letter|first-line|marker|selection|placeholder|checked|target)(?![\w-])/gi;
 
 type Element = ReturnType<CheerioAPI>[number];
 
@@ -71,9 +71,10 @@ function conditionalRules(nodes: readonly AnyNode[], isConditional: boolean, int
       .filter((each): each is Declaration => each.type === 'decl' && !each.important)
       .map(({ prop }) => prop.toLowerCase());
     if (properties.length === 0) continue;
-    for (const selector of selectors)
-      if (isConditional || STATE.test(selector))
-        into.push({ selector: selector.replaceAll(new RegExp(STATE, 'gi'), ''), properties });
+    for (const selector of selectors) {
+      const bare = selector.replaceAll(STATES, '');
+      if (isConditional || bare !== selector) into.push({ selector: bare, properties });
+    }
   }
 }
 

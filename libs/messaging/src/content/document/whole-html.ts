@@ -59,7 +59,7 @@ function completed(page: string, { title, preview, language }: PageFrame): strin
   if (!has(whole, HEAD)) whole = insert(whole, /<html(?:\s[^<>]*)?>/i, '<head></head>');
   if (!has(whole, BODY)) {
     whole = insert(whole, HEAD_END, '<body>');
-    whole = has(whole, /<\/html\s*>/i) ? insertBefore(whole, /<\/html\s*>/i, '</body>') : `${whole}</body>`;
+    whole = insertBefore(whole, /<\/html\s*>/i, '</body>');
   }
   if (language !== null && !has(whole, /<html\s[^<>]*\blang=/i))
     whole = insert(whole, ROOT, ` lang="${language}"`);
@@ -79,16 +79,21 @@ const withoutComments = (page: string): string =>
 
 const has = (page: string, part: RegExp): boolean => part.test(withoutComments(page));
 
-function insert(page: string, behind: RegExp, text: string): string {
-  const found = behind.exec(withoutComments(page));
-  const at = found === null ? page.length : found.index + found[0].length;
-  return page.slice(0, at) + text + page.slice(at);
+/** Where a part of the page begins and ends; its end where there is none. */
+function placeOf(page: string, part: RegExp): { readonly from: number; readonly to: number } {
+  const found = part.exec(withoutComments(page));
+  const from = found?.index ?? page.length;
+  return { from, to: from + (found?.[0].length ?? 0) };
 }
 
-function insertBefore(page: string, part: RegExp, text: string): string {
-  const at = part.exec(withoutComments(page))?.index ?? page.length;
-  return page.slice(0, at) + text + page.slice(at);
-}
+const inserted = (page: string, at: number, text: string): string =>
+  page.slice(0, at) + text + page.slice(at);
+
+const insert = (page: string, behind: RegExp, text: string): string =>
+  inserted(page, placeOf(page, behind).to, text);
+
+const insertBefore = (page: string, part: RegExp, text: string): string =>
+  inserted(page, placeOf(page, part).from, text);
 
 /** With more HTML at the end of its body. */
 export const appendToPage = (page: string, html: string): string => insertBefore(page, BODY_END, html);

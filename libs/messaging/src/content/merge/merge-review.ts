@@ -134,7 +134,7 @@ export function eventPathsIn(content: Readonly<Record<string, unknown>>): EventP
 
 /** Result of a look at a message before it is accepted. */
 export interface MessageReview {
-  /** Field that the HTML is from, or `text`. */
+  /** Field that the HTML is from, or `text`; where there are faults, they name theirs. */
   readonly field: string;
   /** Every fault by the field of the message. */
   readonly faults: Readonly<Record<string, string>>;
