@@ -37,7 +37,7 @@ const ROOM_FOR_ALL = 20_000;
 /** The most that one transaction demands side by side with others. */
 const MOST_AT_ONCE = 100;
 
-/** What PostgreSQL raises where the plan has no room for a demand. */
+/** SQLSTATE where the plan has no room for a demand. */
 const TOO_FEW = 'MW002';
 
 /** The plan has too few e-mails left for a demand. */

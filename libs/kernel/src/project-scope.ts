@@ -11,6 +11,14 @@ export interface ProjectScope {
   readonly environment: Environment;
 }
 
+/** An idempotent request, whose process may die after it has done its work and before its answer is kept. */
+export interface RepeatableRequest {
+  /** 32 octets, the same in all of its runs. */
+  readonly digest: Buffer;
+  /** A run before this one died, or ended with a failure of ours. */
+  readonly isTakenOver: boolean;
+}
+
 /** Rights of API keys, complete. Each operation needs exactly one; write does not imply read. */
 export const API_SCOPES = [
   'subscribers:read',

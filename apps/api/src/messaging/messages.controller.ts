@@ -1,6 +1,6 @@
 import { Body, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
-import type { ProjectScope } from '#kernel';
+import type { ProjectScope, RepeatableRequest } from '#kernel';
 import {
   MessageAcceptanceService,
   MessageEventsQuery,
@@ -9,15 +9,7 @@ import {
   MessagesService,
 } from '#messaging';
 import { type Config, CONFIG } from '#platform';
-import {
-  ApiController,
-  Idempotent,
-  InScope,
-  Operation,
-  partProblem,
-  type RequestIdentity,
-  toPage,
-} from '#platform/http';
+import { ApiController, Idempotent, InScope, Operation, partProblem, toPage } from '#platform/http';
 import { addressKey } from '../fields.js';
 import {
   ATTACHED_CONTENT,
@@ -72,7 +64,7 @@ export class MessagesController {
   send(
     @InScope() scope: ProjectScope,
     @Body({ schema: sendMessageBody }) body: z.output<typeof sendMessageBody>,
-    @Idempotent() request: RequestIdentity | null,
+    @Idempotent() request: RepeatableRequest | null,
   ) {
     return this.acceptance.send(scope, messageOf(body), request);
   }
@@ -102,7 +94,7 @@ export class MessagesController {
   async sendBatch(
     @InScope() scope: ProjectScope,
     @Body({ schema: messagesBody }) { messages, mode }: z.output<typeof messagesBody>,
-    @Idempotent() request: RequestIdentity | null,
+    @Idempotent() request: RepeatableRequest | null,
   ) {
     const outcomes = await this.acceptance.sendBatch(scope, readMessages(messages), mode, request);
     const results = outcomes.map((outcome, index) =>

@@ -10,7 +10,7 @@ export const BOUNCES = bounceClassesOf(({ address }) => address !== 'keep');
 /** Messages are scheduled 30 days ahead at most, and relays give up within days. */
 const HEARD_OF_MS = 45 * 24 * 60 * 60_000;
 
-/** What is heard of a message's mail after a mail server took it. */
+/** Kinds of what is heard of a message's mail after a mail server took it. */
 export type MessageFeedback = 'DELIVERED' | 'BOUNCED' | 'COMPLAINED';
 
 const FEEDBACK_EVENTS = {

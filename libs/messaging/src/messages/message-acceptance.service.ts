@@ -13,7 +13,14 @@ import {
   TopicsQuery,
 } from '#audience';
 import { type EmailPlan, EmailQuotaService, isEmailShortage } from '#billing';
-import { Clock, DomainValidationError, newId, NotFoundError, type ProjectScope } from '#kernel';
+import {
+  Clock,
+  DomainValidationError,
+  newId,
+  NotFoundError,
+  type ProjectScope,
+  type RepeatableRequest,
+} from '#kernel';
 import { before, type Config, CONFIG, Database, named } from '#platform';
 import type { Wording } from '#wording';
 import { FromAddressesService, type MailOrigin } from '../campaigns/from-addresses.service.js';
@@ -38,7 +45,6 @@ import {
   missingData,
   type NewMessage,
   refusalOfAll,
-  type RepeatableRequest,
   timeFaults,
   TooManyMessagesError,
 } from './message.js';

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { AddressDigestsService, NamedTopic } from '#audience';
-import { newId, patchedMetadata, type ProjectScope } from '#kernel';
+import { newId, patchedMetadata, type ProjectScope, type RepeatableRequest } from '#kernel';
 import { named } from '#platform';
 import type { MailOrigin } from '../campaigns/from-addresses.service.js';
 import type { Attachment } from '../content/mail/attachment-part.js';
@@ -13,7 +13,6 @@ import type {
   MessageStatus,
   MessageView,
   NewMessage,
-  RepeatableRequest,
 } from './message.js';
 
 /** A message of a request, and the beginning of its fields' paths: empty, or `messages[3].`. */

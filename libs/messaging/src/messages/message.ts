@@ -164,14 +164,6 @@ export type MessageRefusal =
   | NotSubscribedError
   | TooManyMessagesError;
 
-/** An idempotent request, whose process may die after it has done its work and before its answer is kept. */
-export interface RepeatableRequest {
-  /** 32 octets, the same in all of its runs. */
-  readonly digest: Buffer;
-  /** A run before this one died. */
-  readonly isTakenOver: boolean;
-}
-
 /** How a batch is accepted: as a whole or not at all, or each message by itself. */
 export const BATCH_MODES = ['ALL', 'EACH'] as const;
 export type BatchMode = (typeof BATCH_MODES)[number];

@@ -6,7 +6,7 @@ export {
   ClientAddress,
   InScope,
 } from './operation/caller.js';
-export { Idempotent, type RequestIdentity } from './guards/idempotency.guard.js';
+export { Idempotent } from './guards/idempotency.guard.js';
 export { HttpKitModule } from './http-kit.module.js';
 export {
   type Answer,

@@ -13,7 +13,7 @@ export type ReEntry = (typeof RE_ENTRIES)[number];
 export interface TriggerConfig {
   readonly segmentKey: string | null;
   readonly eventName: string | null;
-  /** What the event's properties must be like. */
+  /** Conditions on the event's properties. */
   readonly where: readonly PropertyTest[];
   readonly reEntry: ReEntry;
   /** Rules, as JSON text: whom they hold for before a step takes no further one. */

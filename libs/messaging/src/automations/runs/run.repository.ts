@@ -74,7 +74,7 @@ const cancelling = (
   select count(*) as ended from ended
 `;
 
-/** What these runs began with, by their ids: an event's properties, or a client's data. */
+/** Data that these runs began with, by their ids: an event's properties, or a client's data. */
 export async function eventsOf(
   database: Database,
   { environmentId }: ProjectScope,

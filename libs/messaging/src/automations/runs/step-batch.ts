@@ -7,7 +7,7 @@ export interface ClaimedRun {
   readonly subscriberId: string;
   readonly position: number;
   readonly isWaiting: boolean;
-  /** What it waits for has happened. */
+  /** True once the event or the state that it waits for is there. */
   readonly hasHappened: boolean;
   /** `YYYY-MM-DD`, the partition of its steps. */
   readonly enteredOn: string;

@@ -9,6 +9,7 @@ import {
   Injectable,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { RepeatableRequest } from '#kernel';
 import type { Logger } from 'pino';
 import { describeError } from '../../logger.js';
 import { CONFIG, LOGGER } from '../../platform.module.js';
@@ -34,17 +35,9 @@ declare module 'fastify' {
   }
 }
 
-/** The request of an idempotency key, the same in all of its runs, for what must be done by one of them alone. */
-export interface RequestIdentity {
-  /** 32 octets. */
-  readonly digest: Buffer;
-  /** A run before this one died, perhaps after it had done its work. */
-  readonly isTakenOver: boolean;
-}
-
 /** The request as its `Idempotency-Key` identifies it; null without one. */
 export const Idempotent = createParamDecorator(
-  (_data: unknown, context: ExecutionContext): RequestIdentity | null =>
+  (_data: unknown, context: ExecutionContext): RepeatableRequest | null =>
     context.switchToHttp().getRequest<FastifyRequest>().idempotentRun?.identity ?? null,
 );
 
@@ -199,18 +192,24 @@ const OUTLIVED_MS = 60_000;
 class RunningRequest {
   #lease: Lease | null;
   readonly #timer: NodeJS.Timeout;
-  readonly identity: RequestIdentity;
 
   constructor(
     private readonly keys: IdempotencyKeyRepository,
     private readonly seal: AnswerSeal,
-    lease: Lease,
+    private readonly taken: Lease,
     /** Unknown while the body arrives. */
     readonly hash: Buffer,
   ) {
-    this.#lease = lease;
-    this.identity = identityOfRun(lease, hash);
+    this.#lease = taken;
     this.#timer = setInterval(() => void this.#renew(), RENEW_EVERY_MS).unref();
+  }
+
+  /** The request, the same in all of its runs, for what must be done by one of them alone. */
+  get identity(): RepeatableRequest {
+    const { request, since } = this.taken;
+    const { apiKeyId, method, pathDigest, keyDigest } = request;
+    const parts = [apiKeyId, method, pathDigest, keyDigest, since.toISOString(), this.hash.toString('hex')];
+    return { digest: sha256(JSON.stringify(parts)), isTakenOver: isTakenOver(this.taken) };
   }
 
   /** Ends the run and keeps its answer. */
@@ -253,19 +252,6 @@ class RunningRequest {
       // It is tried again before the lock ends.
     }
   }
-}
-
-function identityOfRun(lease: Lease, bodyHash: Buffer): RequestIdentity {
-  const { apiKeyId, method, pathDigest, keyDigest } = lease.request;
-  const parts = [
-    apiKeyId,
-    method,
-    pathDigest,
-    keyDigest,
-    lease.since.toISOString(),
-    bodyHash.toString('hex'),
-  ];
-  return { digest: sha256(JSON.stringify(parts)), isTakenOver: isTakenOver(lease) };
 }
 
 /** The identity of this request's stored row. */
