@@ -126,6 +126,22 @@ describe('a mail that is a whole page', () => {
     expect((await compiled(`<p>Hi</p>${LEAVE}`)).html).not.toContain('mw-footer');
   });
 
+  it.each(['<?xml version="1.0" encoding="UTF-8"?>\n', '<!-- a note -->\n', ' \n'])(
+    'keeps a doctype behind %j',
+    async (ahead) => {
+      const { html, removed } = await compiled(`${ahead}${page(`<p>x</p>${LEAVE}`)}`);
+      expect(removed).toEqual([]);
+      expect(html).toMatch(/^<!DOCTYPE html PUBLIC "-\/\/W3C\/\/DTD XHTML 1\.0 Transitional\/\/EN"/);
+      expect(html.match(/<!doctype/gi)).toHaveLength(1);
+    },
+  );
+
+  it('names a doctype that holds merge tags, and has its own instead', async () => {
+    const { html, removed } = await compiled(`<!doctype html{% if custom.x %} x{% endif %}><p>x</p>${LEAVE}`);
+    expect(html).toMatch(/^<!doctype html>\n<html/);
+    expect(removed).toEqual(['html: <!doctype html{% if custom.x %} x{% endif %}>']);
+  });
+
   it('takes no body in a comment for its own', async () => {
     const twice = `<html><head></head><!--[if mso]><body class="mso"><![endif]--><!--[if !mso]><!--><body class="x"><!--<![endif]--><p>Hi</p></body></html>`;
     const { html } = await compiled(twice, { previewText: 'Soon' });

@@ -9,7 +9,9 @@ import type { Theme } from './mjml-document.js';
 /** Bound of inlining a page's style sheets, in declarations that every element could get: see `styleWork`. */
 const MOST_WORK = 2_000_000;
 
-const DOCTYPE = /^\s*<!doctype\s[^<>[\]]*>/i;
+const DOCTYPE = /<!doctype\s[^<>[\]]*>/i;
+/** An XML declaration, which says nothing in HTML. */
+const AHEAD_OF_DOCTYPE = /^(?:\s|<\?[^<>]*>)*$/;
 const ROOT = /<html(?=[\s>])/i;
 const HEAD = /<head(?:\s[^<>]*)?>/i;
 const HEAD_END = /<\/head\s*>/i;
@@ -36,9 +38,12 @@ export async function compilePage(
   { mask, removed, showsFiles }: Masking,
 ): Promise<string> {
   const masked = mask.hideHtml(html.replace(/^\ufeff/, ''));
-  const doctype = DOCTYPE.exec(masked)?.[0] ?? '';
-  const rest = masked.slice(doctype.length);
-  const clean = sanitizePage(rest, { mask, removed: removed.at('html'), showsFiles });
+  const { from, to } = doctypeIn(masked);
+  const doctype = masked.slice(from, to);
+  const noted = removed.at('html');
+  if (holdsPlaceholder(doctype)) noted(doctype);
+  const rest = masked.slice(0, from) + masked.slice(to);
+  const clean = sanitizePage(rest, { mask, removed: noted, showsFiles });
   const page = completed(clean, frame);
   if (styleWork(sheetsIn(page), page.split('<').length) > MOST_WORK)
     throw new ContentCompileError('its style sheets hold too many rules for so many elements');
@@ -48,9 +53,15 @@ export async function compilePage(
   return `${doctypeOf(doctype)}\n${inlined}`;
 }
 
+/** The doctype where browsers take it for one: with nothing but comments and an XML declaration ahead. */
+function doctypeIn(page: string): { readonly from: number; readonly to: number } {
+  const place = placeOf(page, DOCTYPE);
+  return AHEAD_OF_DOCTYPE.test(withoutComments(page).slice(0, place.from)) ? place : { from: 0, to: 0 };
+}
+
 /** As it was written; the mail's own where there is none, or one that holds merge tags. */
 const doctypeOf = (written: string): string =>
-  written === '' || holdsPlaceholder(written) ? '<!doctype html>' : written.trim();
+  written === '' || holdsPlaceholder(written) ? '<!doctype html>' : written;
 
 /** With root, head and body, and in them what a mail needs: encoding, title, language and the words that lists of mails show. */
 function completed(page: string, { title, preview, language }: PageFrame): string {
