@@ -3574,6 +3574,23 @@ comment on table messaging.message_attachments is 'Files of messages that wait f
 comment on column messaging.message_attachments.part is 'Files are kept in parts of equal size, so that neither api nor worker holds one twice.';
 comment on column messaging.message_attachments.sealed is 'Encrypted with the key of the message.';
 
+create table messaging.message_copies (
+  environment_id bigint not null,
+  digest bytea not null,
+  created_at timestamp with time zone not null,
+  message_id uuid not null,
+  constraint message_copies_pkey PRIMARY KEY (environment_id, digest, created_at, message_id)
+);
+alter table messaging.message_copies enable row level security;
+alter table messaging.message_copies force row level security;
+create policy app_rows on messaging.message_copies for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.message_copies for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.message_copies for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on messaging.message_copies to mailwright_app;
+grant delete, insert, select, update on messaging.message_copies to mailwright_system;
+comment on table messaging.message_copies is 'Messages by those who get copies of them.';
+comment on column messaging.message_copies.digest is 'As the to_digest of a message.';
+
 create table messaging.message_events (
   environment_id bigint not null,
   message_id uuid not null,
@@ -3629,7 +3646,6 @@ create table messaging.messages (
   status text not null,
   to_email text not null,
   to_digest bytea,
-  copy_digests bytea[],
   subject text,
   purpose text not null,
   topic_id uuid,
@@ -3658,7 +3674,6 @@ create table messaging.messages (
   constraint messages_keep_check CHECK ((keep = ANY (ARRAY['CONTENT'::text, 'NOTHING'::text]))),
   constraint messages_status_check CHECK ((status = ANY (ARRAY['SCHEDULED'::text, 'QUEUED'::text, 'SENT'::text, 'DELIVERED'::text, 'BOUNCED'::text, 'COMPLAINED'::text, 'FAILED'::text, 'EXPIRED'::text, 'SUPPRESSED'::text, 'CANCELLED'::text])))
 );
-CREATE INDEX messages_copied ON messaging.messages USING gin (copy_digests) WHERE (copy_digests IS NOT NULL);
 CREATE INDEX messages_in_order ON messaging.messages USING btree (environment_id, created_at, id);
 CREATE UNIQUE INDEX messages_of_request ON messaging.messages USING btree (environment_id, request_key, request_place) WHERE (request_key IS NOT NULL);
 CREATE INDEX messages_of_status ON messaging.messages USING btree (environment_id, status, created_at, id);
@@ -3675,7 +3690,6 @@ comment on table messaging.messages is 'Mails to one person each, as programs as
 comment on column messaging.messages.queued_on is 'The partition of its deliveries.';
 comment on column messaging.messages.status is 'Of the delivery to `to_email`; the copies have their own.';
 comment on column messaging.messages.to_digest is 'Keyed digest of the address in `to_email`, by which it is found and erased; null once erased.';
-comment on column messaging.messages.copy_digests is 'The same of those who get copies.';
 comment on column messaging.messages.subject is 'As it was written. Null: gone, since nothing of it is kept.';
 comment on column messaging.messages.topic_id is 'Of a notification: mail that its reader may leave. Null for mail that needs no consent.';
 comment on column messaging.messages.content is 'What the mail is made of; null where it is sealed, or kept no longer.';

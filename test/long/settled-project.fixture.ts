@@ -159,6 +159,9 @@ export async function settle(
        select platform.new_id(), $1, now() - make_interval(secs => n), now(), current_date, case n % 500 when 7 then 'BOUNCED' else 'SENT' end,
          'person.' || n || '@example.com', sha256(('person.' || n)::bytea), 'Receipt', 'Order', array['receipt'], 'CONTENT', 'RESEND', '{}', now()
        from generate_series(1, $2::int) n returning id, created_at, to_email
+     ), copied as (
+       insert into messaging.message_copies (environment_id, digest, created_at, message_id)
+       select $1, sha256('archive'), created_at, id from made
      )
      insert into messaging.message_tags (environment_id, tag, created_at, message_id)
      select $1, 'receipt', created_at, id from made

@@ -271,6 +271,21 @@ describe('lists of a project whose statistics are settled', () => {
     await postgres.watch(database, false);
   }
 
+  /** Erases a person, whom the worker takes out of all that the project has. */
+  async function erase({ client, environmentId }: Member, state: string, email: string): Promise<void> {
+    await postgres.watch(database, true);
+    steps.push({ name: `${state}: erase`, from: new Date(), passed: 0 });
+    expect((await client.delete(`/subscribers/${email}`)).status).toBe(204);
+    await eventually('the person is erased', async () => {
+      const left = await database.query(
+        `select from messaging.deliveries where environment_id = $1 and address_key = $2 limit 1`,
+        [environmentId, email],
+      );
+      return left.length === 0;
+    });
+    await postgres.watch(database, false);
+  }
+
   it('are all that the API has, each with all of its filters', () => {
     const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as ApiDocument;
     const asked = new Map<string, Set<string>>();
@@ -357,6 +372,7 @@ describe('lists of a project whose statistics are settled', () => {
       await readAll(first, 'large among many');
       await readAll(small[0]!, 'small among many');
       await live(small[1]!, 'small among many', FEW);
+      await erase(first, 'large among many', 'person.11@example.com');
       expect(await excessive(from)).toEqual([]);
     },
     HOUR_MS,

@@ -165,8 +165,9 @@ export class MailPersonalDataService {
     await this.#depersonalise(scope, sql`d.subscriber_id = ${subscriberId}`, now);
     // Test mails, and messages to who was no subscriber then: only the address identifies them.
     const ofMessages = sql`d.kind = 'MESSAGE' and d.source_id = any(array(
-      select m.id from messaging.messages m
-      where m.environment_id = ${environmentId} and (m.to_digest = ${digest} or m.copy_digests @> array[${digest}::bytea])
+      select m.id from messaging.messages m where m.environment_id = ${environmentId} and m.to_digest = ${digest}
+      union all
+      select c.message_id from messaging.message_copies c where c.environment_id = ${environmentId} and c.digest = ${digest}
     ))`;
     for (const which of [sql`d.kind = 'TEST'`, ofMessages])
       await this.#depersonalise(scope, sql`${which} and ${digestOfMail} = ${digest}`, now);
@@ -198,9 +199,11 @@ export class MailPersonalDataService {
     `.execute(this.database.tables());
     // A copy: the others still get theirs.
     await sql`
-      update messaging.messages set copy_digests = array_remove(copy_digests, ${digest}::bytea),
-        content = jsonb_set(content, '{cc}', '[]')
-      where environment_id = ${environmentId} and copy_digests @> array[${digest}::bytea]
+      with copied as (
+        delete from messaging.message_copies where environment_id = ${environmentId} and digest = ${digest} returning message_id
+      )
+      update messaging.messages m set content = jsonb_set(m.content, '{cc}', '[]') from copied
+      where m.environment_id = ${environmentId} and m.id = copied.message_id and m.content is not null
     `.execute(this.database.tables());
     return ids;
   }

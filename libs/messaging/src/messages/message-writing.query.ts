@@ -65,7 +65,7 @@ export function writingMessages(
       status: (scheduledAt !== null && scheduledAt > now ? 'SCHEDULED' : 'QUEUED') satisfies MessageStatus,
       to_email: to!.address.value,
       to_digest: digestOf(to!),
-      copy_digests: copies.length === 0 ? null : copies.map(digestOf),
+      copy_digests: copies.length === 0 ? undefined : copies.map(digestOf),
       subject: isKept ? subject : null,
       purpose,
       topic_id: topic?.id,
@@ -104,16 +104,20 @@ export function writingMessages(
         request_place smallint)
     ), message as (
       insert into messaging.messages as m (id, environment_id, created_at, updated_at, queued_on, usage_period, status, to_email, to_digest,
-        copy_digests, subject, purpose, topic_id, topic_key, tags, metadata, locale, keep, ambiguous, scheduled_at, expires_at, content,
+        subject, purpose, topic_id, topic_key, tags, metadata, locale, keep, ambiguous, scheduled_at, expires_at, content,
         sealed_content, attachments_key, attached_bytes, request_key, request_place)
       select g.id, ${environmentId}, ${now}, ${now}, ${day}::date, ${usagePeriod}, g.status, g.to_email, g.to_digest,
-        g.copy_digests, g.subject, g.purpose, g.topic_id, g.topic_key, g.tags, g.metadata, g.locale, g.keep, g.ambiguous, g.scheduled_at,
+        g.subject, g.purpose, g.topic_id, g.topic_key, g.tags, g.metadata, g.locale, g.keep, g.ambiguous, g.scheduled_at,
         g.expires_at, g.content, g.sealed_content, g.attachments_key, g.attached_bytes, ${request?.digest ?? null}::bytea, g.request_place
       from given g
       returning ${MESSAGE_COLUMNS}
     ), tagged as (
       insert into messaging.message_tags (environment_id, tag, created_at, message_id)
       select ${environmentId}, t.tag, ${now}, g.id from given g cross join lateral unnest(g.tags) t(tag)
+      returning message_id
+    ), copied as (
+      insert into messaging.message_copies (environment_id, digest, created_at, message_id)
+      select distinct ${environmentId}::bigint, c.digest, ${now}::timestamptz, g.id from given g cross join lateral unnest(g.copy_digests) c(digest)
       returning message_id
     ), queued as (
       insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address, address_key, locale,
@@ -126,7 +130,7 @@ export function writingMessages(
         message_id text, next_attempt_at timestamptz, due_since timestamptz)
       returning id
     )
-    select message.* from message where (select count(*) from queued) > 0 and (select count(*) from tagged) >= 0`;
+    select message.* from message where (select count(*) from queued) > 0 and (select count(*) from tagged) + (select count(*) from copied) >= 0`;
 }
 
 const attachedFile = ({ content, ...file }: Attachment): AttachedFile => ({ ...file, size: content.length });

@@ -96,8 +96,8 @@ export class MessagesService {
       });
     if (days === undefined) return;
     const where = sql`created_at < ${before(now, days * DAY_MS)}`;
-    for (const table of ['messaging.message_tags', 'messaging.message_attachments', 'messaging.messages'])
-      await removeOldRows(this.database, { table, where });
+    for (const part of ['message_tags', 'message_copies', 'message_attachments', 'messages'])
+      await removeOldRows(this.database, { table: `messaging.${part}`, where });
   }
 
   /** Changes a message none of whose mails anybody has begun to send; `change` gives the assignments to its row. */
