@@ -1,8 +1,8 @@
 import { Body, Param, Post } from '@nestjs/common';
 import type { z } from 'zod';
 import { SubscriberEventsService, type SubscriberRef } from '#audience';
-import type { ProjectScope } from '#kernel';
-import { ApiController, InScope, Operation } from '#platform/http';
+import type { ProjectScope, RepeatableRequest } from '#kernel';
+import { ApiController, Idempotent, InScope, Operation } from '#platform/http';
 import { subscriberParam } from '../fields.js';
 import {
   eventsBody,
@@ -32,10 +32,11 @@ export class EventsController {
   })
   async record(
     @InScope() scope: ProjectScope,
+    @Idempotent() request: RepeatableRequest | null,
     @Param('email', { schema: subscriberParam }) ref: SubscriberRef,
     @Body({ schema: recordEventBody }) body: z.output<typeof recordEventBody>,
   ) {
-    return { id: await this.events.record(scope, ref, reportedEvent(body)) };
+    return { id: await this.events.record(scope, ref, reportedEvent(body), request) };
   }
 }
 
@@ -58,12 +59,14 @@ export class EventBatchesController {
   })
   async recordAll(
     @InScope() scope: ProjectScope,
+    @Idempotent() request: RepeatableRequest | null,
     @Body({ schema: eventsBody }) { events }: z.output<typeof eventsBody>,
   ) {
     const { valid, errors } = readEvents(events);
     const { faults, ...counts } = await this.events.recordAll(
       scope,
       valid.map(({ event }) => event),
+      request,
     );
     for (const [place, fields] of faults) {
       const { index } = valid[place]!;

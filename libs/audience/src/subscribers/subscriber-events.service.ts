@@ -7,6 +7,7 @@ import {
   newId,
   NotFoundError,
   type ProjectScope,
+  type RepeatableRequest,
 } from '#kernel';
 import { before, Database, Periodic, removeOldRows } from '#platform';
 import { TRIGGERS_CHANNEL } from '../triggers.service.js';
@@ -62,11 +63,17 @@ export class SubscriberEventsService {
   ) {}
 
   /**
-   * Resolves to the event's id, for a repeated `uniqueId` to that of the first one. Throws NotFoundError,
+   * Resolves to the event's id, for a repeated `uniqueId` or request to that of the first one. Throws NotFoundError,
    * DomainValidationError.
    */
-  async record(scope: ProjectScope, ref: SubscriberRef, event: ReportedEvent): Promise<string> {
+  async record(
+    scope: ProjectScope,
+    ref: SubscriberRef,
+    event: ReportedEvent,
+    request: RepeatableRequest | null = null,
+  ): Promise<string> {
     const id = newId();
+    const once = onceOf(event, request, 0);
     const now = this.clock.now();
     const fault = occurrenceFault(event.occurredAt, now);
     if (fault !== null) {
@@ -75,23 +82,27 @@ export class SubscriberEventsService {
     }
     return this.database.transaction(scope, async () => {
       const person = await this.#personOf(scope, ref);
-      const { rows } = await insertion(scope, [{ ...event, ...person, id }], now).execute(
+      const { rows } = await insertion(scope, [{ ...event, ...person, id, once }], now).execute(
         this.database.tables(),
       );
       const { accepted, unknown } = rows[0]!;
       if (unknown.length > 0) throw new NotFoundError();
       this.database.notify(TRIGGERS_CHANNEL);
-      return accepted === 0 ? await this.#firstOf(scope, event.uniqueId) : id;
+      return accepted === 0 ? await this.#firstOf(scope, once) : id;
     });
   }
 
   /** Stores those that can be; the others do not keep them. At most 1 000, in one statement. */
-  async recordAll(scope: ProjectScope, events: readonly BatchedEvent[]): Promise<RecordedBatch> {
+  async recordAll(
+    scope: ProjectScope,
+    events: readonly BatchedEvent[],
+    request: RepeatableRequest | null = null,
+  ): Promise<RecordedBatch> {
     const now = this.clock.now();
     const faults = new Map<number, Readonly<Record<string, string>>>();
     const sound = events.flatMap((event, place) => {
       const fault = occurrenceFault(event.occurredAt, now);
-      if (fault === null) return [{ ...event, id: newId(), place }];
+      if (fault === null) return [{ ...event, id: newId(), place, once: onceOf(event, request, place) }];
       faults.set(place, { occurredAt: fault });
       return [];
     });
@@ -122,14 +133,22 @@ export class SubscriberEventsService {
     return { address: await this.subscribers.named(scope, ref) };
   }
 
-  async #firstOf({ environmentId }: ProjectScope, uniqueId: string | undefined): Promise<string> {
+  async #firstOf({ environmentId }: ProjectScope, once: string | null): Promise<string> {
     const { rows } = await sql<{ id: string }>`
       select event_id as id from audience.event_unique_ids
-      where environment_id = ${environmentId} and unique_id = ${uniqueId}
+      where environment_id = ${environmentId} and unique_id = ${once}
     `.execute(this.database.tables());
     return rows[0]!.id;
   }
 }
+
+/** The id under which an event counts once: the client's own, else that of its place in an idempotent request, whose process may die after it. */
+const onceOf = (
+  { uniqueId }: ReportedEvent,
+  request: RepeatableRequest | null,
+  place: number,
+): string | null =>
+  uniqueId ?? (request === null ? null : `request:${request.digest.toString('base64url')}:${place}`);
 
 /** Planner settings until the end of the transaction: people are joined as a set, however few the statistics know. */
 const PLANNED_FOR_SETS = sql`
@@ -142,7 +161,7 @@ const PLANNED_FOR_SETS = sql`
  */
 function insertion(
   { environmentId }: ProjectScope,
-  events: readonly (BatchedEvent & { readonly id: string })[],
+  events: readonly (BatchedEvent & { readonly id: string; readonly once: string | null })[],
   now: Date,
 ): RawBuilder<Recorded> {
   const keys = events.map(({ address }) => address?.key ?? null);
@@ -153,18 +172,18 @@ function insertion(
       where environment_id = ${environmentId} and ${isOneOf(keys, externalIds)}
       order by id for key share
     ), given as materialized (
-      select g.place - 1 as place, g.id, coalesce(p.id, x.id) as subscriber_id, g.name, g.properties, g.occurred_at, g.unique_id
+      select g.place - 1 as place, g.id, coalesce(p.id, x.id) as subscriber_id, g.name, g.properties, g.occurred_at, g.unique_id, g.once
       from unnest(${events.map(({ id }) => id)}::uuid[], ${keys}::text[], ${externalIds}::text[],
         ${events.map(({ name }) => name)}::text[],
         ${events.map(({ properties = {} }) => JSON.stringify(properties))}::text[],
         ${events.map(({ occurredAt }) => occurredAt ?? now)}::timestamptz[],
-        ${events.map(({ uniqueId }) => uniqueId ?? null)}::text[])
-        with ordinality g(id, email_key, external_id, name, properties, occurred_at, unique_id, place)
+        ${events.map(({ uniqueId }) => uniqueId ?? null)}::text[], ${events.map(({ once }) => once)}::text[])
+        with ordinality g(id, email_key, external_id, name, properties, occurred_at, unique_id, once, place)
       left join people p on p.email_key = g.email_key left join people x on x.external_id = g.external_id
     ), first as (
       insert into audience.event_unique_ids as u (unique_id, environment_id, event_id, recorded_at)
-      select distinct on (g.unique_id) g.unique_id, ${environmentId}, g.id, ${now} from given g
-      where g.unique_id is not null and g.subscriber_id is not null order by g.unique_id, g.place
+      select distinct on (g.once) g.once, ${environmentId}, g.id, ${now} from given g
+      where g.once is not null and g.subscriber_id is not null order by g.once, g.place
       on conflict (unique_id, environment_id) do update set event_id = excluded.event_id, recorded_at = excluded.recorded_at
         where u.recorded_at <= ${before(now, UNIQUE_MS)}
       returning event_id
@@ -173,7 +192,7 @@ function insertion(
         created_at)
       select g.id, g.occurred_at, ${environmentId}, g.subscriber_id, g.name, g.properties::jsonb, g.unique_id, ${now}
       from given g
-      where g.subscriber_id is not null and (g.unique_id is null or g.id in (select event_id from first))
+      where g.subscriber_id is not null and (g.once is null or g.id in (select event_id from first))
       returning id
     )
     select (select count(*)::int from recorded) as accepted,

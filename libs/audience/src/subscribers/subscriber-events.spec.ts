@@ -51,6 +51,28 @@ describe('reported events', () => {
     expect(rows).toHaveLength(50);
   });
 
+  it('count once where their request is run again after its process died', async () => {
+    const asked = (text: string) => ({ digest: Buffer.alloc(32, text), isTakenOver: false });
+    const again = { ...asked('first'), isTakenOver: true };
+    const batch = [
+      { address: ADA, name: 'order' },
+      { address: ADA, name: 'order' },
+      { address: BOB, name: 'order', uniqueId: 'of Bob' },
+    ];
+    expect(await events.recordAll(scope, batch, asked('first'))).toMatchObject({ accepted: 3, repeated: 0 });
+    expect(await events.recordAll(scope, batch, again)).toMatchObject({ accepted: 0, repeated: 3 });
+    expect(await events.recordAll(scope, batch, asked('second'))).toMatchObject({ accepted: 2, repeated: 1 });
+    const order = { name: 'order' };
+    const id = await events.record(scope, ADA, order, asked('third'));
+    expect(await events.record(scope, ADA, order, { ...asked('third'), isTakenOver: true })).toBe(id);
+    expect(await events.record(scope, ADA, order)).not.toBe(id);
+    const shown = await audience.test.query<{ n: number }>(
+      'select count(*)::int as n from audience.subscriber_events where environment_id = $1 and unique_id is not null',
+      [scope.environmentId],
+    );
+    expect(shown).toEqual([{ n: 1 }]);
+  });
+
   it('trigger an automation once each', async () => {
     await audience.database.transaction(scope, () =>
       audience.get(TriggersService).watch(scope, newId(), {
