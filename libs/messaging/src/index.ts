@@ -40,7 +40,7 @@ export type { CampaignAnalysis } from './campaigns/pre-send-analysis.service.js'
 export { CampaignSchedulerService } from './campaigns/campaign-scheduler.service.js';
 export { messagingEntities } from './messaging-tables.js';
 export type { CampaignRow } from './campaigns/campaign.repository.js';
-export type { CampaignTranslations } from './campaigns/campaign-content.js';
+export type { CampaignTranslations } from './content/document/translated-content.js';
 export { CampaignsService } from './campaigns/campaigns.service.js';
 export { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 export { CampaignExpansionService } from './sending/engine/campaign-expansion.service.js';

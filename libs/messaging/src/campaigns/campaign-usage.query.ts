@@ -5,7 +5,7 @@ import type { ProjectScope, UserKind } from '#kernel';
 import { Database } from '#platform';
 import { ContentProcessesService } from '../content/processes/content-processes.service.js';
 import type { MessagingTables } from '../messaging-tables.js';
-import { contentIn } from './campaign-content.js';
+import { contentIn } from '../content/document/translated-content.js';
 import { type CampaignStatus, UNDER_WAY } from './campaign.js';
 
 const COLUMNS = { topic: 'topic_ids', segment: 'segment_ids' } as const;

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
 import type { Metadata } from '#kernel';
-import type { CampaignTranslations } from './campaign-content.js';
+import type { CampaignTranslations } from '../content/document/translated-content.js';
 import { Campaign, type CampaignStatus, type PreSendStatus, type SendStrategy } from './campaign.js';
 
 /** messaging.campaigns. The engine writes its columns with SQL, under the row's lock. */

@@ -7,7 +7,7 @@ import {
   patchedMetadata,
   UnavailableError,
 } from '#kernel';
-import { type CampaignTranslations, CONTENT_PARTS } from './campaign-content.js';
+import { type CampaignTranslations, CONTENT_PARTS } from '../content/document/translated-content.js';
 import { ScheduleMissingError } from './campaign.errors.js';
 
 export const CAMPAIGN_STATUSES = [

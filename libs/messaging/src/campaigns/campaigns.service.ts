@@ -12,7 +12,7 @@ import {
   timeFaults,
 } from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
-import { contentFaults } from './campaign-content.js';
+import { contentFaults } from '../content/document/translated-content.js';
 import { CampaignRepository, type CampaignRow } from './campaign.repository.js';
 
 export interface CampaignFilter {

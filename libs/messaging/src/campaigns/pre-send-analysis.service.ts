@@ -18,7 +18,7 @@ import { projectValues, SAMPLE_VALUES } from '../content/merge/merge-values.js';
 import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
 import type { Campaign } from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
-import { contentIn } from './campaign-content.js';
+import { contentIn } from '../content/document/translated-content.js';
 import { CampaignRepository } from './campaign.repository.js';
 import { type MailOrigin, FromAddressesService } from './from-addresses.service.js';
 

@@ -19,7 +19,7 @@ import {
 } from '../../content/processes/content-processes.service.js';
 import { type LinkSetContent, LinkSetsService } from '../../engagement/link-sets.service.js';
 import { Campaign } from '../../campaigns/campaign.js';
-import { contentIn, translationFor } from '../../campaigns/campaign-content.js';
+import { contentIn, translationFor } from '../../content/document/translated-content.js';
 import { VersionPlansQuery } from '../../automations/runs/version-plans.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 

@@ -1,6 +1,6 @@
 import { matchLocale } from '#kernel';
-import { parseContentDocument } from '../content/document/content-document.js';
-import type { CampaignContent } from '../content/document/content-compiler.js';
+import { parseContentDocument } from './content-document.js';
+import type { CampaignContent } from './content-compiler.js';
 
 /** The parts of a content that its author writes. */
 export const CONTENT_PARTS = ['subject', 'previewText', 'contentJson', 'contentText'] as const;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { contentFaults, contentIn, translationFor } from './campaign-content.js';
+import { contentFaults, contentIn, translationFor } from './translated-content.js';
 
 const nothing = { previewText: null, contentJson: null, contentText: null };
 const campaign = {
