@@ -3608,6 +3608,7 @@ create table messaging.message_events (
   constraint message_events_classification_check CHECK ((classification = ANY (ARRAY['human'::text, 'proxy'::text, 'scanner'::text]))),
   constraint message_events_type_check CHECK ((type = ANY (ARRAY['ATTEMPTED'::text, 'SENT'::text, 'DELIVERED'::text, 'BOUNCED'::text, 'COMPLAINED'::text, 'OPENED'::text, 'CLICKED'::text, 'FAILED'::text, 'EXPIRED'::text, 'SUPPRESSED'::text, 'CANCELLED'::text])))
 );
+CREATE INDEX message_events_against ON messaging.message_events USING btree (environment_id, occurred_at) WHERE (type = ANY (ARRAY['BOUNCED'::text, 'COMPLAINED'::text]));
 CREATE INDEX message_events_in_window ON messaging.message_events USING btree (environment_id, type, occurred_at);
 CREATE INDEX message_events_oldest ON messaging.message_events USING btree (occurred_at);
 alter table messaging.message_events enable row level security;
@@ -3719,7 +3720,9 @@ create table messaging.sending_stops (
   reason text not null,
   stopped_at timestamp with time zone not null,
   resumed_at timestamp with time zone,
-  constraint sending_stops_pkey PRIMARY KEY (environment_id)
+  stream text not null default 'MARKETING'::text,
+  constraint sending_stops_pkey PRIMARY KEY (environment_id, stream),
+  constraint sending_stops_stream_check CHECK ((stream = ANY (ARRAY['MARKETING'::text, 'TRANSACTIONAL'::text])))
 );
 alter table messaging.sending_stops enable row level security;
 alter table messaging.sending_stops force row level security;
@@ -3728,8 +3731,9 @@ create policy owner_rows on messaging.sending_stops for all to mailwright_owner 
 create policy system_rows on messaging.sending_stops for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.sending_stops to mailwright_app;
 grant delete, insert, select, update on messaging.sending_stops to mailwright_system;
-comment on table messaging.sending_stops is 'Projects whose live sending is stopped for their bounces or complaints.';
+comment on table messaging.sending_stops is 'Projects whose live campaigns, or whose live messages, are stopped for their bounces or complaints.';
 comment on column messaging.sending_stops.resumed_at is 'What was sent before is not held against the project again.';
+comment on column messaging.sending_stops.stream is 'TRANSACTIONAL: its messages; MARKETING: its campaigns.';
 
 create unlogged table messaging.server_epoch (
   environment_id bigint not null,

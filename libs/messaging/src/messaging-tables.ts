@@ -175,6 +175,7 @@ interface SenderStopsTable {
 
 interface SendingStopsTable {
   readonly environmentId: number;
+  readonly stream: Generated<'MARKETING' | 'TRANSACTIONAL'>;
   readonly reason: string;
   readonly stoppedAt: Date;
   readonly resumedAt: Date | null;

@@ -3,7 +3,7 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
 
-/** Stops of a project's live sending, for its bounces or complaints. */
+/** Stops of a project's live campaigns and of its live messages, for their bounces or complaints. */
 @Injectable()
 export class SendingStopsService {
   constructor(
@@ -11,7 +11,7 @@ export class SendingStopsService {
     private readonly clock: Clock,
   ) {}
 
-  /** The reason of the stop; null when there is none. */
+  /** The reason why its campaigns are stopped; null when they are not. */
   reasonOf(scope: ProjectScope): Promise<string | null> {
     return this.database.transaction(scope, async () => {
       const stop = await this.database
@@ -19,6 +19,7 @@ export class SendingStopsService {
         .selectFrom('messaging.sending_stops')
         .select('reason')
         .where('environmentId', '=', scope.environmentId)
+        .where('stream', '=', 'MARKETING')
         .where('resumedAt', 'is', null)
         .executeTakeFirst();
       return stop?.reason ?? null;
@@ -26,7 +27,7 @@ export class SendingStopsService {
   }
 
   /**
-   * Ends the stop; campaigns stay paused until their author resumes them. Bounces and complaints until now no longer count.
+   * Ends the stops; campaigns stay paused until their author resumes them. Bounces and complaints until now no longer count.
    * False when sending was not stopped.
    */
   resume(scope: ProjectScope): Promise<boolean> {
@@ -38,7 +39,7 @@ export class SendingStopsService {
         .where('environmentId', '=', scope.environmentId)
         .where('resumedAt', 'is', null)
         .executeTakeFirst();
-      return numUpdatedRows === 1n;
+      return numUpdatedRows > 0n;
     });
   }
 }

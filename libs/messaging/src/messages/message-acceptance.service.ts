@@ -16,6 +16,7 @@ import { type EmailPlan, EmailQuotaService, isEmailShortage } from '#billing';
 import {
   Clock,
   DomainValidationError,
+  InvalidStateError,
   newId,
   NotFoundError,
   type ProjectScope,
@@ -55,6 +56,8 @@ type Outcome = CheckedMessage | MessageRefusal;
 
 /** The facts that decide whether messages are accepted. */
 interface Terms {
+  /** Why the project's messages are stopped; null when they are not. */
+  readonly stopped: string | null;
   /** Keys of the recipients that get no messages. */
   readonly suppressed: readonly string[];
   /** Ids of the notifications whose recipients get no marketing, and of those whose recipients are not subscribed to their topics. */
@@ -338,6 +341,8 @@ export class MessageAcceptanceService {
       this.#terms(scope, checked, toKeys, now),
       ...(scope.environment === 'LIVE' ? [this.quota.plan(scope)] : []),
     );
+    if (terms!.stopped !== null)
+      throw new InvalidStateError(`The project’s messages are stopped: ${terms!.stopped}`, 'STOPPED', []);
     const suppressed = new Set(terms!.suppressed);
     const unwanted = new Set(terms!.unwanted);
     const unsubscribed = new Set(terms!.unsubscribed);
@@ -385,7 +390,10 @@ export class MessageAcceptanceService {
               ${notifications.map(({ topicId }) => topicId)}::uuid[]) n(id, key, topic_id) where ${condition}
           )`;
     return sql<Terms>`${named('message_terms')}
-      select array(
+      select (
+          select s.reason from messaging.sending_stops s
+          where s.environment_id = ${scope.environmentId} and s.stream = 'TRANSACTIONAL' and s.resumed_at is null
+        ) as stopped, array(
           select k.key from unnest(${keys}::text[]) k(key) where ${this.suppressions.isColumnSuppressed(scope, sql`k.key collate "C"`, 'TRANSACTIONAL')}
         ) as suppressed,
         ${notificationsThat(this.suppressions.isColumnSuppressed(scope, sql`n.key collate "C"`, 'MARKETING'))} as unwanted,

@@ -87,6 +87,22 @@ describe('live messages', () => {
   const eventsOf = async (id: string) =>
     (await messaging.get(MessageEventsQuery).page(scope, id, { page: 0, size: 20 })).items;
 
+  it('are refused with the reason while they are stopped for their bounces', async () => {
+    const other = scope;
+    scope = await messaging.scope();
+    await messaging.test.query(
+      `insert into messaging.sending_stops (environment_id, stream, reason, stopped_at) values ($1, 'TRANSACTIONAL', 'Too many.', now()),
+         ($2, 'MARKETING', 'Campaigns alone.', now())`,
+      [scope.environmentId, other.environmentId],
+    );
+    await expect(send()).rejects.toMatchObject({
+      code: 'invalid-state',
+      message: expect.stringContaining('Too many.'),
+    });
+    scope = other;
+    expect(await send()).toMatchObject({ status: 'QUEUED' });
+  });
+
   it('are told what a provider says of them: delivered, bounced, complained about', async () => {
     const feedback = messaging.get(DeliveryFeedbackService);
     const { id, to } = await sent();

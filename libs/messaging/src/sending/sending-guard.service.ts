@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { environmentScopes, scopeColumns } from '#access';
 import { Clock, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, LOGGER, MailMetrics, Periodic } from '#platform';
+import { before, Database, LOGGER, MailMetrics, Periodic } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
 import { DomainControlService } from '#deliverability';
 import { bounceClassesIn } from '../engagement/address-consequences.service.js';
@@ -58,6 +58,12 @@ export function faultOf({ mails, hardBounces, complaints }: SendingFigures): str
   return null;
 }
 
+type Stream = 'MARKETING' | 'TRANSACTIONAL';
+
+/** The event of a message whose address does not exist. */
+const isHardBounce = (event: string) =>
+  sql`(${sql.ref(`${event}.type`)} = 'BOUNCED' and ${sql.ref(`${event}.reason`)} in (${bounceClassesIn(({ stops }) => stops === 'project')}))`;
+
 const PROJECT_WINDOW_MS = 24 * 60 * 60_000;
 
 interface EnvironmentFigures extends SendingFigures {
@@ -90,14 +96,60 @@ export class SendingGuardService {
   async stopProjects(): Promise<void> {
     const now = this.clock.now();
     for (const figures of await this.database.system(() => this.#sendingNow(now)))
-      await this.#judgeProject(figures, now);
+      await this.#judgeProject('MARKETING', figures, now);
     await this.database.system(() => this.#pauseStopped(now));
   }
 
-  async #judgeProject({ environmentId, ...figures }: EnvironmentFigures, now: Date): Promise<void> {
+  /** Stops the messages of projects in the same way, judged apart: no more are accepted. */
+  @Periodic('guard-messages', { everyMs: 15_000 })
+  async stopMessages(): Promise<void> {
+    const now = this.clock.now();
+    const since = before(now, PROJECT_WINDOW_MS);
+    for (const figures of await this.database.system(() => this.#messagesAgainst(since)))
+      await this.#judgeProject('TRANSACTIONAL', figures, now);
+  }
+
+  async #judgeProject(
+    stream: Stream,
+    { environmentId, ...figures }: EnvironmentFigures,
+    now: Date,
+  ): Promise<void> {
     const fault = faultOf(figures);
-    if (fault !== null && (await this.database.system(() => this.#stopProject(environmentId, fault, now))))
-      this.logger.error({ environmentId, fault }, 'a project’s sending is stopped');
+    if (fault === null) return;
+    if (await this.database.system(() => this.#stopProject(environmentId, stream, fault, now)))
+      this.logger.error({ environmentId, stream, fault }, 'a project’s sending is stopped');
+  }
+
+  /** Figures of projects with as many bounces or complaints as could stop their messages: only for these are mails counted. */
+  async #messagesAgainst(since: Date): Promise<EnvironmentFigures[]> {
+    const { leastMails, hardBounces, complaints } = SENDING_LIMITS;
+    const { rows } = await sql<EnvironmentFigures>`
+      select a.environment_id, a.hard_bounces, a.complaints, (
+          select count(*) from messaging.message_events m
+          where m.environment_id = a.environment_id and m.type = 'SENT' and m.occurred_at > a.since
+        ) + (
+          select count(*) from messaging.message_events m
+          where m.environment_id = a.environment_id and ${isHardBounce('m')} and m.occurred_at > a.since and not exists (
+            select 1 from messaging.message_events s
+            where s.environment_id = m.environment_id and s.message_id = m.message_id and s.type = 'SENT'
+          )
+        ) as mails
+      from (
+        select e.environment_id, min(j.since) as since, count(*) filter (where ${isHardBounce('e')}) as hard_bounces,
+          count(*) filter (where e.type = 'COMPLAINED') as complaints
+        from (
+          select x.environment_id, greatest(${since}::timestamptz, t.resumed_at) as since
+          from ${environmentScopes} x
+          left join messaging.sending_stops t on t.environment_id = x.environment_id and t.stream = 'TRANSACTIONAL'
+          where x.environment = 'LIVE' and (t.environment_id is null or t.resumed_at is not null)
+        ) j
+        join messaging.message_events e on e.environment_id = j.environment_id and e.occurred_at > j.since
+        where e.type in ('BOUNCED', 'COMPLAINED')
+        group by e.environment_id
+      ) a
+      where a.hard_bounces > ${Math.floor(leastMails * hardBounces)} or a.complaints > ${Math.floor(leastMails * complaints)}
+    `.execute(this.database.tables());
+    return rows;
   }
 
   /** One statement for all: most that are sending may be waiting. */
@@ -112,7 +164,7 @@ export class SendingGuardService {
         join messaging.campaign_minutes m on m.campaign_id = c.id and m.environment_id = c.environment_id
         where c.environment_id = s.environment_id and c.queued_at >= ${new Date(now.getTime() - CAMPAIGN_MS)}
           and m.minute >= greatest(${new Date(now.getTime() - PROJECT_WINDOW_MS)}::timestamptz,
-            (select t.resumed_at from messaging.sending_stops t where t.environment_id = s.environment_id))
+            (select t.resumed_at from messaging.sending_stops t where t.environment_id = s.environment_id and t.stream = 'MARKETING'))
         group by c.environment_id
       ) f join ${environmentScopes} e on e.environment_id = s.environment_id
       where f.mails > 0 and e.environment = 'LIVE'
@@ -121,14 +173,14 @@ export class SendingGuardService {
   }
 
   /** False when it is stopped already. */
-  async #stopProject(environmentId: number, reason: string, now: Date): Promise<boolean> {
+  async #stopProject(environmentId: number, stream: Stream, reason: string, now: Date): Promise<boolean> {
     const { numInsertedOrUpdatedRows } = await this.database
       .tables<MessagingTables>()
       .insertInto('messaging.sending_stops')
-      .values({ environmentId, reason, stoppedAt: now })
+      .values({ environmentId, stream, reason, stoppedAt: now })
       .onConflict((conflict) =>
         conflict
-          .column('environmentId')
+          .columns(['environmentId', 'stream'])
           .doUpdateSet({ reason, stoppedAt: now, resumedAt: null })
           .where('messaging.sending_stops.resumedAt', 'is not', null),
       )
@@ -144,6 +196,7 @@ export class SendingGuardService {
       .from('messaging.sending_stops as s')
       .set((eb) => ({ status: 'PAUSED', failureReason: eb.ref('s.reason'), updatedAt: now }))
       .whereRef('s.environmentId', '=', 'c.environmentId')
+      .where('s.stream', '=', 'MARKETING')
       .where('s.resumedAt', 'is', null)
       .where('c.status', '=', sql.lit('SENDING'))
       .execute();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
+import { prepareProject } from '#testing/system';
 import { CampaignLifecycleService } from '../campaigns/campaign-lifecycle.service.js';
 import type { Campaign } from '../campaigns/campaign.js';
 import { CampaignsService } from '../campaigns/campaigns.service.js';
@@ -133,5 +134,88 @@ describe('a project whose mail comes back too often', () => {
     await guard();
     expect(await statusOf(campaign)).toBe('PAUSED');
     expect(await messaging.get(SendingStopsService).reasonOf(scope)).toMatch(/^27 of the last 504 mails/);
+  });
+});
+
+describe('a project whose messages come back too often', () => {
+  let messaging: MessagingFixture;
+
+  beforeAll(async () => {
+    messaging = await MessagingFixture.open();
+  });
+  afterAll(() => messaging?.close());
+
+  const guard = () => messaging.get(SendingGuardService).stopMessages();
+
+  /** Messages of the project that were sent, of which the first came back or were called spam. */
+  async function note(
+    { environmentId }: ProjectScope,
+    { sent = 0, bounced = 0, refused = 0, complained = 0, reason = 'hard' },
+  ): Promise<void> {
+    await messaging.test.query(
+      `with made as (
+         select platform.new_id() as id, n from generate_series(1, $3::int + $5::int) n
+       )
+       insert into messaging.message_events (environment_id, message_id, occurred_at, id, type, reason)
+       select $1::bigint, id, $2::timestamptz, platform.new_id(), 'SENT', null from made where n <= $3
+       union all select $1, id, $2, platform.new_id(), 'BOUNCED', $7 from made where n <= $4 or n > $3
+       union all select $1, id, $2, platform.new_id(), 'COMPLAINED', null from made where n <= $6`,
+      [environmentId, messaging.clock.now(), sent, bounced, refused, complained, reason],
+    );
+  }
+
+  const stopsOf = ({ environmentId }: ProjectScope) =>
+    messaging.test.query<{ stream: string; reason: string }>(
+      'select stream, reason from messaging.sending_stops where environment_id = $1 and resumed_at is null',
+      [environmentId],
+    );
+
+  it('has them stopped with the reason until an operator lets it, and others go on', async () => {
+    const [scope, other] = [await messaging.scope(), await messaging.scope()];
+    const campaign = await messaging.queuedCampaign(scope, 1);
+    await note(scope, { sent: 490, bounced: 15, refused: 10 });
+    await note(other, { sent: 600, bounced: 600, reason: 'mailbox' });
+    await guard();
+    expect(await stopsOf(scope)).toEqual([]);
+    await note(scope, { refused: 1 });
+    await guard();
+    expect(await stopsOf(scope)).toEqual([
+      {
+        stream: 'TRANSACTIONAL',
+        reason: '26 of the last 501 mails went to addresses that do not exist; more than 5 % stop a project.',
+      },
+    ]);
+    expect(await stopsOf(other)).toEqual([]);
+    // Campaigns go on.
+    await messaging.get(SendingGuardService).stopProjects();
+    expect((await messaging.campaign(campaign.id)).status).toBe('SENDING');
+
+    messaging.clock.advance(MINUTE);
+    expect(await messaging.get(SendingStopsService).resume(scope)).toBe(true);
+    messaging.clock.advance(MINUTE);
+    await note(scope, { sent: 500, bounced: 25 });
+    await guard();
+    expect(await stopsOf(scope)).toEqual([]);
+  });
+
+  it('is judged by a day, and by complaints', async () => {
+    const scope = await messaging.scope();
+    await note(scope, { sent: 1_000, complained: 3 });
+    messaging.clock.advance(DAY + MINUTE);
+    await note(scope, { sent: 500, complained: 1 });
+    await guard();
+    expect(await stopsOf(scope)).toEqual([]);
+    await note(scope, { sent: 100, complained: 1 });
+    await guard();
+    expect(await stopsOf(scope)).toMatchObject([
+      { reason: expect.stringMatching(/^2 of the last 600 mails were called spam/) },
+    ]);
+  });
+
+  it('of its test environment is not judged', async () => {
+    const { test } = await prepareProject(messaging.test, '');
+    await note(test, { sent: 500, bounced: 500 });
+    await guard();
+    expect(await stopsOf(test)).toEqual([]);
   });
 });

@@ -257,7 +257,7 @@ export class CampaignExpansionService {
 
 /** True for a campaign `c` that gets no further than PAUSED: its author paused it, or its project's sending is stopped. */
 const isHeld = (environmentId: number) => sql<boolean>`(c.status = 'PAUSED' or exists (
-  select 1 from messaging.sending_stops s where s.environment_id = ${environmentId}::bigint and s.resumed_at is null
+  select 1 from messaging.sending_stops s where s.environment_id = ${environmentId}::bigint and s.stream = 'MARKETING' and s.resumed_at is null
 ))`;
 
 /** Locks the campaign; undefined when it is expanded, or no longer to be sent. */
