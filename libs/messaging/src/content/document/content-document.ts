@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { handlebarsFault } from '../merge/handlebars-tags.js';
 import { isFileUrl, mergeUrlFault } from '../merge/merge-links.js';
 import { MergeTagMask } from '../merge/merge-tags.js';
 
@@ -28,7 +29,11 @@ const words = (max: number) =>
     .string()
     .max(max)
     .refine((value) => !CONTROL_BUT_LAYOUT.test(value), { error: 'must not contain control characters' })
-    .refine((value) => value.isWellFormed(), { error: 'is not valid Unicode' });
+    .refine((value) => value.isWellFormed(), { error: 'is not valid Unicode' })
+    .superRefine((value, context) => {
+      const fault = handlebarsFault(value);
+      if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+    });
 
 const text = words(MAX_TEXT).min(1);
 const urlWith = (faultOf: (url: string) => string | null) =>

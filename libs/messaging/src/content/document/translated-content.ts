@@ -1,4 +1,5 @@
 import { matchLocale } from '#kernel';
+import { handlebarsFault } from '../merge/handlebars-tags.js';
 import { parseContentDocument } from './content-document.js';
 import type { CampaignContent } from './content-compiler.js';
 
@@ -36,18 +37,23 @@ export function contentIn(campaign: TranslatedContent, translation: string | nul
   return { ...own, subject: other.subject, previewText: other.previewText ?? previewText };
 }
 
-/** Faults of the documents by their paths: `contentJson.blocks[0].level`, `translations.de.contentJson.blocks[0].level`. */
+/** Faults of what was written by their paths: `contentJson.blocks[0].level`, `translations.de.subject`. */
 export function contentFaults({
-  contentJson = null,
   translations = {},
+  ...own
 }: Partial<TranslatedContent>): Record<string, string> {
   const others = Object.entries(translations).map(
-    ([locale, other]) => [`translations.${locale}.`, other.contentJson] as const,
+    ([locale, other]) => [`translations.${locale}.`, other] as const,
   );
   const faults: Record<string, string> = {};
-  for (const [prefix, document] of [['', contentJson] as const, ...others]) {
-    const { errors = {} } = document === null ? {} : parseContentDocument(document);
+  for (const [prefix, content] of [['', own] as const, ...others]) {
+    const { contentJson = null, ...parts } = content;
+    const { errors = {} } = contentJson === null ? {} : parseContentDocument(contentJson);
     for (const [path, fault] of Object.entries(errors)) faults[`${prefix}${path}`] = fault;
+    for (const part of ['subject', 'previewText', 'contentText'] as const) {
+      const fault = handlebarsFault(parts[part] ?? '');
+      if (fault !== null) faults[`${prefix}${part}`] = fault;
+    }
   }
   return faults;
 }

@@ -1,6 +1,7 @@
 import { decodeHTMLStrict } from 'entities';
 import { LiquidError, TokenKind, Tokenizer } from 'liquidjs';
 import { MergeTemplateError } from '../content.errors.js';
+import { handlebarsFault } from './handlebars-tags.js';
 
 /** One piece of a template: literal text, `{{ output }}` or `{% tag %}`, exactly as written. */
 export interface TemplatePiece {
@@ -11,9 +12,11 @@ export interface TemplatePiece {
 /**
  * Cuts a template into its pieces with Liquid's own tokenizer, so that nobody else's idea of where a merge
  * tag ends can differ from the engine's.
- * @throws {MergeTemplateError} when a tag is not closed
+ * @throws {MergeTemplateError} when a tag is not closed, or is Handlebars
  */
 export function templatePieces(source: string): TemplatePiece[] {
+  const fault = handlebarsFault(source);
+  if (fault !== null) throw new MergeTemplateError(fault);
   try {
     return new Tokenizer(source).readTopLevelTokens().map((token) => ({
       kind: token.kind === TokenKind.HTML ? 'text' : token.kind === TokenKind.Output ? 'output' : 'tag',
