@@ -3163,6 +3163,7 @@ create table messaging.campaigns (
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
   metadata jsonb not null default '{}'::jsonb,
+  resend_of text,
   constraint campaigns_pkey PRIMARY KEY (id, environment_id),
   constraint campaigns_ambiguous_policy_check CHECK ((ambiguous_policy = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
   constraint campaigns_pre_send_score_check CHECK (((pre_send_score >= 0) AND (pre_send_score <= 100))),
@@ -3198,6 +3199,7 @@ comment on column messaging.campaigns.front_at is 'With front_id: none of its de
 comment on column messaging.campaigns.retry_from is 'The moment of `retry-failed` while its deliveries are put back; retry_emails is what is reserved for those to come.';
 comment on column messaging.campaigns.deleted_at is 'Deleted after mails went out: the API does not show it, but the links of its mails go on working.';
 comment on column messaging.campaigns.metadata is 'Strings of the client by key, at most 20.';
+comment on column messaging.campaigns.resend_of is 'Key of a sent campaign: the audience is those who got it and did not open it. That row is never deleted.';
 
 create table messaging.data_export_parts (
   export_id uuid not null,

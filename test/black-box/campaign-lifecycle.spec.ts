@@ -124,6 +124,56 @@ describe('the life of a campaign', () => {
     expect((await test.get(`/campaigns/${key}/report/statistics`)).at<number>('totalSent')).toBe(0);
   });
 
+  it('is duplicated, once for an Idempotency-Key, and sent again to those who did not open it', async () => {
+    const schedule = { scheduledAt: soon(DAY_MS), sendStrategy: 'SCHEDULED' };
+    const translations = { de: { subject: 'Hallo' } };
+    const key = await draft(test, { ...schedule, translations, metadata: { team: 'north' } });
+    const again = { headers: { 'idempotency-key': 'copy-1' }, body: { name: 'Second' } };
+    const copied = await test.request('POST', `/campaigns/${key}/duplicate`, again);
+    const repeated = await test.request('POST', `/campaigns/${key}/duplicate`, again);
+    expect([copied.status, repeated.status, repeated.body]).toEqual([201, 201, copied.body]);
+    const original = await test.get(`/campaigns/${key}`);
+    for (const field of ['subject', 'contentText', 'translations', 'topicIds', 'segmentIds', 'metadata'])
+      expect([field, copied.at(field)]).toEqual([field, original.at(field)]);
+    expect(copied.body).toMatchObject({ status: 'DRAFT', name: 'Second', resendOf: null });
+    expect(copied.body).toMatchObject({ scheduledAt: null, sendStrategy: null });
+    const copyKey: string = copied.at('campaignKey');
+    expect(copyKey).not.toBe(key);
+    expect(copied.headers.get('location')).toMatch(new RegExp(`/campaigns/${copyKey}$`));
+
+    const resend = { resendTo: 'NOT_OPENED' };
+    expectProblem(await test.post(`/campaigns/${key}/duplicate`, resend), 409, 'invalid-state', {
+      currentState: 'DRAFT',
+      allowedStates: ['SENT'],
+    });
+    expectProblem(
+      await test.post(`/campaigns/${key}/duplicate`, { resendTo: 'OPENED', scheduledAt: null }),
+      400,
+      'validation-error',
+      { errors: { resendTo: expect.any(String), scheduledAt: expect.any(String) } },
+    );
+    const reader = 'opened+again@example.com';
+    const consent = { source: 'form' };
+    const topic = await test.post('/topics', { name: 'Again', doubleOptInEnabled: false });
+    for (const email of [reader, 'silent+again@example.com'])
+      await test.post('/subscribers', { email, topicKeys: [topic.at('topicKey')], consent });
+    const first = await draft(test, { topicIds: [topic.at('id')] });
+    await act(test, first, 'send');
+    await becomes(test, first, 'SENT');
+    await eventually('one is opened', async () => {
+      const statistics = await test.get(`/campaigns/${first}/report/statistics`);
+      return statistics.at<number>('uniqueOpens') === 1;
+    });
+    const second = await test.post(`/campaigns/${first}/duplicate`, resend);
+    expect([second.status, second.at('resendOf'), second.at('name')]).toEqual([201, first, 'News']);
+    await act(test, second.at('campaignKey'), 'send');
+    await becomes(test, second.at('campaignKey'), 'SENT');
+    const deliveries = await test.get(`/campaigns/${second.at('campaignKey')}/deliveries`);
+    expect(deliveries.at<{ email: string }[]>('data').map(({ email }) => email)).toEqual([
+      'silent+again@example.com',
+    ]);
+  });
+
   it('keeps the links of its mails working when it is cancelled and deleted', async () => {
     const key = await draft(test);
     await act(test, key, 'send');

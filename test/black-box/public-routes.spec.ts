@@ -53,6 +53,7 @@ const OPERATIONS: readonly (readonly [operation: string, scope: string | null, s
   ['GET /campaigns/{campaignKey}', 'campaigns:read', '200'],
   ['PATCH /campaigns/{campaignKey}', 'campaigns:write', '200'],
   ['DELETE /campaigns/{campaignKey}', 'campaigns:write', '204'],
+  ['POST /campaigns/{campaignKey}/duplicate', 'campaigns:write', '201'],
   ['POST /campaigns/{campaignKey}/schedule', 'campaigns:write', '200'],
   ['POST /campaigns/{campaignKey}/send', 'campaigns:write', '200'],
   ['POST /campaigns/{campaignKey}/cancel', 'campaigns:write', '200'],

@@ -33,6 +33,8 @@ export interface Recipient {
 export interface ChosenAudience {
   readonly topicIds: readonly string[];
   readonly segmentIds: readonly string[];
+  /** SQL condition on the subscriber with this id, who is among the audience only where it holds. */
+  readonly among?: ((subscriberId: RawBuilder<unknown>) => RawBuilder<boolean>) | undefined;
 }
 
 /** A page of an audience. */
@@ -210,17 +212,21 @@ export class RecipientsQuery {
    */
   survey(
     scope: ProjectScope,
-    { topicIds, segmentIds }: ChosenAudience,
+    { topicIds, segmentIds, among }: ChosenAudience,
     domains: readonly string[],
     asOf: Date,
   ): Promise<AudienceSurvey> {
     return this.database.transaction(scope, async () => {
       // Otherwise each process would aggregate all consents for itself.
       if (topicIds.length > 1) await sql`set local max_parallel_workers_per_gather = 0`.execute(this.#db);
+      const isAmong = among?.(sql`b.id`) ?? sql`true`;
       const { rows } = await this.#people(scope, segmentIds, asOf, (people, areChosen) =>
-        breakdownByDomain(sql`${people} on ${areChosen}`, scope, { topicIds, domains }, asOf).execute(
-          this.#db,
-        ),
+        breakdownByDomain(
+          sql`${people} on ${areChosen} and ${isAmong}`,
+          scope,
+          { topicIds, domains },
+          asOf,
+        ).execute(this.#db),
       );
       return surveyOf(rows);
     });

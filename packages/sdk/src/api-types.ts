@@ -930,6 +930,28 @@ export interface paths {
     patch: operations['updateCampaign'];
     trace?: never;
   };
+  '/api/v1/campaigns/{campaignKey}/duplicate': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Duplicate a campaign
+     * @description A DRAFT with the same content, translations, sender, audience and metadata; times and `sendStrategy` are not copied. With `resendTo` its audience is those who got the original and did not open it, as far as they still want it: counted anew by `send`, and an open before a mail leaves excludes its reader. Opens are those of people, not of proxies or scanners. 409 then unless the original is SENT, its opens were recorded and its deliveries are still kept.
+     *
+     *     The key needs the scope `campaigns:write`.
+     */
+    post: operations['duplicateCampaign'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/campaigns/{campaignKey}/pre-send-analysis': {
     parameters: {
       query?: never;
@@ -3477,6 +3499,8 @@ export interface components {
        * @example 2026-11-21T20:00
        */
       scheduledAtLocal: string | null;
+      /** @description Key of an earlier campaign: of the audience only those who got that one and did not open it. */
+      resendOf: string | null;
       completedAt: string | null;
       fromEmail: string | null;
       fromName: string | null;
@@ -11883,6 +11907,7 @@ export interface operations {
            *           "scheduledAtLocal": null,
            *           "completedAt": "2026-03-02T08:01:30.000Z",
            *           "replyTo": "hello@example.com",
+           *           "resendOf": null,
            *           "preSendScore": 100,
            *           "preSendStatus": "PASSED",
            *           "createdAt": "2026-02-26T14:00:00.000Z",
@@ -12042,6 +12067,7 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": null,
+           *       "resendOf": null,
            *       "preSendScore": null,
            *       "preSendStatus": null,
            *       "createdAt": "2026-02-26T14:00:00.000Z",
@@ -12162,6 +12188,7 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": "2026-03-02T08:01:30.000Z",
            *       "replyTo": "hello@example.com",
+           *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
            *       "createdAt": "2026-02-26T14:00:00.000Z",
@@ -12377,6 +12404,7 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "resendOf": null,
            *       "preSendScore": null,
            *       "preSendStatus": null,
            *       "createdAt": "2026-02-26T14:00:00.000Z",
@@ -12417,6 +12445,157 @@ export interface operations {
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
       422: components['responses']['domain-validation.campaigns'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  duplicateCampaign: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "name": "Spring 2026, again",
+         *       "resendTo": "NOT_OPENED"
+         *     }
+         */
+        'application/json': {
+          name?: string | null;
+          resendTo?: 'NOT_OPENED' | null;
+        };
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "name": "Spring 2026, again",
+           *       "subject": "Spring is here",
+           *       "previewText": "Three things that are new",
+           *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"},{\"type\":\"text\",\"html\":\"<p>Hello {{ subscriber.first_name }}, three things are new.</p>\"},{\"type\":\"button\",\"label\":\"See what is new\",\"url\":\"https://example.com/spring\"}]}",
+           *       "fromEmail": "news@example.com",
+           *       "fromName": "Acme News",
+           *       "topicIds": [
+           *         "019bb13c-a3e0-7d55-9c3e-2f6b8a4d1e91"
+           *       ],
+           *       "metadata": {
+           *         "costCentre": "M-12"
+           *       },
+           *       "id": "019cb780-d680-7d55-9c3e-2f6b8a4d1e9b",
+           *       "campaignKey": "APIT-002",
+           *       "contentText": null,
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Der Frühling ist da",
+           *           "previewText": "Drei Neuheiten",
+           *           "contentJson": null,
+           *           "contentText": null
+           *         }
+           *       },
+           *       "status": "DRAFT",
+           *       "sendStrategy": null,
+           *       "segmentIds": [],
+           *       "estimatedRecipientCount": null,
+           *       "estimatedAt": null,
+           *       "scheduledAt": null,
+           *       "scheduledAtLocal": null,
+           *       "completedAt": null,
+           *       "replyTo": "hello@example.com",
+           *       "resendOf": "APIT-001",
+           *       "preSendScore": null,
+           *       "preSendStatus": null,
+           *       "createdAt": "2026-03-04T06:20:00.000Z",
+           *       "updatedAt": "2026-03-04T06:20:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Campaign'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.campaigns.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -12766,6 +12945,7 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
            *       "createdAt": "2026-02-26T14:00:00.000Z",
@@ -12889,6 +13069,7 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
            *       "createdAt": "2026-02-26T14:00:00.000Z",
@@ -13012,6 +13193,7 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
            *       "createdAt": "2026-02-26T14:00:00.000Z",
@@ -13135,6 +13317,7 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
            *       "createdAt": "2026-02-26T14:00:00.000Z",
@@ -13258,6 +13441,7 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
            *       "createdAt": "2026-02-26T14:00:00.000Z",
@@ -13381,6 +13565,7 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
            *       "createdAt": "2026-02-26T14:00:00.000Z",

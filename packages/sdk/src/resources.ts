@@ -516,6 +516,19 @@ class Campaigns extends Resource {
     });
   }
 
+  /** Duplicate a campaign. */
+  duplicate(
+    campaignKey: string,
+    body: Body<'duplicateCampaign'>,
+    options?: CallOptions,
+  ): Promise<Answer<'duplicateCampaign'>> {
+    return this.transport.call<'duplicateCampaign'>('POST /campaigns/{campaignKey}/duplicate', {
+      ...options,
+      path: { campaignKey },
+      json: body,
+    });
+  }
+
   /** Check a campaign before it is sent. */
   analyse(campaignKey: string, options?: ReadOptions): Promise<Answer<'analyseCampaign'>> {
     return this.transport.call<'analyseCampaign'>('GET /campaigns/{campaignKey}/pre-send-analysis', {

@@ -103,6 +103,15 @@ export const patchCampaignBody = strictBody({
   .superRefine(hasOneForm)
   .transform(withContentJson);
 
+export const duplicateCampaignBody = strictBody({
+  name: leftOut(name.meta({ description: 'As the original’s when left out.' })),
+  resendTo: leftOut(
+    z.enum(['NOT_OPENED']).meta({
+      description: '`NOT_OPENED`: of the audience only those who got the original and did not open it.',
+    }),
+  ),
+});
+
 /** The recipients of a test mail. */
 export const testCampaignBody = strictBody({
   emails: z.array(emailField).min(1).max(5),
@@ -155,6 +164,10 @@ export const campaignView = z
         description: 'Each recipient gets it when it is that time where they are.',
         examples: ['2026-11-21T20:00'],
       }),
+    resendOf: z.string().nullable().meta({
+      description:
+        'Key of an earlier campaign: of the audience only those who got that one and did not open it.',
+    }),
     completedAt: timestamp.nullable(),
     fromEmail: z.string().nullable(),
     fromName: z.string().nullable(),

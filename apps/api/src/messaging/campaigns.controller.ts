@@ -8,6 +8,7 @@ import {
   campaignPage,
   campaignView,
   createCampaignBody,
+  duplicateCampaignBody,
   patchCampaignBody,
 } from './campaign.dto.js';
 
@@ -86,6 +87,33 @@ export class CampaignsController {
     @Body({ schema: patchCampaignBody }) body: z.output<typeof patchCampaignBody>,
   ) {
     return this.campaigns.revise(scope, campaignKey, body);
+  }
+
+  @Post(':campaignKey/duplicate')
+  @Operation({
+    operationId: 'duplicateCampaign',
+    sdk: 'campaigns.duplicate',
+    summary: 'Duplicate a campaign',
+    description:
+      'A DRAFT with the same content, translations, sender, audience and metadata; times and `sendStrategy` are not copied. With ' +
+      '`resendTo` its audience is those who got the original and did not open it, as far as they still want it: counted anew ' +
+      'by `send`, and an open before a mail leaves excludes its reader. Opens are those of people, not of proxies or scanners. ' +
+      '409 then unless the original is SENT, its opens were recorded and its deliveries are still kept.',
+    scope: 'campaigns:write',
+    body: duplicateCampaignBody,
+    response: {
+      status: 201,
+      schema: campaignView,
+      location: ({ campaignKey }) => `campaigns/${campaignKey}`,
+    },
+    problems: [409],
+  })
+  duplicate(
+    @InScope() scope: ProjectScope,
+    @Param('campaignKey') campaignKey: string,
+    @Body({ schema: duplicateCampaignBody }) body: z.output<typeof duplicateCampaignBody>,
+  ) {
+    return this.campaigns.duplicate(scope, campaignKey, body);
   }
 
   @Delete(':campaignKey')

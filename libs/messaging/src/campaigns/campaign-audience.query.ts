@@ -17,10 +17,11 @@ import {
 } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database } from '#platform';
-import type { CampaignDraft } from './campaign.js';
+import type { Campaign, CampaignDraft } from './campaign.js';
+import { gotUnopened } from './unopened-mails.query.js';
 
-/** The topics and segments that choose an audience. */
-type ChosenAudience = Pick<CampaignDraft, 'topicIds' | 'segmentIds'>;
+/** The topics, segments and earlier campaign that choose an audience. */
+type ChosenAudience = Pick<Campaign, 'topicIds' | 'segmentIds' | 'resendOf'>;
 
 /** The people of an audience, and the destinations where they are held to limits: null where nothing limits. */
 interface SurveyedAudience extends Pick<AudienceSurvey, 'breakdown'> {
@@ -79,7 +80,7 @@ export class CampaignAudienceQuery {
   /** The state of the topics and segments, for the pre-send checks. */
   async facts(
     scope: ProjectScope,
-    { topicIds, segmentIds }: ChosenAudience,
+    { topicIds, segmentIds }: Pick<ChosenAudience, 'topicIds' | 'segmentIds'>,
   ): Promise<Pick<CampaignFacts, 'topics' | 'segments' | 'deleted' | 'segmentFaults'>> {
     const topics = await this.topics.held(scope, topicIds);
     const segments = await this.segments.named(scope, segmentIds);
@@ -91,8 +92,14 @@ export class CampaignAudienceQuery {
   }
 
   /** Counts the people, and those at destinations with limits; of other domains only at those that are slowed down now. */
-  async survey(scope: ProjectScope, chosen: ChosenAudience, now: Date): Promise<SurveyedAudience> {
-    if (chosen.topicIds.length === 0) return NOBODY;
+  async survey(
+    scope: ProjectScope,
+    { topicIds, segmentIds, resendOf }: ChosenAudience,
+    now: Date,
+  ): Promise<SurveyedAudience> {
+    if (topicIds.length === 0) return NOBODY;
+    const among = resendOf === null ? undefined : await gotUnopened(this.database, scope, resendOf);
+    const chosen = { topicIds, segmentIds, among };
     if (scope.environment !== 'LIVE' || !this.config.THROTTLE) {
       const { breakdown } = await this.recipients.survey(scope, chosen, [], now);
       return { breakdown, destinations: null };

@@ -18,6 +18,7 @@ import { Campaign, type CampaignStatus, DRAFT_FIELDS, isCampaignKey, type NewCam
 
 const COLUMNS = [
   ...DRAFT_FIELDS,
+  'resendOf',
   'metadata',
   'id',
   'campaignKey',
@@ -73,11 +74,18 @@ export class CampaignRepository {
     private readonly clock: Clock,
   ) {}
 
-  async add({ environmentId }: ProjectScope, draft: NewCampaign, now: Date): Promise<Campaign> {
+  /** @param resendOf see `Campaign.resendOf` */
+  async add(
+    { environmentId }: ProjectScope,
+    draft: NewCampaign,
+    now: Date,
+    resendOf: string | null = null,
+  ): Promise<Campaign> {
     const { rows } = await sql<{ key: string }>`select access.next_key('campaign') as key`.execute(
       this.database.tables(),
     );
     const campaign = new Campaign({ id: newId(), environmentId, campaignKey: rows[0]!.key }, draft, now);
+    campaign.resendOf = resendOf;
     this.database.em.persist(campaign);
     return campaign;
   }

@@ -26,6 +26,7 @@ export const CampaignSchema = defineEntity({
     sendStrategy: p.string().$type<SendStrategy>().nullable(),
     scheduledAt: p.datetime(3).nullable(),
     scheduledAtLocal: p.text().nullable(),
+    resendOf: p.text().nullable(),
     metadata: p.json().$type<Metadata>(),
     status: p.string().$type<CampaignStatus>(),
     failureReason: p.text().nullable(),

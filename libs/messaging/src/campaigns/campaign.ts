@@ -32,6 +32,7 @@ export const UNDER_WAY: readonly CampaignStatus[] = ['QUEUED_FOR_SENDING', 'SEND
 export const CAMPAIGN_ACTIONS = {
   change: { allowed: EDITABLE, refusal: 'cannot be changed' },
   delete: { allowed: [...EDITABLE, 'CANCELLED'], refusal: 'cannot be deleted' },
+  resend: { allowed: ['SENT'], refusal: 'cannot be sent to those who did not open it' },
   schedule: { allowed: ['DRAFT'], refusal: 'cannot be scheduled' },
   send: { allowed: EDITABLE, refusal: 'cannot be sent' },
   cancel: { allowed: ['SCHEDULED', ...UNDER_WAY], refusal: 'cannot be cancelled' },
@@ -129,6 +130,8 @@ export class Campaign {
   scheduledAt: Date | null = null;
   /** As `parseLocalTime` returns it: each recipient gets it when it is that time where they are. */
   scheduledAtLocal: string | null = null;
+  /** Key of a sent campaign: only those who got that one and did not open it are the audience. Null: all whom it names. */
+  resendOf: string | null = null;
   metadata: Metadata = {};
   status: CampaignStatus = 'DRAFT';
   failureReason: string | null = null;
@@ -172,6 +175,14 @@ export class Campaign {
     if (this.allows(action)) return;
     const { allowed, refusal } = CAMPAIGN_ACTIONS[action];
     throw new InvalidStateError(`The campaign ${refusal} while it is ${this.status}.`, this.status, allowed);
+  }
+
+  /** A draft with the same content, sender and audience; times and `sendStrategy` are left out. */
+  copy(): NewCampaign {
+    const { name, subject, previewText, contentJson, contentText, translations } = this;
+    const { fromEmail, fromName, replyTo, topicIds, segmentIds, metadata } = this;
+    const content = { subject, previewText, contentJson, contentText, translations };
+    return { name, ...content, fromEmail, fromName, replyTo, topicIds, segmentIds, metadata };
   }
 
   /** Applies changes. An analysis is void when a part that it looked at has changed; a schedule stands. */

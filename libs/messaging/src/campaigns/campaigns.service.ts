@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { TopicsQuery } from '#audience';
 import { PlanLimitsService } from '#billing';
-import { Clock, DomainValidationError, type Page, type PageRequest, type ProjectScope } from '#kernel';
+import {
+  Clock,
+  DomainValidationError,
+  InvalidStateError,
+  type Page,
+  type PageRequest,
+  type ProjectScope,
+} from '#kernel';
 import { Database } from '#platform';
 import { expectContent } from '../content/processes/content-processes.service.js';
 import {
@@ -14,10 +21,18 @@ import {
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
 import { contentFaults } from '../content/document/translated-content.js';
 import { CampaignRepository, type CampaignRow } from './campaign.repository.js';
+import { findOpenable } from './unopened-mails.query.js';
 
 export interface CampaignFilter {
   readonly status?: CampaignStatus | undefined;
   readonly topicKey?: string | undefined;
+}
+
+/** The changes of a copy. */
+export interface CampaignCopy {
+  readonly name?: string | undefined;
+  /** The audience is those who got the original and did not open it. */
+  readonly resendTo?: 'NOT_OPENED' | undefined;
 }
 
 /** Writing campaigns. Sending them is `CampaignLifecycleService`. */
@@ -60,6 +75,30 @@ export class CampaignsService {
       expectContent(this.database);
       return this.campaigns.add(scope, named, now);
     });
+  }
+
+  /**
+   * Adds a DRAFT with the content, sender and audience of a campaign. With `resendTo`, `InvalidStateError` unless that one is SENT
+   * and its opens were recorded and are kept. `PlanLimitReachedError` as `create`.
+   */
+  duplicate(scope: ProjectScope, campaignKey: string, { name, resendTo }: CampaignCopy): Promise<Campaign> {
+    return this.database.transaction(scope, async () => {
+      const now = this.clock.now();
+      const original = await this.campaigns.named(scope, campaignKey);
+      if (resendTo !== undefined) await this.#refuseUnlessResendable(scope, original);
+      await this.planLimits.admitCampaign(scope, now);
+      expectContent(this.database);
+      const copy = { ...original.copy(), ...(name !== undefined && { name }) };
+      const resendOf = resendTo === undefined ? original.resendOf : original.campaignKey;
+      return this.campaigns.add(scope, copy, now, resendOf);
+    });
+  }
+
+  async #refuseUnlessResendable(scope: ProjectScope, original: Campaign): Promise<void> {
+    original.refuseUnlessAllowed('resend');
+    await this.campaigns.refuseWithoutDeliveries(scope, original);
+    if ((await findOpenable(this.database, scope, original.campaignKey)) === null)
+      throw new InvalidStateError('The campaign’s opens were not recorded.', original.status, []);
   }
 
   /** Changes what is given and leaves the rest. */

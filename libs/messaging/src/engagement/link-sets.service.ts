@@ -34,6 +34,11 @@ type LinkSetNumber = Pick<TrackedMail, 'linkSet' | 'environmentId'>;
 
 const KEPT = 2_000;
 
+/** Condition that the mails of the campaign `c` had pixel and tracked links. */
+export const IS_TRACKED = sql`exists (
+  select 1 from messaging.link_sets l where l.campaign_id = c.id and l.environment_id = c.environment_id
+)`;
+
 /** The targets of the tracked links of campaigns and automations. A set never changes, so it is read once a process. */
 @Injectable()
 export class LinkSetsService {

@@ -3,6 +3,7 @@ import type {
   campaignPreviewView,
   campaignView,
   createCampaignBody,
+  duplicateCampaignBody,
   patchCampaignBody,
   preSendAnalysisView,
   testCampaignBody,
@@ -47,6 +48,7 @@ const CREATED_CAMPAIGN = {
   scheduledAtLocal: null,
   completedAt: null,
   replyTo: null,
+  resendOf: null,
   preSendScore: null,
   preSendStatus: null,
   createdAt: '2026-02-26T14:00:00.000Z',
@@ -116,6 +118,22 @@ const SENT_CAMPAIGN = {
   status: 'SENT',
   completedAt: '2026-03-02T08:01:30.000Z',
   updatedAt: '2026-03-02T08:01:30.000Z',
+} satisfies z.output<typeof campaignView>;
+
+const COPY = { name: 'Spring 2026, again', resendTo: 'NOT_OPENED' } satisfies z.input<
+  typeof duplicateCampaignBody
+>;
+
+const COPIED_CAMPAIGN = {
+  ...CREATED_CAMPAIGN,
+  name: COPY.name,
+  id: '019cb780-d680-7d55-9c3e-2f6b8a4d1e9b',
+  campaignKey: 'APIT-002',
+  replyTo: CAMPAIGN_CHANGES.replyTo,
+  translations: CAMPAIGN_CHANGES.translations,
+  resendOf: 'APIT-001',
+  createdAt: '2026-03-04T06:20:00.000Z',
+  updatedAt: '2026-03-04T06:20:00.000Z',
 } satisfies z.output<typeof campaignView>;
 
 const ANALYSIS = {
@@ -222,6 +240,7 @@ export const CAMPAIGN_EXAMPLES: WrittenExamples = {
   createCampaign: { body: NEW_CAMPAIGN, answer: CREATED_CAMPAIGN },
   getCampaign: { answer: SENT_CAMPAIGN },
   updateCampaign: { body: CAMPAIGN_CHANGES, answer: CHANGED_CAMPAIGN },
+  duplicateCampaign: { body: COPY, answer: COPIED_CAMPAIGN },
   analyseCampaign: { answer: ANALYSIS },
   previewCampaign: { answer: PREVIEW },
   testCampaign: { body: TEST },

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database } from '#platform';
 import { type CampaignStatus, isCampaignKey } from '../../campaigns/campaign.js';
+import { IS_TRACKED } from '../../engagement/link-sets.service.js';
 import {
   type CampaignCounts,
   type CampaignStatistics,
@@ -50,11 +51,6 @@ export const COUNTED_CAMPAIGNS = sql`
   cross join lateral (select ${NUMBERS} from messaging.campaign_counters k
     where k.campaign_id = c.id and k.environment_id = c.environment_id) n
 `;
-
-/** Condition that the mails of the campaign `c` had pixel and tracked links. */
-export const IS_TRACKED = sql`exists (
-  select 1 from messaging.link_sets l where l.campaign_id = c.id and l.environment_id = c.environment_id
-)`;
 
 /** A campaign's numbers, read from its counters. */
 @Injectable()

@@ -3,7 +3,8 @@ import type { ProjectScope } from '#kernel';
 import { type Database, keptDay } from '#platform';
 import { PARTITION } from '../../deliveries/campaign-front.query.js';
 import { type CampaignCounts, countsOf } from '../statistics/campaign-statistics.js';
-import { COUNTED_CAMPAIGNS, IS_TRACKED } from '../statistics/campaign-statistics.query.js';
+import { IS_TRACKED } from '../../engagement/link-sets.service.js';
+import { COUNTED_CAMPAIGNS } from '../statistics/campaign-statistics.query.js';
 import { domainFigures } from '../statistics/campaign-figures.query.js';
 import { linkClicks } from '../statistics/campaign-links.query.js';
 import {

@@ -18,6 +18,7 @@ import {
 import { CampaignLifecycleService, expandCampaign } from '../../campaigns/campaign-lifecycle.service.js';
 import { movingFrontBack, PARTITION } from '../../deliveries/campaign-front.query.js';
 import { wakeSenders } from '../../deliveries/delivery-queue.query.js';
+import { gotUnopened } from '../../campaigns/unopened-mails.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { isContentFault } from '../delivery-outcome.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
@@ -149,7 +150,8 @@ export class CampaignExpansionService {
     campaign: ExpandingCampaign,
     { domain, maySkip, size }: ChunkOptions & { readonly size: number },
   ): Promise<Chunk> {
-    const { id, topicIds, segmentIds, queuedOn, audienceAt, expansionCursor, isSentAgain } = campaign;
+    const { id, topicIds, segmentIds, queuedOn, audienceAt, expansionCursor, isSentAgain, resendOf } =
+      campaign;
     const { environmentId } = scope;
     const chunk = {
       after: expansionCursor ?? undefined,
@@ -157,6 +159,7 @@ export class CampaignExpansionService {
       size,
     };
     const dueAt = await this.#dueAt(scope, campaign, chunk);
+    const isUnopened = resendOf === null ? null : await gotUnopened(this.database, scope, resendOf);
     // A campaign that failed and is sent again reopens deliveries that reached nobody.
     const reopening = isSentAgain
       ? sql`reopened as (
@@ -171,6 +174,7 @@ export class CampaignExpansionService {
     const { rows } = await sql<Chunk>`
       /* expand_campaign */ with ${this.recipients.audience(scope, topicIds, audienceAt, chunk)}, page as materialized (
         select a.subscriber_id, a.address, a.address_key, a.locale, a.time_zone, platform.new_id() as id from audience a
+        ${isUnopened === null ? sql`` : sql`where ${isUnopened(sql`a.subscriber_id`, true)}`}
       ), ${reopening}added as (
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
           address_key, locale, message_id, state, next_attempt_at, created_at)
@@ -273,6 +277,7 @@ function lockToExpand(database: Database, { environmentId }: ProjectScope, id: s
       'audienceAt',
       'expansionCursor',
       'scheduledAtLocal',
+      'resendOf',
     ])
     .select(['usagePeriod', 'reservedEmails', 'expandedEmails', PARTITION.as('queuedOn')])
     .select(sql<boolean>`c.audience_at > c.queued_at`.as('isSentAgain'))

@@ -34,7 +34,8 @@ export interface MailTemplate {
 export interface CampaignMail {
   readonly scope: ProjectScope;
   readonly kind: 'CAMPAIGN' | 'AUTOMATION';
-  readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds'>;
+  readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds'> &
+    Partial<Pick<Campaign, 'resendOf'>>;
   readonly project: Pick<
     Project,
     'projectKey' | 'name' | 'senderName' | 'postalAddress' | 'privacyUrl' | 'defaultLocale' | 'timeZone'

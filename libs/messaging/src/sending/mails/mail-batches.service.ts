@@ -1,8 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { CustomFieldsQuery, RecipientsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { gotUnopened } from '../../campaigns/unopened-mails.query.js';
 import { readdress } from '../../deliveries/delivery-queue.query.js';
 import {
   type DeliveryOutcome,
@@ -12,6 +14,7 @@ import {
   notComposed,
   outcomeOfInterruption,
   outcomeWithoutMail,
+  skipped,
 } from '../delivery-outcome.js';
 import type { Admission, DeliveryWork, PreparedDelivery } from '../delivery-work.js';
 import type { CampaignMail, MailOfRecipient } from './campaign-mail.js';
@@ -65,7 +68,8 @@ export class MailBatchesService {
     const recipients = await this.#lookUpRecipients(claimed, now);
     const all = await this.#readdressed(claimed[0]!.mail.scope, claimed, recipients);
     const policy = await this.#policyOf(all);
-    const { decided, undecided } = decideWithoutMail(all, recipients);
+    const openers = await this.#openersOf(all);
+    const { decided, undecided } = decideWithoutMail(all, recipients, openers);
     const { going, held: waiting } = await admit(undecided, policy);
     const prepared = [...decided, ...waiting];
     for (const alike of Map.groupBy(address(all, going, recipients, now), ({ mail }) => mail).values())
@@ -77,6 +81,21 @@ export class MailBatchesService {
     const { scope, campaign } = all[0]!.mail;
     const ids = all.flatMap(({ work }) => work.delivery.subscriberId ?? []);
     return this.recipients.lookUp(scope, campaign.topicIds, ids, now);
+  }
+
+  /** Subscribers who have opened the campaign that this one is for those who did not. */
+  async #openersOf(all: readonly ComposableWork[]): Promise<ReadonlySet<string | null>> {
+    const { scope, campaign } = all[0]!.mail;
+    const { resendOf = null } = campaign;
+    if (resendOf === null) return new Set();
+    const isUnopened = await gotUnopened(this.database, scope, resendOf);
+    const ids = all.flatMap(({ work }) => work.delivery.subscriberId ?? []);
+    return this.database.transaction(scope, async () => {
+      const { rows } = await sql<{ id: string }>`
+        select s.id from unnest(${ids}::uuid[]) s(id) where not ${isUnopened(sql`s.id`, true)}
+      `.execute(this.database.tables());
+      return new Set(rows.map(({ id }) => id));
+    });
   }
 
   /**
@@ -147,13 +166,18 @@ export class MailBatchesService {
 }
 
 /** Splits off the deliveries that need no mail, with the reason; each of the others has a recipient. */
-function decideWithoutMail(all: readonly ComposableWork[], recipients: Recipients) {
+function decideWithoutMail(
+  all: readonly ComposableWork[],
+  recipients: Recipients,
+  openers: ReadonlySet<string | null>,
+) {
   const decided: PreparedDelivery[] = [];
   const undecided: DeliveryWork[] = [];
   for (const { work } of all) {
     const { delivery, ambiguousPolicy } = work;
     const recipient = recipients.get(delivery.subscriberId ?? '');
-    const outcome = outcomeWithoutMail(delivery, ambiguousPolicy, recipient);
+    const opened = openers.has(delivery.subscriberId) ? skipped(delivery, 'opened') : null;
+    const outcome = outcomeWithoutMail(delivery, ambiguousPolicy, recipient) ?? opened;
     if (outcome === null) undecided.push(work);
     else decided.push({ ...work, outcome });
   }
