@@ -3985,6 +3985,19 @@ export interface components {
        * @default CONTENT
        */
       keep?: ('CONTENT' | 'NOTHING') | null;
+      /** @description Opens and clicks to record, of the mail to `to`; copies are never tracked. It needs HTML. Default: neither. */
+      track?: {
+        /**
+         * @description A pixel in the mail to `to`.
+         * @default false
+         */
+        opens?: boolean | null;
+        /**
+         * @description Links of the mail to `to` lead past us. Not with `keep` `NOTHING`.
+         * @default false
+         */
+        clicks?: boolean | null;
+      } | null;
       /**
        * @description When a mail server took the mail and the answer was lost: `RESEND` sends it once more, `HOLD` lets it be FAILED.
        * @default RESEND
@@ -4023,6 +4036,10 @@ export interface components {
       locale: string | null;
       /** @enum {string} */
       keep: 'CONTENT' | 'NOTHING';
+      track: {
+        opens: boolean;
+        clicks: boolean;
+      };
       relayKey: string | null;
       failureReason: string | null;
       scheduledAt: string | null;
@@ -4139,6 +4156,14 @@ export interface components {
       data: {
         [key: string]: unknown;
       };
+      /** @description Its files, which themselves are deleted once each recipient’s mail has ended. */
+      attachments: {
+        filename: string;
+        contentType: string;
+        /** @description Bytes. */
+        size: number;
+        contentId: string | null;
+      }[];
     };
     RescheduleMessage: {
       /**
@@ -5604,6 +5629,8 @@ export interface components {
         | 'message.delivered'
         | 'message.bounced'
         | 'message.complained'
+        | 'message.opened'
+        | 'message.clicked'
         | 'message.failed'
         | 'message.suppressed'
         | 'domain.verified'
@@ -14504,6 +14531,10 @@ export interface operations {
            *           "metadata": {},
            *           "locale": null,
            *           "keep": "CONTENT",
+           *           "track": {
+           *             "opens": false,
+           *             "clicks": false
+           *           },
            *           "relayKey": null,
            *           "failureReason": null,
            *           "scheduledAt": null,
@@ -14604,6 +14635,10 @@ export interface operations {
            *       "metadata": {},
            *       "locale": null,
            *       "keep": "CONTENT",
+           *       "track": {
+           *         "opens": false,
+           *         "clicks": false
+           *       },
            *       "relayKey": null,
            *       "failureReason": null,
            *       "scheduledAt": null,
@@ -14758,6 +14793,10 @@ export interface operations {
            *             "metadata": {},
            *             "locale": null,
            *             "keep": "CONTENT",
+           *             "track": {
+           *               "opens": false,
+           *               "clicks": false
+           *             },
            *             "relayKey": null,
            *             "failureReason": null,
            *             "scheduledAt": null,
@@ -14817,6 +14856,10 @@ export interface operations {
            *             "metadata": {},
            *             "locale": null,
            *             "keep": "CONTENT",
+           *             "track": {
+           *               "opens": false,
+           *               "clicks": false
+           *             },
            *             "relayKey": null,
            *             "failureReason": null,
            *             "scheduledAt": null,
@@ -14949,6 +14992,10 @@ export interface operations {
            *       "metadata": {},
            *       "locale": null,
            *       "keep": "CONTENT",
+           *       "track": {
+           *         "opens": false,
+           *         "clicks": false
+           *       },
            *       "relayKey": null,
            *       "failureReason": null,
            *       "scheduledAt": null,
@@ -15029,6 +15076,10 @@ export interface operations {
            *       "metadata": {},
            *       "locale": null,
            *       "keep": "CONTENT",
+           *       "track": {
+           *         "opens": false,
+           *         "clicks": false
+           *       },
            *       "relayKey": null,
            *       "failureReason": null,
            *       "scheduledAt": "2026-03-30T12:00:00.000Z",
@@ -15228,7 +15279,15 @@ export interface operations {
            *       "text": "Your code is 123456. It is good for half an hour.",
            *       "data": {
            *         "code": "123456"
-           *       }
+           *       },
+           *       "attachments": [
+           *         {
+           *           "filename": "receipt.pdf",
+           *           "contentType": "application/pdf",
+           *           "size": 48213,
+           *           "contentId": null
+           *         }
+           *       ]
            *     }
            */
           'application/json': components['schemas']['MessageContent'];
@@ -15296,6 +15355,10 @@ export interface operations {
            *       "metadata": {},
            *       "locale": null,
            *       "keep": "CONTENT",
+           *       "track": {
+           *         "opens": false,
+           *         "clicks": false
+           *       },
            *       "relayKey": null,
            *       "failureReason": null,
            *       "scheduledAt": null,
@@ -17948,6 +18011,8 @@ export interface operations {
           | 'message.delivered'
           | 'message.bounced'
           | 'message.complained'
+          | 'message.opened'
+          | 'message.clicked'
           | 'message.failed'
           | 'message.suppressed'
           | 'domain.verified'
