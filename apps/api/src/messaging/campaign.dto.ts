@@ -187,9 +187,26 @@ export const previewQuery = z.object({
     .meta({ description: 'Render what readers with this language get, whatever the subscriber’s own is.' }),
 });
 
+/** Changes that are shown and not stored: absent fields are as stored, null clears. */
+export const previewCampaignBody = strictBody({
+  email: leftOut(emailField.meta({ description: 'Render it for this subscriber.' })),
+  locale: leftOut(
+    localeField.meta({
+      description: 'Render what readers with this language get, whatever the subscriber’s own is.',
+    }),
+  ),
+  ...content,
+  subject: content.subject.nullish(),
+  fromName: fields.fromName,
+  translations: fields.translations,
+})
+  .superRefine(hasOneForm)
+  .transform(withContentJson);
+
 export const campaignPreviewView = z
   .object({
     subject: z.string(),
+    previewText: z.string().nullable(),
     fromName: z.string().meta({ description: 'Of the sender, as From shows it.' }),
     html: z.string(),
     text: z.string(),
