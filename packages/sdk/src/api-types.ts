@@ -12056,6 +12056,7 @@ export interface operations {
           scheduledAt?: string | null;
           /** @description A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else the project’s. Instead of `scheduledAt`. */
           scheduledAtLocal?: string | null;
+          strict?: boolean | null;
         };
       };
     };
@@ -12388,6 +12389,7 @@ export interface operations {
           scheduledAt?: string | null;
           /** @description A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else the project’s. Instead of `scheduledAt`. */
           scheduledAtLocal?: string | null;
+          strict?: boolean | null;
         };
       };
     };

@@ -88,7 +88,14 @@ const hasOneTime = ({ scheduledAt = null, scheduledAtLocal = null }: Times) =>
   scheduledAt === null || scheduledAtLocal === null;
 const TWO_TIMES = { path: ['scheduledAtLocal'], error: 'must not be given together with scheduledAt' };
 
-export const createCampaignBody = strictBody(fields)
+const strict = leftOut(
+  z.boolean().meta({
+    description:
+      'With `true` content that would lose something in the mail is refused: 422 with what goes. Otherwise the pre-send check `removed-content` names it.',
+  }),
+);
+
+export const createCampaignBody = strictBody({ ...fields, strict })
   .refine(hasOneTime, TWO_TIMES)
   .superRefine(hasOneForm)
   .transform(withContentJson);
@@ -96,6 +103,7 @@ export const createCampaignBody = strictBody(fields)
 /** JSON merge-patch (RFC 7396): absent fields stay, null clears. */
 export const patchCampaignBody = strictBody({
   ...fields,
+  strict,
   name: name.optional(),
   subject: content.subject.nullish(),
 })
