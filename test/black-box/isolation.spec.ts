@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import sharp from 'sharp';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { openApiDocument, type OperationObject } from '#testing/openapi-validation';
@@ -45,6 +46,7 @@ const UNKNOWN: Ids = {
   email: 'nobody@example.com',
   suppressed: 'nobody@example.com',
   relayKey: 'APIT-999',
+  mediaId: '019aa3b5-0000-7000-8000-000000000000',
   topicKey: 'APIT-999',
   campaignKey: 'APIT-999',
   id: '019aa3b5-0000-7000-8000-000000000000',
@@ -133,6 +135,10 @@ describe('projects and their environments', () => {
     let relay = await owner.post('/relays', relays);
     // A number that nothing of a stranger has.
     while (relay.at('relayKey') !== 'APIT-9') relay = await owner.post('/relays', relays);
+    const picture = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#c33' } })
+      .png()
+      .toBuffer();
+    const media = await owner.post('/media', picture, { headers: { 'content-type': 'image/png' } });
     const importId = await importOne();
     const ordered = await owner.post('/exports', { what: 'SUBSCRIBERS', format: 'CSV' });
     const message = await owner.post('/messages', {
@@ -155,6 +161,7 @@ describe('projects and their environments', () => {
       importId,
       exportId: ordered.at('id'),
       messageId: message.at('id'),
+      mediaId: media.at('id'),
       segmentId: segment.at('id'),
       automationId: (await owner.post('/automations', { name: 'Secret', triggerType: 'manual' })).at('id'),
       relayKey: relay.at('relayKey'),
@@ -202,6 +209,7 @@ describe('projects and their environments', () => {
   const idNameOf = (path: string, name: string): string => {
     if (path.startsWith('/suppressions')) return 'suppressed';
     if (path.startsWith('/exports')) return 'exportId';
+    if (path.startsWith('/media')) return 'mediaId';
     if (path.startsWith('/messages')) return 'messageId';
     return path.startsWith('/subscriber-imports') ? 'importId' : name;
   };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import sharp from 'sharp';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { expectProblem } from '#testing/problems';
@@ -10,6 +11,7 @@ const LISTS = [
   { path: '/subscribers', table: 'audience.subscribers', time: 'created_at', id: 'id' },
   { path: '/suppressions', table: 'audience.suppressions', time: 'suppressed_at', id: 'email' },
   { path: '/campaigns', table: 'messaging.campaigns', time: 'created_at', id: 'id' },
+  { path: '/media', table: 'messaging.media', time: 'created_at', id: 'id' },
   { path: '/messages', table: 'messaging.messages', time: 'created_at', id: 'id' },
   { path: '/test-inbox/messages', table: 'messaging.test_inbox_messages', time: 'received_at', id: 'id' },
 ] as const;
@@ -32,6 +34,11 @@ describe('lists', () => {
     for (const number of numbers) topics.push(await client.post('/topics', { name: `Topic ${number}` }));
     topicKeys = topics.map((topic) => topic.at('topicKey'));
     topicIds = topics.map((topic) => topic.at('id'));
+    const picture = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#c33' } })
+      .png()
+      .toBuffer();
+    for (const _ of numbers)
+      await client.post('/media', picture, { headers: { 'content-type': 'image/png' } });
     await Promise.all(
       numbers.map(async (number) => {
         const email = `person${number}@example.com`;

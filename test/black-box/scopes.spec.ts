@@ -23,8 +23,6 @@ const UNKNOWN: Readonly<Record<string, string>> = {
 const OF_OPERATIONS_TO_COME = [
   'templates:read',
   'templates:write',
-  'media:read',
-  'media:write',
   'webhooks:write',
   'keys:manage',
   'audit:read',

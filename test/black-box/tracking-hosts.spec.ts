@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import sharp from 'sharp';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { sharedDns } from '#testing/shared-system-client';
@@ -182,6 +183,23 @@ describe('tracking hosts', () => {
           expect.stringMatching(/\/problems\/not-found$/),
         ]);
       }
+  });
+
+  it('show the images of their project alone', async () => {
+    const picture = await sharp({ create: { width: 8, height: 8, channels: 3, background: '#c33' } })
+      .png()
+      .toBuffer();
+    const upload = async ({ client }: Sender): Promise<string> => {
+      const made = await client.post('/media', picture, { headers: { 'content-type': 'image/png' } });
+      return new URL(made.at('url')).pathname;
+    };
+    const [own, foreign] = [await upload(mine), await upload(others)];
+    expect([
+      (await by(mine.host, own)).status,
+      (await by(mine.host, `${own}?w=16`)).status,
+      (await by(mine.host, foreign)).status,
+      (await by(mine.host, '/media/none.png')).status,
+    ]).toEqual([200, 200, 404, 404]);
   });
 
   it('and PUBLIC_URL’s are those for which a certificate is wanted', async () => {

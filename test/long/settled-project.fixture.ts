@@ -177,6 +177,18 @@ export async function settle(
      select $1, made.id, now() - make_interval(secs => n), platform.new_id(), 'OPENED', 'other' from made, generate_series(1, $3::int) n`,
     [environmentId, messageId, people],
   );
+  await query(
+    `with made as (
+       insert into messaging.media (id, environment_id, name, content_type, width, height, bytes, created_at, updated_at)
+       select platform.new_id(), $1, 'a-' || md5(n::text), 'image/png', 600, 200, 20000, now() - make_interval(secs => n), now()
+       from generate_series(1, $2::int) n returning id
+     )
+     insert into messaging.media_uses (media_id, kind, user_id, environment_id)
+     select made.id, 'campaign', c.id, $1 from made, (
+       select id from messaging.campaigns where environment_id = $1 limit 20
+     ) c`,
+    [environmentId, people / SOME],
+  );
   await query('insert into billing.credit_accounts (tenant_id) values ($1) on conflict do nothing', [
     tenantId,
   ]);

@@ -138,6 +138,7 @@ function listsOf(settled: SettledProject): readonly List[] {
     { path: '/events' },
     { path: '/events?type=email.sent', isSearch: true },
     { path: `/events?subscriberId=${LOGGED_PERSON}`, isSearch: true },
+    { path: '/media', isCounted: true },
     { path: '/relays', isCounted: true },
     { path: '/billing/invoices', isCounted: true },
     { path: '/credits/transactions' },

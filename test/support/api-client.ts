@@ -44,13 +44,17 @@ export class ApiClient {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: isWritten(body) ? body : JSON.stringify(body) }),
     });
     const answer = await readAnswer(response);
     await validateAnswer(this.baseUrl, method, `/api/v1${path}`, answer);
     const isDone = answer.status !== 503 || !NOT_COUNTED.test(answer.text);
     return isDone ? answer : this.request(method, path, request);
   }
+}
+
+function isWritten(body: unknown): body is string | Buffer<ArrayBuffer> {
+  return typeof body === 'string' || Buffer.isBuffer(body);
 }
 
 /** Reads a response to its end. */

@@ -1,4 +1,6 @@
 import { randomInt } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { displayParts, hashApiKey, makeApiKey } from '../../libs/access/src/api-key.js';
 import { API_SCOPES, type Environment, newId, type ProjectScope } from '../../libs/kernel/src/index.js';
 import { ApiClient } from './api-client.js';
@@ -70,6 +72,7 @@ const UNHINDERED = 1_000_000;
 export const SECRETS = {
   TOKEN_SECRET: 'a secret of the tests, long enough for it',
   MASTER_KEY: 'another secret of the tests, long enough',
+  MEDIA_DIR: join(tmpdir(), 'mailwright-media-of-tests'),
 } as const;
 
 /** The built api and worker on a new database. */

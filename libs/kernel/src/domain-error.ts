@@ -100,7 +100,7 @@ export class UnavailableError extends DomainError {
   }
 }
 
-export type UserKind = 'campaign' | 'automation' | 'segment';
+export type UserKind = 'campaign' | 'automation' | 'segment' | 'template' | 'project';
 
 /** A resource that uses another, which therefore cannot be removed. */
 export interface ResourceUser {
@@ -116,23 +116,24 @@ const NAMED = 10;
 export class InUseError extends DomainError {
   override readonly code = 'in-use';
 
-  /** `what` begins a sentence: “The topic”. */
+  /** `what` begins a sentence: “The topic”. `count`: users, where those given are only the first. */
   constructor(
     what: string,
     readonly users: readonly ResourceUser[],
+    private readonly count = users.length,
   ) {
-    super(`${what} is used by ${inWords(users)}.`);
+    super(`${what} is used by ${inWords(users, count)}.`);
   }
 
   override get members(): Readonly<Record<string, unknown>> {
     const usedBy = this.users.slice(0, NAMED).map(({ kind, key, name }) => ({ kind, key, name }));
-    return { usedBy, usedByCount: this.users.length };
+    return { usedBy, usedByCount: this.count };
   }
 }
 
-function inWords(users: readonly ResourceUser[]): string {
+function inWords(users: readonly ResourceUser[], count: number): string {
   const named = users.slice(0, NAMED).map(({ kind, key, name }) => `the ${kind} ${key} “${name}”`);
-  const more = users.length - named.length;
+  const more = count - named.length;
   const last = more > 0 ? `${more} more` : (named.pop() ?? 'something else');
   return named.length === 0 ? last : `${named.join(', ')} and ${last}`;
 }

@@ -67,6 +67,17 @@ export {
 export { MOST_ATTACHMENTS } from './messages/attachment.js';
 export { MessageSealsModule, MessageSealsService } from './messages/message-seals.service.js';
 export { MESSAGE_EVENT_TYPES, MessageEventsQuery } from './messages/message-events.query.js';
+export { MediaFilesService, type ServedMedia } from './media/media-files.service.js';
+export { MediaService, ShownInMailsError } from './media/media.service.js';
+export {
+  MEDIA_PATH,
+  type MediaView,
+  MOST_MEDIA_BYTES,
+  type NamedMedia,
+  parseMediaFileName,
+  widthFor,
+} from './media/media.js';
+export { IMAGE_TYPES } from './content/processes/image-type.js';
 export { MessagesQuery } from './messages/messages.query.js';
 export { MessageAcceptanceService } from './messages/message-acceptance.service.js';
 export { MessagesService } from './messages/messages.service.js';

@@ -22,6 +22,8 @@ import { PersonActivityQuery } from './person-activity.query.js';
 import { PersonExportService } from './person-export.service.js';
 import { LinkedMailsService } from './deliveries/linked-mails.service.js';
 import { MailPagesService } from './engagement/mail-pages.service.js';
+import { MediaFilesService } from './media/media-files.service.js';
+import { MediaService } from './media/media.service.js';
 import { MessageSealsModule } from './messages/message-seals.service.js';
 import { MessageEventsQuery } from './messages/message-events.query.js';
 import { MessagesQuery } from './messages/messages.query.js';
@@ -33,7 +35,6 @@ import { SendingStopsService } from './campaigns/sending-stops.service.js';
 import { AddressConsequencesService } from './engagement/address-consequences.service.js';
 import { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
 import { LinkSetsService } from './engagement/link-sets.service.js';
-import { MessageLooksService } from './engagement/message-looks.service.js';
 import { MailPublisherService } from './engagement/mail-publisher.service.js';
 import { MessageOutcomesService } from './engagement/message-outcomes.service.js';
 import { TrackedEventsService } from './engagement/tracked-events.service.js';
@@ -57,7 +58,6 @@ const SERVICES = [
   DeliveryFeedbackService,
   FailedDeliveriesService,
   LinkSetsService,
-  MessageLooksService,
   LinkedMailsService,
   MailPagesService,
   MailPublisherService,
@@ -66,6 +66,8 @@ const SERVICES = [
   MessageOutcomesService,
   MailRenderingService,
   MailViewService,
+  MediaFilesService,
+  MediaService,
   MessageAttachmentsService,
   MessagesQuery,
   MessageAcceptanceService,

@@ -185,6 +185,33 @@ export const environmentVariables = z.object({
     description:
       'Where a worker writes what is let go, a CSV file a month and table; every worker needs it. Without it, it is removed at once.',
   }),
+  MEDIA_DIR: z.string().min(1).default('.data/media').meta({
+    description:
+      'Directory of the images that mails show; api and workers need the same, and it belongs to a backup. Not used with S3_BUCKET.',
+  }),
+  MEDIA_QUOTA_MB: count(1, 10_000_000)
+    .default(500)
+    .meta({ description: 'Megabytes of images that each environment of a project may keep.' }),
+  S3_BUCKET: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket')
+    .optional()
+    .meta({ description: 'Keeps images in this bucket of an S3 service instead of MEDIA_DIR.' }),
+  S3_ENDPOINT: urlOf('http:', 'https:').optional().meta({
+    description:
+      'The S3 service, e.g. `https://s3.eu-central-1.amazonaws.com`. Required with S3_BUCKET, which is asked for in the path.',
+  }),
+  S3_REGION: z.string().min(1).default('us-east-1').meta({ description: 'The region of the bucket.' }),
+  S3_ACCESS_KEY_ID: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'A key that may read, write and delete in the bucket. Required with S3_BUCKET.' }),
+  S3_SECRET_ACCESS_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'The secret of that key. Required with S3_BUCKET.' }),
   REQUIRE_VERIFIED_DOMAIN: flag.default(true).meta({
     description: 'false lets live mail go without a verified sending domain. Refused in production.',
   }),
@@ -341,6 +368,9 @@ export function loadConfig(
   if ((given['STRIPE_SECRET_KEY'] === undefined) !== (given['STRIPE_WEBHOOK_SECRET'] === undefined)) {
     problems.push('STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are needed together');
   }
+  for (const name of ['S3_ENDPOINT', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'])
+    if (given['S3_BUCKET'] !== undefined && given[name] === undefined)
+      problems.push(`${name} is required with S3_BUCKET`);
   if (given['NODE_ENV'] === 'production') problems.push(...productionProblems(given));
   if (!parsed.success || problems.length > 0) throw new ConfigurationError(problems);
   return complete(parsed.data);

@@ -989,13 +989,7 @@ export interface paths {
      */
     get: operations['previewCampaign'];
     put?: never;
-    /**
-     * Preview a campaign’s mail with changes that are not stored
-     * @description As the preview by GET, with the content of the body in place of the stored one: for an editor that shows what is written. Nothing is stored. 422 with the path where the content has faults.
-     *
-     *     The key needs the scope `campaigns:read`.
-     */
-    post: operations['previewCampaignChanges'];
+    post?: never;
     delete?: never;
     options?: never;
     head?: never;
@@ -1355,6 +1349,62 @@ export interface paths {
     put?: never;
     post?: never;
     delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/media': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List images, newest first
+     * @description List images, newest first.
+     *
+     *     The key needs the scope `media:read`.
+     */
+    get: operations['listMedia'];
+    put?: never;
+    /**
+     * Upload an image
+     * @description The octets of a PNG, JPEG, GIF or WebP image as the body, with their `Content-Type`: at most 5 MB, 40 megapixels and 300 frames. It is turned upright, and what cameras write about a picture is taken off. It counts against the quota of the environment.
+     *
+     *     The key needs the scope `media:write`.
+     */
+    post: operations['uploadMedia'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/media/{id}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get an image: its URL, its size, and what uses it
+     * @description Get an image: its URL, its size, and what uses it.
+     *
+     *     The key needs the scope `media:read`.
+     */
+    get: operations['getMedia'];
+    put?: never;
+    post?: never;
+    /**
+     * Delete an image
+     * @description Refused while content names its URL, and for 365 days after the last mail that shows it, unless `force` is true.
+     *
+     *     The key needs the scope `media:write`.
+     */
+    delete: operations['deleteMedia'];
     options?: never;
     head?: never;
     patch?: never;
@@ -3575,7 +3625,6 @@ export interface components {
     };
     CampaignPreview: {
       subject: string;
-      previewText: string | null;
       /** @description Of the sender, as From shows it. */
       fromName: string;
       html: string;
@@ -3841,6 +3890,47 @@ export interface components {
        */
       updatedAt: string;
     };
+    MediaPage: {
+      data: components['schemas']['Media'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    Media: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      /** @description Public and for good. `?w=600` makes it narrower: pixels, which are rounded up to one of a few widths. */
+      url: string;
+      filename: string | null;
+      /** @enum {string} */
+      contentType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
+      /** @description Pixels, once it is upright. */
+      width: number;
+      height: number;
+      /** @description As it is kept, which the quota counts. */
+      bytes: number;
+      /** @description Content that names its URL, at most 10. */
+      usedBy: {
+        /** @enum {string} */
+        kind: 'campaign' | 'automation' | 'segment' | 'template' | 'project';
+        key: string;
+        name: string;
+      }[];
+      usedByCount: number;
+      /** @description Day of the last mail that may show it and whose content is not among `usedBy`, in UTC. */
+      lastShownOn: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+    };
     SendMessage: {
       /**
        * @description The address, or `{"email","name"}`. Nobody has to be a subscriber.
@@ -3992,19 +4082,6 @@ export interface components {
        * @default CONTENT
        */
       keep?: ('CONTENT' | 'NOTHING') | null;
-      /** @description Opens and clicks to record, of the mail to `to`; copies are never tracked. It needs HTML. Default: neither. */
-      track?: {
-        /**
-         * @description A pixel in the mail to `to`.
-         * @default false
-         */
-        opens?: boolean | null;
-        /**
-         * @description Links of the mail to `to` lead past us. Not with `keep` `NOTHING`.
-         * @default false
-         */
-        clicks?: boolean | null;
-      } | null;
       /**
        * @description When a mail server took the mail and the answer was lost: `RESEND` sends it once more, `HOLD` lets it be FAILED.
        * @default RESEND
@@ -4043,10 +4120,6 @@ export interface components {
       locale: string | null;
       /** @enum {string} */
       keep: 'CONTENT' | 'NOTHING';
-      track: {
-        opens: boolean;
-        clicks: boolean;
-      };
       relayKey: string | null;
       failureReason: string | null;
       scheduledAt: string | null;
@@ -4163,14 +4236,6 @@ export interface components {
       data: {
         [key: string]: unknown;
       };
-      /** @description Its files, which themselves are deleted once each recipient’s mail has ended. */
-      attachments: {
-        filename: string;
-        contentType: string;
-        /** @description Bytes. */
-        size: number;
-        contentId: string | null;
-      }[];
     };
     RescheduleMessage: {
       /**
@@ -5636,8 +5701,6 @@ export interface components {
         | 'message.delivered'
         | 'message.bounced'
         | 'message.complained'
-        | 'message.opened'
-        | 'message.clicked'
         | 'message.failed'
         | 'message.suppressed'
         | 'domain.verified'
@@ -5711,8 +5774,8 @@ export interface components {
       /** @description With `in-use`: what uses the resource, at most 10. */
       usedBy?: {
         /** @enum {string} */
-        kind: 'campaign' | 'automation' | 'segment';
-        /** @description `campaignKey`, `automationKey` or `segmentKey`. */
+        kind: 'campaign' | 'automation' | 'segment' | 'template' | 'project';
+        /** @description `campaignKey`, `automationKey`, `segmentKey`, `templateKey` or the key of the project. */
         key: string;
         name: string;
       }[];
@@ -6315,6 +6378,36 @@ export interface components {
     };
     /** @description `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.media.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.media.write': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -12056,7 +12149,6 @@ export interface operations {
           scheduledAt?: string | null;
           /** @description A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else the project’s. Instead of `scheduledAt`. */
           scheduledAtLocal?: string | null;
-          strict?: boolean | null;
         };
       };
     };
@@ -12389,7 +12481,6 @@ export interface operations {
           scheduledAt?: string | null;
           /** @description A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else the project’s. Instead of `scheduledAt`. */
           scheduledAtLocal?: string | null;
-          strict?: boolean | null;
         };
       };
     };
@@ -12770,7 +12861,6 @@ export interface operations {
           /**
            * @example {
            *       "subject": "Spring is here",
-           *       "previewText": "Three things that are new",
            *       "fromName": "Acme News",
            *       "html": "<!doctype html>\n<html lang=\"en\" dir=\"ltr\">…<h1>Spring is here</h1><p>Hello Ada, three things are new.</p>…</html>",
            *       "text": "Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n"
@@ -12806,145 +12896,6 @@ export interface operations {
       };
       /** @description `domain-validation`: The project does not allow this. */
       422: components['responses']['domain-validation.fields'];
-      /** @description `rate-limited`: Too many requests. */
-      429: components['responses']['rate-limited'];
-      /** @description `internal-error`: Something went wrong on our side. */
-      500: components['responses']['internal-error'];
-      /** @description `unavailable`: Not available at the moment. */
-      503: components['responses']['unavailable'];
-    };
-  };
-  previewCampaignChanges: {
-    parameters: {
-      query?: never;
-      header?: {
-        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
-        'Idempotency-Key'?: string;
-      };
-      path: {
-        /** @example APIT-001 */
-        campaignKey: string;
-      };
-      cookie?: never;
-    };
-    requestBody?: {
-      content: {
-        /**
-         * @example {
-         *       "previewText": "New: three things"
-         *     }
-         */
-        'application/json': {
-          email?: string | null;
-          locale?: string | null;
-          subject?: string | null;
-          previewText?: string | null;
-          contentJson?: string | null;
-          /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
-          html?: string | null;
-          /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
-          mjml?: string | null;
-          contentText?: string | null;
-          fromName?: string | null;
-          /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content. */
-          translations?: {
-            [key: string]: {
-              subject: string;
-              previewText?: string | null;
-              contentJson?: string | null;
-              /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
-              html?: string | null;
-              /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
-              mjml?: string | null;
-              contentText?: string | null;
-            };
-          } | null;
-        };
-      };
-    };
-    responses: {
-      /** @description OK */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-          RateLimit: components['headers']['RateLimit'];
-          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
-          [name: string]: unknown;
-        };
-        content: {
-          /**
-           * @example {
-           *       "subject": "Spring is here",
-           *       "previewText": "New: three things",
-           *       "fromName": "Acme News",
-           *       "html": "<!doctype html>\n<html lang=\"en\" dir=\"ltr\">…<h1>Spring is here</h1><p>Hello Ada, three things are new.</p>…</html>",
-           *       "text": "Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n"
-           *     }
-           */
-          'application/json': components['schemas']['CampaignPreview'];
-        };
-      };
-      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-          RateLimit: components['headers']['RateLimit'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
-      /** @description `unauthorized`: A valid API key is required. */
-      401: components['responses']['unauthorized'];
-      /** @description `insufficient-scope`: The API key lacks a scope. */
-      403: components['responses']['insufficient-scope.campaigns.read'];
-      /** @description `not-found`: Not found. */
-      404: components['responses']['not-found'];
-      /** @description `not-acceptable`: The representation is not available. */
-      406: components['responses']['not-acceptable'];
-      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. */
-      409: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-          RateLimit: components['headers']['RateLimit'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
-      /** @description `payload-too-large`: The body is too large. */
-      413: components['responses']['payload-too-large'];
-      /** @description `unsupported-media-type`: The media type is not supported. */
-      415: components['responses']['unsupported-media-type'];
-      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
-      422: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id'];
-          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-          RateLimit: components['headers']['RateLimit'];
-          [name: string]: unknown;
-        };
-        content: {
-          'application/problem+json': components['schemas']['Problem'];
-        };
-      };
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -14618,6 +14569,332 @@ export interface operations {
       503: components['responses']['unavailable'];
     };
   };
+  listMedia: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019bb695-5a80-7d2f-8e4a-3b6c9d1f5a72",
+           *           "url": "https://mailwright.example/media/2-5f0c9a3be27d4186a1c4d0937be85f62.png",
+           *           "filename": null,
+           *           "contentType": "image/png",
+           *           "width": 600,
+           *           "height": 200,
+           *           "bytes": 18204,
+           *           "usedBy": [
+           *             {
+           *               "kind": "campaign",
+           *               "key": "APIT-001",
+           *               "name": "Spring 2026"
+           *             }
+           *           ],
+           *           "usedByCount": 1,
+           *           "lastShownOn": null,
+           *           "createdAt": "2026-01-13T09:00:00.000Z",
+           *           "updatedAt": "2026-01-13T09:00:00.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['MediaPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.media.read'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  uploadMedia: {
+    parameters: {
+      query?: {
+        /** @description Name by which you know it; readers do not see it. */
+        filename?: string | null;
+      };
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'image/png': string;
+        'image/jpeg': string;
+        'image/gif': string;
+        'image/webp': string;
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019bb695-5a80-7d2f-8e4a-3b6c9d1f5a72",
+           *       "url": "https://mailwright.example/media/2-5f0c9a3be27d4186a1c4d0937be85f62.png",
+           *       "filename": null,
+           *       "contentType": "image/png",
+           *       "width": 600,
+           *       "height": 200,
+           *       "bytes": 18204,
+           *       "usedBy": [],
+           *       "usedByCount": 0,
+           *       "lastShownOn": null,
+           *       "createdAt": "2026-01-13T09:00:00.000Z",
+           *       "updatedAt": "2026-01-13T09:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Media'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.media.write'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getMedia: {
+    parameters: {
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example 019bb695-5a80-7d2f-8e4a-3b6c9d1f5a72 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019bb695-5a80-7d2f-8e4a-3b6c9d1f5a72",
+           *       "url": "https://mailwright.example/media/2-5f0c9a3be27d4186a1c4d0937be85f62.png",
+           *       "filename": null,
+           *       "contentType": "image/png",
+           *       "width": 600,
+           *       "height": 200,
+           *       "bytes": 18204,
+           *       "usedBy": [
+           *         {
+           *           "kind": "campaign",
+           *           "key": "APIT-001",
+           *           "name": "Spring 2026"
+           *         }
+           *       ],
+           *       "usedByCount": 1,
+           *       "lastShownOn": null,
+           *       "createdAt": "2026-01-13T09:00:00.000Z",
+           *       "updatedAt": "2026-01-13T09:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Media'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.media.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  deleteMedia: {
+    parameters: {
+      query?: {
+        /** @description true deletes it though it is in use: content and mails then show a gap. */
+        force?: 'true' | 'false';
+      };
+      header?: never;
+      path: {
+        /** @example 019bb695-5a80-7d2f-8e4a-3b6c9d1f5a72 */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done; there is nothing to return */
+      204: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.media.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `in-use`: It is in use. */
+      409: components['responses']['in-use'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
   listMessages: {
     parameters: {
       query?: {
@@ -14680,10 +14957,6 @@ export interface operations {
            *           "metadata": {},
            *           "locale": null,
            *           "keep": "CONTENT",
-           *           "track": {
-           *             "opens": false,
-           *             "clicks": false
-           *           },
            *           "relayKey": null,
            *           "failureReason": null,
            *           "scheduledAt": null,
@@ -14784,10 +15057,6 @@ export interface operations {
            *       "metadata": {},
            *       "locale": null,
            *       "keep": "CONTENT",
-           *       "track": {
-           *         "opens": false,
-           *         "clicks": false
-           *       },
            *       "relayKey": null,
            *       "failureReason": null,
            *       "scheduledAt": null,
@@ -14942,10 +15211,6 @@ export interface operations {
            *             "metadata": {},
            *             "locale": null,
            *             "keep": "CONTENT",
-           *             "track": {
-           *               "opens": false,
-           *               "clicks": false
-           *             },
            *             "relayKey": null,
            *             "failureReason": null,
            *             "scheduledAt": null,
@@ -15005,10 +15270,6 @@ export interface operations {
            *             "metadata": {},
            *             "locale": null,
            *             "keep": "CONTENT",
-           *             "track": {
-           *               "opens": false,
-           *               "clicks": false
-           *             },
            *             "relayKey": null,
            *             "failureReason": null,
            *             "scheduledAt": null,
@@ -15141,10 +15402,6 @@ export interface operations {
            *       "metadata": {},
            *       "locale": null,
            *       "keep": "CONTENT",
-           *       "track": {
-           *         "opens": false,
-           *         "clicks": false
-           *       },
            *       "relayKey": null,
            *       "failureReason": null,
            *       "scheduledAt": null,
@@ -15225,10 +15482,6 @@ export interface operations {
            *       "metadata": {},
            *       "locale": null,
            *       "keep": "CONTENT",
-           *       "track": {
-           *         "opens": false,
-           *         "clicks": false
-           *       },
            *       "relayKey": null,
            *       "failureReason": null,
            *       "scheduledAt": "2026-03-30T12:00:00.000Z",
@@ -15428,15 +15681,7 @@ export interface operations {
            *       "text": "Your code is 123456. It is good for half an hour.",
            *       "data": {
            *         "code": "123456"
-           *       },
-           *       "attachments": [
-           *         {
-           *           "filename": "receipt.pdf",
-           *           "contentType": "application/pdf",
-           *           "size": 48213,
-           *           "contentId": null
-           *         }
-           *       ]
+           *       }
            *     }
            */
           'application/json': components['schemas']['MessageContent'];
@@ -15504,10 +15749,6 @@ export interface operations {
            *       "metadata": {},
            *       "locale": null,
            *       "keep": "CONTENT",
-           *       "track": {
-           *         "opens": false,
-           *         "clicks": false
-           *       },
            *       "relayKey": null,
            *       "failureReason": null,
            *       "scheduledAt": null,
@@ -18160,8 +18401,6 @@ export interface operations {
           | 'message.delivered'
           | 'message.bounced'
           | 'message.complained'
-          | 'message.opened'
-          | 'message.clicked'
           | 'message.failed'
           | 'message.suppressed'
           | 'domain.verified'

@@ -550,19 +550,6 @@ class Campaigns extends Resource {
     });
   }
 
-  /** Preview a campaign’s mail with changes that are not stored. */
-  previewChanges(
-    campaignKey: string,
-    body: Body<'previewCampaignChanges'>,
-    options?: CallOptions,
-  ): Promise<Answer<'previewCampaignChanges'>> {
-    return this.transport.call<'previewCampaignChanges'>('POST /campaigns/{campaignKey}/preview', {
-      ...options,
-      path: { campaignKey },
-      json: body,
-    });
-  }
-
   /** Send a copy with sample data to up to five addresses. */
   test(
     campaignKey: string,
@@ -712,6 +699,36 @@ class Exports extends Resource {
   /** Get an export. */
   get(id: string, options?: ReadOptions): Promise<Answer<'getExport'>> {
     return this.transport.call<'getExport'>('GET /exports/{id}', { ...options, path: { id } });
+  }
+}
+
+class Media extends Resource {
+  /** List images, newest first. */
+  all(filters: Filters<'listMedia'> = {}): List<Item<'listMedia'>> {
+    return this.listOf<'listMedia'>('GET /media', filters);
+  }
+
+  /** Upload an image. */
+  upload(
+    file: Blob,
+    query: Query<'uploadMedia'> = {},
+    options?: CallOptions,
+  ): Promise<Answer<'uploadMedia'>> {
+    return this.transport.call<'uploadMedia'>('POST /media', { ...options, file, query });
+  }
+
+  /** Get an image: its URL, its size, and what uses it. */
+  get(id: string, options?: ReadOptions): Promise<Answer<'getMedia'>> {
+    return this.transport.call<'getMedia'>('GET /media/{id}', { ...options, path: { id } });
+  }
+
+  /** Delete an image. */
+  delete(
+    id: string,
+    query: Query<'deleteMedia'> = {},
+    options?: CallOptions,
+  ): Promise<Answer<'deleteMedia'>> {
+    return this.transport.call<'deleteMedia'>('DELETE /media/{id}', { ...options, path: { id }, query });
   }
 }
 
@@ -933,6 +950,7 @@ export abstract class Resources extends Resource {
   readonly campaigns = new Campaigns(this.transport);
   readonly reports = new Reports(this.transport);
   readonly exports = new Exports(this.transport);
+  readonly media = new Media(this.transport);
   readonly messages = new Messages(this.transport);
   readonly testInbox = new TestInbox(this.transport);
   readonly relays = new Relays(this.transport);

@@ -37,6 +37,8 @@ export interface Call extends ReadOptions {
   readonly json?: unknown;
   /** Sent as CSV. */
   readonly csv?: string | Blob;
+  /** Sent as it is, with its type. */
+  readonly file?: Blob;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -106,18 +108,20 @@ export class Transport {
     return `${this.#options.baseUrl.replace(/\/+$/, '')}/api/v1${filled}${search.size === 0 ? '' : `?${search}`}`;
   }
 
-  #initOf(method: string, { json, csv, headers, idempotencyKey }: Call): RequestInit {
+  #initOf(method: string, { json, csv, file, headers, idempotencyKey }: Call): RequestInit {
     return {
       method,
       headers: {
         'x-api-key': this.#options.apiKey,
         ...(json !== undefined && { 'content-type': 'application/json' }),
         ...(csv !== undefined && { 'content-type': 'text/csv' }),
+        ...(file !== undefined && { 'content-type': file.type }),
         ...(method === 'POST' && { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() }),
         ...headers,
       },
       ...(json !== undefined && { body: JSON.stringify(json) }),
       ...(csv !== undefined && { body: csv }),
+      ...(file !== undefined && { body: file }),
     };
   }
 }

@@ -47,12 +47,11 @@ export class CampaignsController {
       location: ({ campaignKey }) => `campaigns/${campaignKey}`,
     },
   })
-  async create(
+  create(
     @InScope() scope: ProjectScope,
-    @Body({ schema: createCampaignBody }) { strict, ...draft }: z.output<typeof createCampaignBody>,
+    @Body({ schema: createCampaignBody }) body: z.output<typeof createCampaignBody>,
   ) {
-    if (strict === true) await this.campaigns.refuseLosses(scope, draft);
-    return this.campaigns.create(scope, draft);
+    return this.campaigns.create(scope, body);
   }
 
   @Get(':campaignKey')
@@ -82,13 +81,12 @@ export class CampaignsController {
     response: { status: 200, schema: campaignView },
     problems: [409],
   })
-  async update(
+  update(
     @InScope() scope: ProjectScope,
     @Param('campaignKey') campaignKey: string,
-    @Body({ schema: patchCampaignBody }) { strict, ...changes }: z.output<typeof patchCampaignBody>,
+    @Body({ schema: patchCampaignBody }) body: z.output<typeof patchCampaignBody>,
   ) {
-    if (strict === true) await this.campaigns.refuseLosses(scope, changes);
-    return this.campaigns.revise(scope, campaignKey, changes);
+    return this.campaigns.revise(scope, campaignKey, body);
   }
 
   @Post(':campaignKey/duplicate')

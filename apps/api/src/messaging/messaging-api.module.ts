@@ -5,6 +5,7 @@ import { CampaignActionsController } from './campaign-actions.controller.js';
 import { CampaignReportsController } from './campaign-reports.controller.js';
 import { CampaignsController } from './campaigns.controller.js';
 import { ExportsController } from './exports.controller.js';
+import { MediaController } from './media.controller.js';
 import { MessagesController } from './messages.controller.js';
 import { PersonController } from './person.controller.js';
 import { StatisticsController } from './statistics.controller.js';
@@ -18,6 +19,7 @@ import { TestInboxController } from './test-inbox.controller.js';
     CampaignActionsController,
     CampaignReportsController,
     ExportsController,
+    MediaController,
     MessagesController,
     PersonController,
     StatisticsController,

@@ -1,3 +1,4 @@
+import { IMAGE_TYPES } from '#messaging';
 import { FIELDS_PARAMETER, PROBLEM_TYPES, type ProblemSlug } from '#platform/http';
 import {
   type OpenApiDocument,
@@ -79,6 +80,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Exports: 'Files with a project’s data.',
   'Test inbox': 'The mail of the test environment.',
   'Sending domain': 'The domain of live mail, and its DNS records.',
+  Media: 'Images that mails show by their URL.',
   Relays: 'Where live mail is handed over, and the feedback of providers.',
   Webhooks: 'What happened in a project, as its webhooks tell it.',
   Billing: 'Plan, usage and invoices of the tenant.',
@@ -158,6 +160,12 @@ const STREAM_SCHEMAS: Readonly<Record<string, Schema>> = {
       'CSV, in UTF-8 unless the charset of the Content-Type or a byte order mark says another encoding; ' +
       'its first row names the columns.',
   },
+  ...Object.fromEntries(
+    Object.values(IMAGE_TYPES).map((type) => [
+      type,
+      { type: 'string', format: 'binary', description: 'The octets of the image.' },
+    ]),
+  ),
 };
 
 /** Only JSON has a schema. */

@@ -5,6 +5,7 @@ import { AUTOMATION_EXAMPLES, AUTOMATION_ID } from './examples/automations.js';
 import { BILLING_EXAMPLES } from './examples/billing.js';
 import { CAMPAIGN_EXAMPLES } from './examples/campaigns.js';
 import { DELIVERABILITY_EXAMPLES } from './examples/deliverability.js';
+import { IMAGE_ID, MEDIA_EXAMPLES } from './examples/media.js';
 import { MESSAGE_EXAMPLES, SENT_MESSAGE_ID } from './examples/messages.js';
 import { PEOPLE_EXAMPLES } from './examples/people.js';
 import { EXPORT_ID, MESSAGE_ID, REPORT_EXAMPLES } from './examples/reports.js';
@@ -27,6 +28,7 @@ const WRITTEN: WrittenExamples = {
   ...DELIVERABILITY_EXAMPLES,
   ...BILLING_EXAMPLES,
   ...MESSAGE_EXAMPLES,
+  ...MEDIA_EXAMPLES,
 };
 
 /** Values of path parameters, by the part of the path that has them; the first one counts. */
@@ -44,6 +46,7 @@ const IN_PATHS: Readonly<Record<string, string>> = {
   'campaigns/{campaignKey}': 'APIT-001',
   'test-inbox/messages/{id}': MESSAGE_ID,
   'messages/{id}': SENT_MESSAGE_ID,
+  'media/{id}': IMAGE_ID,
   'exports/{id}': EXPORT_ID,
   'relays/{relayKey}': 'APIT-1',
 };

@@ -21,8 +21,8 @@ const USER: Schema = {
   type: 'object',
   required: ['kind', 'key', 'name'],
   properties: {
-    kind: { type: 'string', enum: ['campaign', 'automation', 'segment'] },
-    key: text('`campaignKey`, `automationKey` or `segmentKey`.'),
+    kind: { type: 'string', enum: ['campaign', 'automation', 'segment', 'template', 'project'] },
+    key: text('`campaignKey`, `automationKey`, `segmentKey`, `templateKey` or the key of the project.'),
     name: { type: 'string' },
   },
 };
@@ -91,7 +91,7 @@ const WITH_IDEMPOTENCY: readonly ProblemSlug[] = ['idempotency-in-flight', 'idem
 const REQUESTS_OF: Readonly<Partial<Record<ProblemSlug, RegExp>>> = {
   'already-exists':
     /^post .*\/(?:subscribers|consents|executions)$|^(?:patch|put) .*\/subscribers\/|^(?:post|patch) .*\/sending-domain$/,
-  'in-use': /^(?:patch|delete) .*\/(?:topics|segments|custom-fields|sending-domain)\b/,
+  'in-use': /^(?:patch|delete) .*\/(?:topics|segments|custom-fields|sending-domain|media)\b/,
   'invalid-state': /\/(?:campaigns|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{/,
   'pre-send-rejected': /\/campaigns\/.*\/(?:preview|test|schedule|send|resume|retry-failed)$/,
   'schedule-missing': /\/schedule$/,
@@ -201,6 +201,10 @@ const MEMBERS_OF: Readonly<Record<string, Readonly<Partial<Record<ProblemSlug, M
     'validation-error': { errors: { purpose: 'is required' } },
     'domain-validation': { errors: { 'data.code': 'is missing: the content shows it' } },
     'invalid-state': { currentState: 'SENT', allowedStates: ['SCHEDULED', 'QUEUED'] },
+  },
+  media: {
+    'validation-error': { errors: { filename: 'must not be empty' } },
+    'domain-validation': { errors: { body: 'is 50000 × 50000 pixels: at most 40 megapixels are taken' } },
   },
   'sending-domain': {
     'validation-error': { errors: { domainName: 'is required' } },

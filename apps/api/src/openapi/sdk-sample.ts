@@ -7,16 +7,18 @@ export function sdkSample(operation: OperationEntry): string | null {
   const values = parameters.filter((parameter) => parameter.in === 'path').map(({ example }) => example);
   const body = requestBody?.content['application/json']?.example;
   if (body !== undefined) values.push(body);
-  const call = `mailwright.${method}(${values.map(literal).join(', ')})`;
+  const takesImage = requestBody?.content['image/png'] !== undefined;
+  const given = takesImage ? ['picture'] : values.map(literal);
+  const call = `mailwright.${method}(${given.join(', ')})`;
   const isList = parameters.some(({ name }) => name === 'page');
-  return `import { Mailwright } from '@mailwright/sdk';
+  return `${takesImage ? "import { openAsBlob } from 'node:fs';\n" : ''}import { Mailwright } from '@mailwright/sdk';
 
 const mailwright = new Mailwright({
   apiKey: process.env.MAILWRIGHT_KEY ?? '',
   baseUrl: process.env.MAILWRIGHT_URL ?? '',
 });
 
-${isList ? `for await (const item of ${call}) console.log(item);` : `console.log(await ${call});`}`;
+${takesImage ? "const picture = await openAsBlob('logo.png', { type: 'image/png' });\n" : ''}${isList ? `for await (const item of ${call}) console.log(item);` : `console.log(await ${call});`}`;
 }
 
 /** JSON in the style of TypeScript. */

@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { type HostOwner, publicHostOf, TrackingHostsQuery } from '#deliverability';
 import { Clock, hostName, NotFoundError } from '#kernel';
+import { MEDIA_PATH, parseMediaFileName } from '#messaging';
 import { type Config, CONFIG, environmentIdOf, type LinkKind, LinkTokens, TrackingTokens } from '#platform';
 import { ProblemError } from '#platform/http';
 import { viewOf } from './page-view.js';
@@ -73,6 +74,7 @@ const KINDS: Readonly<Record<string, LinkKind | null>> = {
   o: null,
 };
 const PATH = /^\/([cupvlo])\/([^/?]+)(?:$|\?)/;
+const MEDIA = new RegExp(`^/${MEDIA_PATH}/([^/?]+)(?:$|\\?)`);
 /** Asked by load balancers, by whatever name, and above all when the database does not answer. */
 const HEALTH = '/health/';
 
@@ -97,6 +99,11 @@ interface Tokens {
 }
 
 function isOwn({ url }: FastifyRequest, { environmentIds }: HostOwner, tokens: Tokens): boolean {
+  const [, file] = MEDIA.exec(url) ?? [];
+  if (file !== undefined) {
+    const media = parseMediaFileName(file);
+    return media !== null && environmentIds.includes(media.environmentId);
+  }
   const [, letter = '', token = ''] = PATH.exec(url) ?? [];
   const kind = KINDS[letter];
   if (kind === undefined) return false;
@@ -115,7 +122,8 @@ export function trackedEnvironment(tokens: TrackingTokens, token: string): numbe
 
 function refuse(request: FastifyRequest, reply: FastifyReply): void {
   void reply.header('x-request-id', request.id).header('cache-control', 'no-store');
-  if (!PATH.test(request.url)) throw new ProblemError('not-found', { detail: 'There is no such path.' });
+  if (!PATH.test(request.url) && !MEDIA.test(request.url))
+    throw new ProblemError('not-found', { detail: 'There is no such path.' });
   sendPage(reply, notFoundPage(viewOf(request)));
 }
 

@@ -9,6 +9,7 @@ import { CustomerHostsService, TlsCheckController } from './customer-hosts.servi
 import { ExportFileController } from './export-file.controller.js';
 import { InvoiceController } from './invoices/invoice.controller.js';
 import { MailViewController } from './mail-view.controller.js';
+import { MediaFileController } from './media-file.controller.js';
 import { OpenPixelController, TrackedLinkController } from './tracking.controller.js';
 import { PageLinksService } from './page-links.service.js';
 import { PreferencesController } from './preferences.controller.js';
@@ -23,6 +24,7 @@ import { UnsubscribeController } from './unsubscribe.controller.js';
     ExportFileController,
     InvoiceController,
     MailViewController,
+    MediaFileController,
     OpenPixelController,
     PreferencesController,
     ReportController,

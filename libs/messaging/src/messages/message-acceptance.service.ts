@@ -30,6 +30,7 @@ import { contentIdErrors, readAttachments } from './attachment.js';
 import { forgetAttachments, MessageAttachmentsService } from './message-attachments.service.js';
 import { filledHeaders } from './message-headers.js';
 import { MESSAGE_COLUMNS, messageViewOf } from './messages.query.js';
+import { MediaService } from '../media/media.service.js';
 import { MessageSealsService } from './message-seals.service.js';
 import {
   type AskedMessage,
@@ -47,7 +48,6 @@ import {
   type NewMessage,
   refusalOfAll,
   timeFaults,
-  trackFaults,
   TooManyMessagesError,
 } from './message.js';
 
@@ -107,6 +107,7 @@ export class MessageAcceptanceService {
     private readonly quota: EmailQuotaService,
     private readonly seals: MessageSealsService,
     private readonly attachments: MessageAttachmentsService,
+    private readonly media: MediaService,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -222,10 +223,20 @@ export class MessageAcceptanceService {
         ),
         ...reserving,
       );
+      await this.#noteImages(scope, accepted, now);
       const made = new Map(rows.map((row) => [row.id, messageViewOf(row, now)]));
       wakeSenders(this.database);
       return outcomes.map((outcome) => (outcome instanceof Error ? outcome : made.get(outcome.id)!));
     });
+  }
+
+  /** Images that their mails show are not deleted before a year is over. */
+  async #noteImages(scope: ProjectScope, accepted: readonly CheckedMessage[], now: Date): Promise<void> {
+    const texts = new Set(
+      accepted.flatMap(({ message: { contentJson, data } }) => [contentJson ?? '', JSON.stringify(data)]),
+    );
+    const last = Math.max(...accepted.map(({ message }) => (message.scheduledAt ?? now).getTime()));
+    await this.media.noteShown(scope, [...texts], new Date(Math.max(last, now.getTime())));
   }
 
   /** Messages whose content, headers, sender and times are as they must be, with their headers filled in; the others' faults. */
@@ -271,7 +282,6 @@ export class MessageAcceptanceService {
       ...filled.faults,
       ...Object.fromEntries(missing.map((name) => [`data.${name}`, 'is missing: the content shows it'])),
       ...timeFaults(message, now),
-      ...trackFaults(message),
       ...(topicFault !== null && { topicKey: topicFault }),
       ...(sender.isBarred && {
         from: `is at ${sender.origin.sender.domain}, which is not a verified sending domain of the project`,

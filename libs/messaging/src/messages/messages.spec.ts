@@ -63,7 +63,6 @@ describe('live messages', () => {
     scheduledAt: null,
     expiresAt: null,
     keep: 'CONTENT',
-    track: { opens: false, clicks: false },
     ambiguous: 'RESEND',
   };
   const drafts = (...copies: readonly number[]): NewMessage[] =>

@@ -13,7 +13,7 @@ import { contentIdsIn } from './content-ids.js';
 import { type CampaignContent, type CompiledContent, compileSources } from './content-compiler.js';
 import type { MailFooter } from './mail-footer.js';
 import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
-import { contentField, type ContentDocument, type Faults, parseContentDocument } from './content-document.js';
+import { type ContentDocument, type Faults, parseContentDocument } from './content-document.js';
 import {
   type KnownInMessage,
   mapTexts,
@@ -219,15 +219,12 @@ export async function reviewMessage(
   });
   const inParts = messageTagFaults({ subject: content.subject, text: content.contentText ?? '' }, known);
   if (Object.keys(inParts).length > 0) return refused(inParts);
-  const compiled = await compiledOrFaults(content, footer, (document) =>
-    document === null ? 'text' : contentField(document),
-  );
+  const compiled = await compiledOrFaults(content, footer, fieldOfMessage);
   if ('faults' in compiled) return refused(compiled.faults);
   const { field, subject, html, text, removed, isEmpty } = compiled;
   if (isEmpty) return refused({ [field]: 'is empty' });
   // Nobody would read of it later, as they do in the findings of a campaign.
-  const losses = lossesIn(removed);
-  if (losses !== null) return refused({ [field]: losses });
+  if (removed.length > 0) return refused({ [field]: `has what no mail can carry: ${piecesIn(removed)}` });
   const faults = {
     ...(known.hasTopic && leavingFault(field, await readableText(html))),
     ...messageTagFaults({ [field]: html }, known),
@@ -240,12 +237,16 @@ export async function reviewMessage(
   };
 }
 
-/** The fault of content that loses these pieces; null where there are none. */
-export function lossesIn(removed: readonly string[]): string | null {
-  if (removed.length === 0) return null;
+/** The field in which the content was given: a whole page has its own. */
+function fieldOfMessage(document: ContentDocument | null): string {
+  if (document === null) return 'text';
+  if ('blocks' in document) return 'contentJson';
+  return 'html' in document ? 'html' : 'mjml';
+}
+
+function piecesIn(removed: readonly string[]): string {
   const more = removed.length - SHOWN_PIECES;
-  const pieces = removed.slice(0, SHOWN_PIECES).join(', ') + (more > 0 ? ` and ${more} more` : '');
-  return `has what no mail can carry: ${pieces}`;
+  return removed.slice(0, SHOWN_PIECES).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }
 
 /** Faults of the colours and style sheets of the HTML. */

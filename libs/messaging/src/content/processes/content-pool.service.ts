@@ -10,13 +10,18 @@ import { TOO_COMPLEX } from '../content.errors.js';
 interface ProcessLimits {
   /** CPU time of one task. */
   readonly cpuMs: number;
+  /** Of JavaScript's objects. */
   readonly memoryMb: number;
+  /** Of the whole process, native libraries included. Absent: not watched. */
+  readonly processMb?: number;
 }
 
 const ENTRY = 'dist/libs/messaging/src/content/processes/content-process.js';
 /** An author looks again within a minute, and a start takes a second. */
 const IDLE_MS = 60_000;
 const WATCH_EVERY_MS = 200;
+/** Decoding may take 100 MB in this time. */
+const WATCH_MEMORY_EVERY_MS = 50;
 const MS_IN_TICK = 10;
 
 /**
@@ -29,10 +34,10 @@ export class ContentPoolService {
   #idle: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  /** `use`: a process that compiles loads MJML and juice as it starts. */
+  /** `use`: a process loads the libraries that it needs as it starts. */
   constructor(
     private readonly limits: ProcessLimits,
-    private readonly use: 'compile' | 'render' = 'render',
+    private readonly use: 'compile' | 'render' | 'image' = 'render',
   ) {}
 
   /** Starts the process, or keeps it: it will probably be needed soon. */
@@ -101,12 +106,14 @@ export class ContentPoolService {
 
   /** Ends the process when its task has taken more than it may. */
   #watch(child: ChildProcess): NodeJS.Timeout {
-    const watch = new TaskWatch(this.limits.cpuMs);
+    const { cpuMs, processMb } = this.limits;
+    const watch = new TaskWatch(cpuMs);
     const look = async (): Promise<void> => {
       if (watch.hasExceeded(await cpuMsOf(child), performance.now())) child.kill('SIGKILL');
+      else if (processMb !== undefined && (await residentMbOf(child)) > processMb) child.kill('SIGKILL');
     };
     void look();
-    return setInterval(() => void look(), WATCH_EVERY_MS);
+    return setInterval(() => void look(), processMb === undefined ? WATCH_EVERY_MS : WATCH_MEMORY_EVERY_MS);
   }
 }
 
@@ -131,6 +138,12 @@ async function cpuMsOf({ pid }: ChildProcess): Promise<number> {
     .slice(11, 13)
     .map(Number);
   return (user + system) * MS_IN_TICK;
+}
+
+/** Memory of the process now; 0 where there is no /proc. */
+async function residentMbOf({ pid }: ChildProcess): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '');
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) / 1_024;
 }
 
 function hold(child: ChildProcess): void {

@@ -20,12 +20,15 @@ import type { LogicParts, RenderedBatch, RenderedMail } from '../mail/mail-rende
 import { type EventPath, type MessageReview, reviewPlainMessage } from '../merge/merge-review.js';
 import type { MergeValues } from '../merge/merge-values.js';
 import { ContentPoolService } from './content-pool.service.js';
+import type { StoredImage } from './image.js';
 import type { Done, TaskInput, TaskName, TaskValue } from './content-process.js';
 import { RenderBudget } from './fair-queue.js';
 
 /** Honest content takes a second; the worst that its bounds let through, six. */
 const COMPILING = { cpuMs: 10_000, memoryMb: 256 };
 const RENDERING = { cpuMs: 5_000, memoryMb: 128 };
+/** The largest images that are taken need 3 s and 510 MB, the longest animations 11 s and 550 MB. */
+const IMAGES = { cpuMs: 30_000, memoryMb: 128, processMb: 640 };
 /** Time for which one project's mails are rendered before the next project's. */
 const SLICE_MS = 250;
 const TOO_COMPLEX = 'is too complex';
@@ -52,10 +55,12 @@ interface RenderedAhead {
 export class ContentPools {
   readonly compiling = new ContentPoolService(COMPILING, 'compile');
   readonly rendering = new ContentPoolService(RENDERING);
+  readonly images = new ContentPoolService(IMAGES, 'image');
 
   close(): void {
     this.compiling.close();
     this.rendering.close();
+    this.images.close();
   }
 }
 
@@ -156,6 +161,15 @@ export class ContentProcessesService implements OnApplicationBootstrap, OnApplic
   async filled({ projectId }: ProjectScope, body: unknown, values: MergeValues): Promise<unknown> {
     if (!/\{[{%]/.test(JSON.stringify(body))) return body;
     return valueOf(await this.pools.rendering.run(projectId, 'fill', { body, values }));
+  }
+
+  /** An image as it is stored. @throws {ContentCompileError} whose message goes behind the name of the field */
+  async image(
+    { environmentId }: Pick<ProjectScope, 'environmentId'>,
+    input: TaskInput<'image'>,
+  ): Promise<StoredImage> {
+    // By environment, which is all that is known of those who look at images.
+    return valueOf(await this.pools.images.run(environmentId, 'image', input));
   }
 
   /** One mail, kept for the next look at it. @throws {MergeTemplateError} @throws {ContentTooComplexError} */
