@@ -109,6 +109,16 @@ describe('attachments of messages', () => {
       [name, 'application/pdf', undefined, undefined],
       ['date.ics', 'text/calendar', undefined, 'REQUEST'],
     ]);
+    expect((await client.get(`/messages/${sent.at('id')}/content`)).at('attachments')).toEqual([
+      { filename: name, contentType: 'application/pdf', size: PDF.length, contentId: null },
+      { filename: 'logo.png', contentType: 'image/png', size: PNG.length, contentId: 'logo' },
+      {
+        filename: 'date.ics',
+        contentType: 'text/calendar; method=REQUEST; charset=utf-8',
+        size: CALENDAR.length,
+        contentId: null,
+      },
+    ]);
   });
 
   it('are stored once for all recipients, encrypted, until the mails of all of them have ended', async () => {

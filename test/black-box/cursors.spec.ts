@@ -60,6 +60,24 @@ describe('a walk by cursor', () => {
       });
     });
 
+  it('goes through what became of a message, also at one moment', async () => {
+    const scheduledAt = new Date(Date.now() + 3_600_000);
+    const sent = await client.post('/messages', {
+      to: 'waiting@example.com',
+      purpose: 'A test',
+      subject: 'Hello',
+      text: 'Hello',
+      scheduledAt,
+    });
+    await system.database.query(
+      `insert into messaging.message_events (environment_id, message_id, occurred_at, id, type)
+       select m.environment_id, m.id, m.created_at + interval '1 second', gen_random_uuid(), 'ATTEMPTED'
+       from messaging.messages m cross join generate_series(2, $2::int) where m.id = $1`,
+      [sent.at('id'), COUNT],
+    );
+    await walk(`/messages/${sent.at('id')}/events`);
+  });
+
   it('goes through segments and the members of one', async () => {
     await people();
     await each((number) => client.post('/segments', { name: `Segment ${number}` }));

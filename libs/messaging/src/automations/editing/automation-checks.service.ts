@@ -307,7 +307,8 @@ export class AutomationChecksService {
     for (const [place, node] of nodes.entries()) {
       if (!isOf(node, 'email') && !isOf(node, 'webhook') && !isOf(node, 'update_field')) continue;
       const { contentJson, ...texts } = node.config;
-      const content = { ...texts, contentJson: documentOf(contentJson) };
+      const document = documentOf(contentJson);
+      const content = isWholePage(document) ? { ...texts, ...document } : { ...texts, contentJson: document };
       for (const { at, names } of await this.processes.eventPaths(scope, content))
         found.push({ path: `nodes[${place}].config.${at}`, names });
     }
@@ -358,6 +359,10 @@ function documentOf(contentJson: unknown): unknown {
     return contentJson;
   }
 }
+
+/** True for a page of HTML or MJML, whose faults are of `html` or `mjml`. */
+const isWholePage = (document: unknown): document is Readonly<Record<string, unknown>> =>
+  typeof document === 'object' && document !== null && !('blocks' in document);
 
 /** The faults of a graph as the checks of a refused activation. */
 function checksOf(

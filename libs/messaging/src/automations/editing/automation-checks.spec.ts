@@ -93,6 +93,16 @@ describe('an automation that cannot be activated', () => {
     ).toEqual({
       contentJson: part('not closed'),
     });
+    for (const [form, page] of [
+      ['html', '<html><body><p>{{ custom.unheard }}</p></body></html>'],
+      [
+        'mjml',
+        '<mjml><mj-body><mj-section><mj-column><mj-text>{{ custom.unheard }}</mj-text></mj-column></mj-section></mj-body></mjml>',
+      ],
+    ] as const)
+      expect(
+        await stepFaults('email', { subject: 'x', contentJson: JSON.stringify({ [form]: page }) }),
+      ).toEqual({ [form]: 'has {{ custom.unheard }}, which is not known' });
     expect(
       await stepFaults('email', {
         subject: 'Hi {{',

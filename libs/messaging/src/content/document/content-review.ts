@@ -163,7 +163,6 @@ interface Compiled extends CompiledContent {
 async function compiledOrFaults(
   content: CampaignContent,
   footer: MailFooter,
-  fieldOf: (document: ContentDocument | null) => string,
 ): Promise<Compiled | { readonly faults: Faults }> {
   const parsed =
     content.contentJson === null ? null : parseContentDocument(content.contentJson, content.showsFiles);
@@ -190,14 +189,13 @@ export async function reviewMail(
   customKeys: readonly string[],
 ): Promise<MailReview> {
   const inParts = partFaults(mail, customKeys);
-  const compiled = await compiledOrFaults(soundParts(mail, inParts), footer, () => 'contentJson');
+  const compiled = await compiledOrFaults(soundParts(mail, inParts), footer);
   if ('faults' in compiled) return { faults: { ...inParts, ...compiled.faults }, removed: [] };
-  const { html, removed, isEmpty } = compiled;
-  if (!('contentText' in inParts) && isEmpty)
-    return { faults: { ...inParts, contentJson: 'is empty' }, removed };
+  const { field, html, removed, isEmpty } = compiled;
+  if (!('contentText' in inParts) && isEmpty) return { faults: { ...inParts, [field]: 'is empty' }, removed };
   const inDocument = {
-    ...sightFaults(await readableText(html)),
-    ...tagFaults('contentJson', html, customKeys),
+    ...sightFaults(field, await readableText(html)),
+    ...tagFaults(field, html, customKeys),
   };
   return { faults: { ...inParts, ...inDocument }, removed };
 }
@@ -219,7 +217,7 @@ export async function reviewMessage(
   });
   const inParts = messageTagFaults({ subject: content.subject, text: content.contentText ?? '' }, known);
   if (Object.keys(inParts).length > 0) return refused(inParts);
-  const compiled = await compiledOrFaults(content, footer, fieldOfMessage);
+  const compiled = await compiledOrFaults(content, footer);
   if ('faults' in compiled) return refused(compiled.faults);
   const { field, subject, html, text, removed, isEmpty } = compiled;
   if (isEmpty) return refused({ [field]: 'is empty' });
@@ -238,7 +236,7 @@ export async function reviewMessage(
 }
 
 /** The field in which the content was given: a whole page has its own. */
-function fieldOfMessage(document: ContentDocument | null): string {
+function fieldOf(document: ContentDocument | null): string {
   if (document === null) return 'text';
   if ('blocks' in document) return 'contentJson';
   return 'html' in document ? 'html' : 'mjml';
@@ -250,11 +248,10 @@ function piecesIn(removed: readonly string[]): string {
 }
 
 /** Faults of the colours and style sheets of the HTML. */
-function sightFaults(readable: ReadableText | null): Faults {
+function sightFaults(field: string, readable: ReadableText | null): Faults {
   const [words] = readable?.unreadable ?? [];
-  if (words !== undefined)
-    return { contentJson: `has text that nobody can read on what is behind it: ${words}` };
-  return leavingFault('contentJson', readable);
+  if (words !== undefined) return { [field]: `has text that nobody can read on what is behind it: ${words}` };
+  return leavingFault(field, readable);
 }
 
 const leavingFault = (field: string, readable: ReadableText | null): Faults =>
