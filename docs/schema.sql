@@ -3491,17 +3491,20 @@ create table messaging.link_sets (
   urls text[] not null,
   signature bytea not null,
   created_at timestamp with time zone not null,
+  message_id uuid,
   constraint link_sets_pkey PRIMARY KEY (id, environment_id),
-  constraint link_sets_owner CHECK ((((campaign_id IS NULL) = (version_id IS NOT NULL)) AND ((version_id IS NULL) = (place IS NULL)))),
+  constraint link_sets_owner CHECK (((num_nonnulls(campaign_id, version_id, message_id) = 1) AND ((version_id IS NULL) = (place IS NULL)))),
   constraint link_sets_campaign_id_queued_on_signature_environment_id_key UNIQUE (campaign_id, queued_on, signature, environment_id)
 );
+CREATE UNIQUE INDEX link_sets_of_message ON messaging.link_sets USING btree (message_id, queued_on, signature, environment_id) WHERE (message_id IS NOT NULL);
+CREATE INDEX link_sets_of_messages_oldest ON messaging.link_sets USING btree (created_at) WHERE (message_id IS NOT NULL);
 CREATE UNIQUE INDEX link_sets_of_step ON messaging.link_sets USING btree (version_id, place, queued_on, signature, environment_id) WHERE (version_id IS NOT NULL);
 alter table messaging.link_sets enable row level security;
 alter table messaging.link_sets force row level security;
 create policy app_rows on messaging.link_sets for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
 create policy owner_rows on messaging.link_sets for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on messaging.link_sets for all to mailwright_system using (true) with check (true);
-grant insert, select on messaging.link_sets to mailwright_app;
+grant delete, insert, select on messaging.link_sets to mailwright_app;
 grant delete, insert, select, update on messaging.link_sets to mailwright_system;
 comment on table messaging.link_sets is 'What the tracked links of a campaign''s mails, or of a mail of an automation''s version, lead to. Never changed: a campaign that is sent again with other content gets another set, and the mails that went out before keep theirs. It outlives the campaign, since its mails do.';
 comment on column messaging.link_sets.place is 'Of the node that sends the mail.';
@@ -3509,6 +3512,7 @@ comment on column messaging.link_sets.queued_on is 'The partition of the deliver
 comment on column messaging.link_sets.translation is 'The locale of the campaign''s translation whose links these are: their numbers mean other links in another translation, so that clicks keep their address. Null: the campaign''s own content.';
 comment on column messaging.link_sets.urls is 'In the order of the links'' numbers, which begin with 1.';
 comment on column messaging.link_sets.signature is 'HMAC over whose set it is and where its links lead.';
+comment on column messaging.link_sets.message_id is 'Of a message, whose links may be made of its data: they are erased with it.';
 
 create table messaging.mail_hours (
   environment_id bigint not null,
@@ -3754,6 +3758,8 @@ create table messaging.messages (
   topic_key text,
   request_key bytea,
   request_place smallint,
+  track_opens boolean not null default false,
+  track_clicks boolean not null default false,
   constraint messages_pkey PRIMARY KEY (id, environment_id),
   constraint messages_ambiguous_check CHECK ((ambiguous = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
   constraint messages_keep_check CHECK ((keep = ANY (ARRAY['CONTENT'::text, 'NOTHING'::text]))),
@@ -3784,6 +3790,7 @@ comment on column messaging.messages.attached_bytes is 'Size of its files togeth
 comment on column messaging.messages.usage_period is 'The billing period whose e-mails are reserved for it; null when they are not metered, or were counted as it was accepted.';
 comment on column messaging.messages.topic_key is 'The key of the topic, also once that is deleted.';
 comment on column messaging.messages.request_key is 'Digest of the idempotent request that it came by, and its place there: a request that is run again makes no second one.';
+comment on column messaging.messages.track_opens is 'The mail to `to_email` has a pixel; copies never do.';
 
 create table messaging.sender_stops (
   environment_id bigint not null,

@@ -124,6 +124,33 @@ describe('the life of a campaign', () => {
     expect((await test.get(`/campaigns/${key}/report/statistics`)).at<number>('totalSent')).toBe(0);
   });
 
+  it('is shown with changes that are not stored, in each of its languages', async () => {
+    const translations = { de: { subject: 'Hallo {{ subscriber.first_name }}', contentText: 'Neues.' } };
+    const key = await draft(test, { translations });
+    const shown = await test.post(`/campaigns/${key}/preview`, {});
+    expect(shown.body).toMatchObject({ subject: 'Hello Ada', previewText: 'What is new' });
+    expect(shown.at('text')).toContain('Hello Ada, here is the news.');
+    const changed = await test.post(`/campaigns/${key}/preview`, {
+      previewText: '{% if subscriber.first_name == "Ada" %}For {{ subscriber.first_name }}{% endif %}',
+      mjml: '<mjml><mj-body><mj-section><mj-column><mj-text>Dear {{ subscriber.first_name }}</mj-text></mj-column></mj-section></mj-body></mjml>',
+    });
+    expect(changed.body).toMatchObject({ subject: 'Hello Ada', previewText: 'For Ada' });
+    expect(changed.at('html')).toContain('Dear Ada');
+    const german = await test.post(`/campaigns/${key}/preview`, { locale: 'de-AT' });
+    expect(german.body).toMatchObject({ subject: 'Hallo Ada', previewText: null });
+    const reader = await test.post(`/campaigns/${key}/preview`, { email: 'reader-2@example.com' });
+    expect(reader.at('subject')).toBe('Hello Reader 2');
+    const broken = { contentJson: JSON.stringify({ blocks: [{ type: 'button', label: 'Go' }] }) };
+    expectProblem(await test.post(`/campaigns/${key}/preview`, broken), 422, 'domain-validation', {
+      errors: { 'contentJson.blocks[0].url': expect.any(String) },
+    });
+    const { preSendStatus, contentJson, previewText } = (await test.get(`/campaigns/${key}`)).body as Record<
+      string,
+      unknown
+    >;
+    expect([preSendStatus, contentJson, previewText]).toEqual([null, null, 'What is new']);
+  });
+
   it('is duplicated, once for an Idempotency-Key, and sent again to those who did not open it', async () => {
     const schedule = { scheduledAt: soon(DAY_MS), sendStrategy: 'SCHEDULED' };
     const translations = { de: { subject: 'Hallo' } };

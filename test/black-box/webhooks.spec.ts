@@ -241,6 +241,37 @@ describe('a program that listens to a project', () => {
     expect(receiver.events.filter(({ data }) => data['kind'] === 'MESSAGE')).toEqual([]);
   });
 
+  it('hears of opens and clicks of messages that are tracked', async () => {
+    const send = async (mailbox: string) => {
+      const sent = await client.post('/messages', {
+        to: `${mailbox}+looks@example.com`,
+        purpose: 'An order',
+        subject: 'Receipt',
+        html: '<html><body><a href="https://shop.example/{{ data.order }}">Your order</a></body></html>',
+        data: { order: '7' },
+        tags: ['receipt'],
+        metadata: { order: '7' },
+        track: { opens: true, clicks: true },
+      });
+      expect(sent.status).toBe(202);
+      return {
+        messageId: sent.at('id'),
+        to: `${mailbox}+looks@example.com`,
+        subscriberId: null,
+        topicKey: null,
+        tags: ['receipt'],
+        metadata: { order: '7' },
+        at: expect.stringMatching(TIMESTAMP),
+        agent: 'simulator',
+      };
+    };
+    const [opened, clicked] = [await send('opened'), await send('clicked')];
+    const of = (id: string) => (data: ToldEvent['data']) => data['messageId'] === id;
+    expect((await told('message.opened', of(opened.messageId))).data).toEqual(opened);
+    const link = { url: 'https://shop.example/7', linkNumber: 1 };
+    expect((await told('message.clicked', of(clicked.messageId))).data).toEqual({ ...clicked, ...link });
+  });
+
   it('hears which step of an automation sent a mail', async () => {
     const email = 'clicked+steps@example.com';
     await client.post('/subscribers', { email, topicKeys: [topicKey], consent });

@@ -70,6 +70,32 @@ describe('whole pages of HTML and MJML', () => {
     expect(await shown.text()).toContain('Hello you');
   });
 
+  it('are refused with what they would lose where they are meant strictly, and nothing is saved', async () => {
+    const bad = PAGE.replace('</body>', '<form><input name="q"></form><script>alert(1)</script></body>');
+    const losing = {
+      html: bad,
+      translations: { de: { subject: 'Frühling', html: bad }, fr: { subject: 'Printemps' } },
+    };
+    const before = (await client.get('/campaigns')).at('pagination', 'totalElements');
+    const refused = await draft({ ...losing, strict: true });
+    expect(refused.status).toBe(422);
+    expect(refused.at('errors')).toEqual({
+      html: expect.stringMatching(/^has what no mail can carry: .*form.*/),
+      'translations.de.html': expect.stringContaining('<script>'),
+    });
+    expect((await client.get('/campaigns')).at('pagination', 'totalElements')).toBe(before);
+    const kept = await draft({ html: PAGE, strict: true });
+    expect([kept.status, kept.at('strict')]).toEqual([201, undefined]);
+    const path = `/campaigns/${kept.at('campaignKey')}`;
+    const mjml = MJML.replace('<mj-text>', '<mj-text><script>x()</script>');
+    expect((await client.patch(path, { mjml, strict: true })).at('errors')).toEqual({
+      mjml: expect.stringContaining('<script>'),
+    });
+    expect(JSON.parse((await client.get(path)).at('contentJson'))).toEqual({ html: PAGE });
+    expect((await client.patch(path, { mjml, strict: false })).status).toBe(200);
+    expect((await draft(losing)).status).toBe(201);
+  });
+
   it('show files of a message', async () => {
     const content = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('base64');
     const sent = await client.post('/messages', {

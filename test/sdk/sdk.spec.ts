@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { createElement } from 'react';
 import { Webhook } from 'standardwebhooks';
+import { renderReact } from '../../packages/sdk/src/react.js';
 import {
   Mailwright,
   MailwrightConnectionError,
@@ -71,6 +73,25 @@ describe('the SDK against the running api', () => {
     expect(await mailwright.testInbox.raw(mail?.id ?? '')).toContain('List-Unsubscribe');
     await mailwright.subscribers.erase(ada.email);
     await expect(mailwright.subscribers.get(ada.email)).rejects.toMatchObject({ slug: 'not-found' });
+  });
+
+  it('sends what React Email has rendered, merge tags and all', async () => {
+    const link = createElement(
+      'a',
+      { href: '{{ data.link }}' },
+      'Reset it, {{ data.name | default: "you" }}',
+    );
+    const { html, text } = await renderReact(createElement('html', null, createElement('body', null, link)));
+    expect(html).toMatch(/^<!DOCTYPE html/);
+    const to = 'react+sdk@example.com';
+    const data = { link: 'https://shop.example/reset', name: 'Ada' };
+    await mailwright.messages.send({ to, purpose: 'Reset a password', subject: 'Reset', html, text, data });
+    const mail = await eventually('the message is there', async () => {
+      const [message] = await mailwright.testInbox.all({ to }).all();
+      return message === undefined ? null : mailwright.testInbox.raw(message.id);
+    });
+    expect(mail.replaceAll('=\r\n', '')).toContain('Reset it, Ada');
+    expect(mail).not.toContain('{{');
   });
 
   it('goes through all pages of a list', async () => {
@@ -360,6 +381,8 @@ describe('the SDK as a package', () => {
       const files = readdirSync(out, { encoding: 'utf8', recursive: true }).filter((name) =>
         name.endsWith('.js'),
       );
+      // An entry of its own, which nothing else needs.
+      expect(files.splice(files.indexOf('react.js'), 1)).toEqual(['react.js']);
       const all = files.map((name) => readFileSync(join(out, name), 'utf8')).join('\n');
       expect(all).not.toMatch(/from 'node:|require\(|process\./);
       expect(gzipSync(all).length).toBeLessThan(15_000);

@@ -25,6 +25,8 @@ export const PUBLISHED_EVENT_TYPES = [
   'message.delivered',
   'message.bounced',
   'message.complained',
+  'message.opened',
+  'message.clicked',
   'message.failed',
   'message.suppressed',
   'domain.verified',

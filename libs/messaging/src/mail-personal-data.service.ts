@@ -101,7 +101,8 @@ export class MailPersonalDataService {
       where r.environment_id = ${environmentId} and r.subscriber_id = ${subscriberId}
     `;
     const messages = sql<Record<string, unknown>>`
-      select m.id, m.status, m.to_email as "to", m.subject, m.purpose, m.topic_key, m.tags, m.metadata, m.locale, m.keep, m.ambiguous, m.content,
+      select m.id, m.status, m.to_email as "to", m.subject, m.purpose, m.topic_key, m.tags, m.metadata, m.locale, m.keep, m.track_opens,
+        m.track_clicks, m.ambiguous, m.content,
         m.relay_key, m.failure_reason, m.scheduled_at, m.expires_at, m.sent_at, m.delivered_at, m.finished_at, m.created_at, m.updated_at
       from messaging.messages m where m.environment_id = ${environmentId} and m.to_digest = ${this.digests.of(scope, key)}
     `;
@@ -196,6 +197,9 @@ export class MailPersonalDataService {
     await sql`
       update messaging.message_events set reply = null, url = null
       where environment_id = ${environmentId} and message_id = any(${ids}::uuid[])
+    `.execute(this.database.tables());
+    await sql`
+      delete from messaging.link_sets where environment_id = ${environmentId} and message_id = any(${ids}::uuid[])
     `.execute(this.database.tables());
     // A copy: the others still get theirs.
     await sql`

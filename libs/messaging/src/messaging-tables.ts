@@ -152,6 +152,7 @@ export interface LinkSetsTable {
   readonly id: Generated<number>;
   readonly environmentId: number;
   readonly campaignId: string | null;
+  readonly messageId: string | null;
   readonly versionId: number | null;
   readonly place: number | null;
   readonly queuedOn: string;

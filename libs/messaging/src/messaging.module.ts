@@ -35,6 +35,7 @@ import { SendingStopsService } from './campaigns/sending-stops.service.js';
 import { AddressConsequencesService } from './engagement/address-consequences.service.js';
 import { DeliveryFeedbackService } from './engagement/delivery-feedback.service.js';
 import { LinkSetsService } from './engagement/link-sets.service.js';
+import { MessageLooksService } from './engagement/message-looks.service.js';
 import { MailPublisherService } from './engagement/mail-publisher.service.js';
 import { MessageOutcomesService } from './engagement/message-outcomes.service.js';
 import { TrackedEventsService } from './engagement/tracked-events.service.js';
@@ -58,6 +59,7 @@ const SERVICES = [
   DeliveryFeedbackService,
   FailedDeliveriesService,
   LinkSetsService,
+  MessageLooksService,
   LinkedMailsService,
   MailPagesService,
   MailPublisherService,

@@ -185,6 +185,21 @@ function mailActivity(environmentId: number, subscriberId: string, kept: KeptDay
         where e.type <> 'BOUNCED' and e.classification = 'human'`,
     },
     {
+      types: ['email.opened', 'email.clicked'],
+      all: sql`
+        select e.occurred_at as at, e.id, 'email.' || lower(e.type) as type, case e.type
+            when 'OPENED' then jsonb_build_object('agent', e.agent)
+            else jsonb_build_object('url', e.url, 'linkNumber', e.link_number, 'agent', e.agent)
+          end as data, d.id as delivery_id
+        from mine d cross join lateral (
+          select e.occurred_at, e.id, e.type, e.url, e.link_number, e.agent from messaging.message_events e
+          where e.environment_id = ${environmentId} and e.message_id = d.id and e.type in ('OPENED', 'CLICKED')
+            and e.classification = 'human' and e.occurred_at >= ${kept.events}::date
+          ${neverJoined}
+        ) e
+        where d.kind = 'MESSAGE'`,
+    },
+    {
       types: ['automation.entered', 'automation.completed', 'automation.ended'],
       all: sql`
         select m.at, m.id, m.type, jsonb_build_object('runId', r.id, 'outcome', m.outcome) || (

@@ -989,7 +989,13 @@ export interface paths {
      */
     get: operations['previewCampaign'];
     put?: never;
-    post?: never;
+    /**
+     * Preview a campaign’s mail with changes that are not stored
+     * @description As the preview by GET, with the content of the body in place of the stored one: for an editor that shows what is written. Nothing is stored. 422 with the path where the content has faults.
+     *
+     *     The key needs the scope `campaigns:read`.
+     */
+    post: operations['previewCampaignChanges'];
     delete?: never;
     options?: never;
     head?: never;
@@ -3625,6 +3631,7 @@ export interface components {
     };
     CampaignPreview: {
       subject: string;
+      previewText: string | null;
       /** @description Of the sender, as From shows it. */
       fromName: string;
       html: string;
@@ -4082,6 +4089,19 @@ export interface components {
        * @default CONTENT
        */
       keep?: ('CONTENT' | 'NOTHING') | null;
+      /** @description Opens and clicks to record, of the mail to `to`; copies are never tracked. It needs HTML. Default: neither. */
+      track?: {
+        /**
+         * @description A pixel in the mail to `to`.
+         * @default false
+         */
+        opens?: boolean | null;
+        /**
+         * @description Links of the mail to `to` lead past us. Not with `keep` `NOTHING`.
+         * @default false
+         */
+        clicks?: boolean | null;
+      } | null;
       /**
        * @description When a mail server took the mail and the answer was lost: `RESEND` sends it once more, `HOLD` lets it be FAILED.
        * @default RESEND
@@ -4120,6 +4140,10 @@ export interface components {
       locale: string | null;
       /** @enum {string} */
       keep: 'CONTENT' | 'NOTHING';
+      track: {
+        opens: boolean;
+        clicks: boolean;
+      };
       relayKey: string | null;
       failureReason: string | null;
       scheduledAt: string | null;
@@ -4236,6 +4260,14 @@ export interface components {
       data: {
         [key: string]: unknown;
       };
+      /** @description Its files, which themselves are deleted once each recipient’s mail has ended. */
+      attachments: {
+        filename: string;
+        contentType: string;
+        /** @description Bytes. */
+        size: number;
+        contentId: string | null;
+      }[];
     };
     RescheduleMessage: {
       /**
@@ -5701,6 +5733,8 @@ export interface components {
         | 'message.delivered'
         | 'message.bounced'
         | 'message.complained'
+        | 'message.opened'
+        | 'message.clicked'
         | 'message.failed'
         | 'message.suppressed'
         | 'domain.verified'
@@ -12149,6 +12183,7 @@ export interface operations {
           scheduledAt?: string | null;
           /** @description A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else the project’s. Instead of `scheduledAt`. */
           scheduledAtLocal?: string | null;
+          strict?: boolean | null;
         };
       };
     };
@@ -12481,6 +12516,7 @@ export interface operations {
           scheduledAt?: string | null;
           /** @description A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else the project’s. Instead of `scheduledAt`. */
           scheduledAtLocal?: string | null;
+          strict?: boolean | null;
         };
       };
     };
@@ -12861,6 +12897,7 @@ export interface operations {
           /**
            * @example {
            *       "subject": "Spring is here",
+           *       "previewText": "Three things that are new",
            *       "fromName": "Acme News",
            *       "html": "<!doctype html>\n<html lang=\"en\" dir=\"ltr\">…<h1>Spring is here</h1><p>Hello Ada, three things are new.</p>…</html>",
            *       "text": "Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n"
@@ -12896,6 +12933,145 @@ export interface operations {
       };
       /** @description `domain-validation`: The project does not allow this. */
       422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  previewCampaignChanges: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "previewText": "New: three things"
+         *     }
+         */
+        'application/json': {
+          email?: string | null;
+          locale?: string | null;
+          subject?: string | null;
+          previewText?: string | null;
+          contentJson?: string | null;
+          /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+          html?: string | null;
+          /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+          mjml?: string | null;
+          contentText?: string | null;
+          fromName?: string | null;
+          /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content. */
+          translations?: {
+            [key: string]: {
+              subject: string;
+              previewText?: string | null;
+              contentJson?: string | null;
+              /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+              html?: string | null;
+              /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+              mjml?: string | null;
+              contentText?: string | null;
+            };
+          } | null;
+        };
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "subject": "Spring is here",
+           *       "previewText": "New: three things",
+           *       "fromName": "Acme News",
+           *       "html": "<!doctype html>\n<html lang=\"en\" dir=\"ltr\">…<h1>Spring is here</h1><p>Hello Ada, three things are new.</p>…</html>",
+           *       "text": "Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n"
+           *     }
+           */
+          'application/json': components['schemas']['CampaignPreview'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.campaigns.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -14957,6 +15133,10 @@ export interface operations {
            *           "metadata": {},
            *           "locale": null,
            *           "keep": "CONTENT",
+           *           "track": {
+           *             "opens": false,
+           *             "clicks": false
+           *           },
            *           "relayKey": null,
            *           "failureReason": null,
            *           "scheduledAt": null,
@@ -15057,6 +15237,10 @@ export interface operations {
            *       "metadata": {},
            *       "locale": null,
            *       "keep": "CONTENT",
+           *       "track": {
+           *         "opens": false,
+           *         "clicks": false
+           *       },
            *       "relayKey": null,
            *       "failureReason": null,
            *       "scheduledAt": null,
@@ -15211,6 +15395,10 @@ export interface operations {
            *             "metadata": {},
            *             "locale": null,
            *             "keep": "CONTENT",
+           *             "track": {
+           *               "opens": false,
+           *               "clicks": false
+           *             },
            *             "relayKey": null,
            *             "failureReason": null,
            *             "scheduledAt": null,
@@ -15270,6 +15458,10 @@ export interface operations {
            *             "metadata": {},
            *             "locale": null,
            *             "keep": "CONTENT",
+           *             "track": {
+           *               "opens": false,
+           *               "clicks": false
+           *             },
            *             "relayKey": null,
            *             "failureReason": null,
            *             "scheduledAt": null,
@@ -15402,6 +15594,10 @@ export interface operations {
            *       "metadata": {},
            *       "locale": null,
            *       "keep": "CONTENT",
+           *       "track": {
+           *         "opens": false,
+           *         "clicks": false
+           *       },
            *       "relayKey": null,
            *       "failureReason": null,
            *       "scheduledAt": null,
@@ -15482,6 +15678,10 @@ export interface operations {
            *       "metadata": {},
            *       "locale": null,
            *       "keep": "CONTENT",
+           *       "track": {
+           *         "opens": false,
+           *         "clicks": false
+           *       },
            *       "relayKey": null,
            *       "failureReason": null,
            *       "scheduledAt": "2026-03-30T12:00:00.000Z",
@@ -15681,7 +15881,15 @@ export interface operations {
            *       "text": "Your code is 123456. It is good for half an hour.",
            *       "data": {
            *         "code": "123456"
-           *       }
+           *       },
+           *       "attachments": [
+           *         {
+           *           "filename": "receipt.pdf",
+           *           "contentType": "application/pdf",
+           *           "size": 48213,
+           *           "contentId": null
+           *         }
+           *       ]
            *     }
            */
           'application/json': components['schemas']['MessageContent'];
@@ -15749,6 +15957,10 @@ export interface operations {
            *       "metadata": {},
            *       "locale": null,
            *       "keep": "CONTENT",
+           *       "track": {
+           *         "opens": false,
+           *         "clicks": false
+           *       },
            *       "relayKey": null,
            *       "failureReason": null,
            *       "scheduledAt": null,
@@ -18401,6 +18613,8 @@ export interface operations {
           | 'message.delivered'
           | 'message.bounced'
           | 'message.complained'
+          | 'message.opened'
+          | 'message.clicked'
           | 'message.failed'
           | 'message.suppressed'
           | 'domain.verified'

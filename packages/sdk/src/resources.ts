@@ -550,6 +550,19 @@ class Campaigns extends Resource {
     });
   }
 
+  /** Preview a campaign’s mail with changes that are not stored. */
+  previewChanges(
+    campaignKey: string,
+    body: Body<'previewCampaignChanges'>,
+    options?: CallOptions,
+  ): Promise<Answer<'previewCampaignChanges'>> {
+    return this.transport.call<'previewCampaignChanges'>('POST /campaigns/{campaignKey}/preview', {
+      ...options,
+      path: { campaignKey },
+      json: body,
+    });
+  }
+
   /** Send a copy with sample data to up to five addresses. */
   test(
     campaignKey: string,

@@ -12,6 +12,7 @@ import {
   campaignPreviewView,
   campaignView,
   preSendAnalysisView,
+  previewCampaignBody,
   previewQuery,
   testCampaignBody,
 } from './campaign.dto.js';
@@ -63,6 +64,29 @@ export class CampaignActionsController {
     @Query({ schema: previewQuery }) { email, locale }: z.output<typeof previewQuery>,
   ) {
     return this.mails.preview(scope, campaignKey, { address: email ?? null, locale: locale ?? null });
+  }
+
+  @Post('preview')
+  @Operation({
+    operationId: 'previewCampaignChanges',
+    sdk: 'campaigns.previewChanges',
+    summary: 'Preview a campaign’s mail with changes that are not stored',
+    description:
+      'As the preview by GET, with the content of the body in place of the stored one: for an editor that shows what is written. ' +
+      'Nothing is stored. 422 with the path where the content has faults.',
+    scope: 'campaigns:read',
+    body: previewCampaignBody,
+    response: { status: 200, schema: campaignPreviewView },
+    problems: [409, 422],
+  })
+  previewChanges(
+    @InScope() scope: ProjectScope,
+    @Param('campaignKey') campaignKey: string,
+    @Body({ schema: previewCampaignBody }) body: z.output<typeof previewCampaignBody>,
+  ) {
+    const { email, locale, ...changes } = body;
+    const reader = { address: email ?? null, locale: locale ?? null };
+    return this.mails.preview(scope, campaignKey, reader, changes);
   }
 
   @Post('test')

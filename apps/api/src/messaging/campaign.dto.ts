@@ -88,7 +88,14 @@ const hasOneTime = ({ scheduledAt = null, scheduledAtLocal = null }: Times) =>
   scheduledAt === null || scheduledAtLocal === null;
 const TWO_TIMES = { path: ['scheduledAtLocal'], error: 'must not be given together with scheduledAt' };
 
-export const createCampaignBody = strictBody(fields)
+const strict = leftOut(
+  z.boolean().meta({
+    description:
+      'With `true` content that would lose something in the mail is refused: 422 with what goes. Otherwise the pre-send check `removed-content` names it.',
+  }),
+);
+
+export const createCampaignBody = strictBody({ ...fields, strict })
   .refine(hasOneTime, TWO_TIMES)
   .superRefine(hasOneForm)
   .transform(withContentJson);
@@ -96,6 +103,7 @@ export const createCampaignBody = strictBody(fields)
 /** JSON merge-patch (RFC 7396): absent fields stay, null clears. */
 export const patchCampaignBody = strictBody({
   ...fields,
+  strict,
   name: name.optional(),
   subject: content.subject.nullish(),
 })
@@ -187,9 +195,26 @@ export const previewQuery = z.object({
     .meta({ description: 'Render what readers with this language get, whatever the subscriber’s own is.' }),
 });
 
+/** Changes that are shown and not stored: absent fields are as stored, null clears. */
+export const previewCampaignBody = strictBody({
+  email: leftOut(emailField.meta({ description: 'Render it for this subscriber.' })),
+  locale: leftOut(
+    localeField.meta({
+      description: 'Render what readers with this language get, whatever the subscriber’s own is.',
+    }),
+  ),
+  ...content,
+  subject: content.subject.nullish(),
+  fromName: fields.fromName,
+  translations: fields.translations,
+})
+  .superRefine(hasOneForm)
+  .transform(withContentJson);
+
 export const campaignPreviewView = z
   .object({
     subject: z.string(),
+    previewText: z.string().nullable(),
     fromName: z.string().meta({ description: 'Of the sender, as From shows it.' }),
     html: z.string(),
     text: z.string(),

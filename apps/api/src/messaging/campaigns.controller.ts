@@ -47,11 +47,12 @@ export class CampaignsController {
       location: ({ campaignKey }) => `campaigns/${campaignKey}`,
     },
   })
-  create(
+  async create(
     @InScope() scope: ProjectScope,
-    @Body({ schema: createCampaignBody }) body: z.output<typeof createCampaignBody>,
+    @Body({ schema: createCampaignBody }) { strict, ...draft }: z.output<typeof createCampaignBody>,
   ) {
-    return this.campaigns.create(scope, body);
+    if (strict === true) await this.campaigns.refuseLosses(scope, draft);
+    return this.campaigns.create(scope, draft);
   }
 
   @Get(':campaignKey')
@@ -81,12 +82,13 @@ export class CampaignsController {
     response: { status: 200, schema: campaignView },
     problems: [409],
   })
-  update(
+  async update(
     @InScope() scope: ProjectScope,
     @Param('campaignKey') campaignKey: string,
-    @Body({ schema: patchCampaignBody }) body: z.output<typeof patchCampaignBody>,
+    @Body({ schema: patchCampaignBody }) { strict, ...changes }: z.output<typeof patchCampaignBody>,
   ) {
-    return this.campaigns.revise(scope, campaignKey, body);
+    if (strict === true) await this.campaigns.refuseLosses(scope, changes);
+    return this.campaigns.revise(scope, campaignKey, changes);
   }
 
   @Post(':campaignKey/duplicate')

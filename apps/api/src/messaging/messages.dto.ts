@@ -154,6 +154,19 @@ export const sendMessageBody = strictBody({
     'CONTENT',
     'What stays once it has ended: `CONTENT`, or `NOTHING` of subject, content and data, which are encrypted until then.',
   ),
+  track: strictBody({
+    opens: defaulted(z.boolean(), false, 'A pixel in the mail to `to`.'),
+    clicks: defaulted(
+      z.boolean(),
+      false,
+      'Links of the mail to `to` lead past us. Not with `keep` `NOTHING`.',
+    ),
+  })
+    .nullish()
+    .meta({
+      description:
+        'Opens and clicks to record, of the mail to `to`; copies are never tracked. It needs HTML. Default: neither.',
+    }),
   ambiguous: defaulted(
     z.enum(['RESEND', 'HOLD']),
     'RESEND',
@@ -204,6 +217,7 @@ export function messageOf(body: z.output<typeof sendMessageBody>): NewMessage {
     scheduledAt: body.scheduledAt ?? null,
     expiresAt: body.expiresAt ?? null,
     keep: body.keep,
+    track: body.track ?? { opens: false, clicks: false },
     ambiguous: body.ambiguous,
   };
 }
@@ -270,6 +284,7 @@ export const messageView = z
     metadata: metadataView,
     locale: z.string().nullable(),
     keep: z.enum(KEPT_CONTENT),
+    track: z.object({ opens: z.boolean(), clicks: z.boolean() }),
     relayKey: z.string().nullable(),
     failureReason: z.string().nullable(),
     scheduledAt: timestamp.nullable(),
@@ -343,5 +358,15 @@ export const messageContentView = z
     html: z.string().nullable().meta({ description: 'Null for a message of text alone.' }),
     text: z.string(),
     data: z.record(z.string(), z.unknown()),
+    attachments: z
+      .array(
+        z.object({
+          filename: z.string(),
+          contentType: z.string(),
+          size: z.int().meta({ description: 'Bytes.' }),
+          contentId: z.string().nullable(),
+        }),
+      )
+      .meta({ description: 'Its files, which themselves are deleted once each recipient’s mail has ended.' }),
   })
   .meta({ id: 'MessageContent' });

@@ -112,6 +112,12 @@ export class CampaignRepository {
     return this.database.transaction(scope, () => this.#find(scope, campaignKey));
   }
 
+  /** The campaign with this id; null when it was deleted. */
+  find(scope: ProjectScope, id: string): Promise<Campaign | null> {
+    const where = { environmentId: scope.environmentId, id, deletedAt: null };
+    return this.database.transaction(scope, () => this.database.em.findOne(Campaign, where));
+  }
+
   /** Runs `work` with the campaign, locked in a transaction, and the time. Throws `NotFoundError`. */
   whileLocked<T>(
     scope: ProjectScope,

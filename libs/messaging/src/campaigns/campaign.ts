@@ -177,8 +177,8 @@ export class Campaign {
     throw new InvalidStateError(`The campaign ${refusal} while it is ${this.status}.`, this.status, allowed);
   }
 
-  /** A draft with the same content, sender and audience; times and `sendStrategy` are left out. */
-  copy(): NewCampaign {
+  /** The author's part, without times and `sendStrategy`. */
+  copy() {
     const { name, subject, previewText, contentJson, contentText, translations } = this;
     const { fromEmail, fromName, replyTo, topicIds, segmentIds, metadata } = this;
     const content = { subject, previewText, contentJson, contentText, translations };

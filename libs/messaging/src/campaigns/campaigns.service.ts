@@ -10,7 +10,14 @@ import {
   type ProjectScope,
 } from '#kernel';
 import { Database } from '#platform';
-import { expectContent } from '../content/processes/content-processes.service.js';
+import { ContentCompileError, MergeTemplateError } from '../content/content.errors.js';
+import { contentField, parseContentDocument } from '../content/document/content-document.js';
+import { lossesIn } from '../content/document/content-review.js';
+import {
+  ContentProcessesService,
+  expectContent,
+  footerOf,
+} from '../content/processes/content-processes.service.js';
 import {
   type Campaign,
   type CampaignChanges,
@@ -20,6 +27,8 @@ import {
 } from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
 import { contentFaults } from '../content/document/translated-content.js';
+import type { MailFooter } from '../content/document/mail-footer.js';
+import { FromAddressesService } from './from-addresses.service.js';
 import { CampaignRepository, type CampaignRow } from './campaign.repository.js';
 import { findOpenable } from './unopened-mails.query.js';
 
@@ -43,6 +52,8 @@ export class CampaignsService {
     private readonly campaigns: CampaignRepository,
     private readonly audience: CampaignAudienceQuery,
     private readonly topics: TopicsQuery,
+    private readonly fromAddresses: FromAddressesService,
+    private readonly processes: ContentProcessesService,
     private readonly planLimits: PlanLimitsService,
     private readonly clock: Clock,
   ) {}
@@ -117,6 +128,37 @@ export class CampaignsService {
       campaign.refuseUnlessAllowed('delete');
       this.campaigns.remove(campaign, now);
     });
+  }
+
+  /** Throws DomainValidationError with what mails would lose of the content that is given, by its path. */
+  async refuseLosses(scope: ProjectScope, given: CampaignChanges): Promise<void> {
+    const { contentJson = null, translations = {} } = given;
+    const origin = await this.fromAddresses.of(scope);
+    // Faults of the document itself are told when it is saved.
+    if (origin === null || Object.keys(contentFaults(given)).length > 0) return;
+    const others = Object.entries(translations).map(
+      ([locale, other]) => [`translations.${locale}.`, locale, other.contentJson] as const,
+    );
+    const losses: Record<string, string> = {};
+    for (const [prefix, locale, json] of [['', null, contentJson] as const, ...others]) {
+      if (json === null) continue;
+      const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, locale));
+      const loss = await this.#lossOf(scope, json, footer);
+      if (loss !== null) losses[`${prefix}${contentField(parseContentDocument(json).document)}`] = loss;
+    }
+    if (Object.keys(losses).length > 0) throw new DomainValidationError(losses);
+  }
+
+  async #lossOf(scope: ProjectScope, contentJson: string, footer: MailFooter): Promise<string | null> {
+    const content = { subject: '', previewText: null, contentJson, contentText: null };
+    try {
+      const { removed } = await this.processes.compile(scope, { content, footer, tracking: null });
+      return lossesIn(removed);
+    } catch (error) {
+      if (error instanceof MergeTemplateError || error instanceof ContentCompileError)
+        return `cannot be made into a mail: ${error.message}`;
+      throw error;
+    }
   }
 
   /** The draft with the ids of what it names by key. Throws DomainValidationError with all its faults. */

@@ -5,11 +5,13 @@ import { AGENT_KINDS, type AgentKind, type Classification } from './classificati
 /** An open or a click, as it came. */
 export interface TrackedEvent {
   readonly environmentId: number;
-  /** Null for an automation's mail. */
+  /** Null for the mail of an automation or a message. */
   readonly campaignId: string | null;
   /** The version and the place of the node that sent an automation's mail. */
   readonly versionId?: number | null;
   readonly place?: number | null;
+  /** The message whose mail it is; events of messages have batches of their own. */
+  readonly messageId?: string | null;
   /** The partition of the delivery, `YYYY-MM-DD`. */
   readonly queuedOn: string;
   readonly deliveryId: string;
@@ -18,7 +20,7 @@ export interface TrackedEvent {
   readonly type: 'OPENED' | 'CLICKED';
   /** The number of the link in the mail; null for opens. */
   readonly linkNumber: number | null;
-  /** The target of the link, kept where no campaign's link set has it: with an automation's clicks. */
+  /** The target of the link, kept where no campaign's link set has it: with clicks of automations and messages. */
   readonly url?: string | null;
   readonly at: Date;
   /** The classification by the request alone; null when the delivery has to be asked. */
@@ -26,7 +28,7 @@ export interface TrackedEvent {
   readonly agent: AgentKind;
 }
 
-/** Mails of one campaign, or of automations, that were queued on one day and have a set of links in common. */
+/** Mails of one campaign, of automations, or of a message, that were queued on one day and have a set of links in common. */
 export type Mailing = Pick<TrackedEvent, 'campaignId' | 'versionId' | 'place' | 'queuedOn' | 'linkSet'>;
 
 /** The facts of an event beside its mail. */
@@ -67,6 +69,8 @@ export class EventBatch {
   constructor(
     readonly environmentId: number,
     room: number,
+    /** True for mails of messages alone, false for all others. */
+    readonly isOfMessages = false,
   ) {
     this.#deliveryIds = new ArrayColumn('uuid', room);
     this.#mailingOfEach = new ArrayColumn('int4', room);
@@ -76,7 +80,7 @@ export class EventBatch {
   }
 
   static of(environmentId: number, events: readonly TrackedEvent[]): EventBatch {
-    const batch = new EventBatch(environmentId, events.length);
+    const batch = new EventBatch(environmentId, events.length, events.some(isOfMessage));
     for (const event of events) {
       const id = Buffer.from(event.deliveryId.replaceAll('-', ''), 'hex');
       batch.add(batch.mailing(event), id, 0, { ...event, at: event.at.getTime() });
@@ -112,7 +116,7 @@ export class EventBatch {
     if (event.type === 'CLICKED') this.#hasClicks = true;
     if (at < this.#earliest) this.#earliest = at;
     if (at > this.#latest) this.#latest = at;
-    this.#turns.add(this.#turnOf(mailing));
+    if (!this.isOfMessages) this.#turns.add(this.#turnOf(mailing));
     this.#length += 1;
   }
 
@@ -127,7 +131,7 @@ export class EventBatch {
   }
 
   get hasAutomations(): boolean {
-    return this.#mailings.some(({ campaignId }) => campaignId === null);
+    return !this.isOfMessages && this.#mailings.some(({ campaignId }) => campaignId === null);
   }
 
   /**
@@ -181,6 +185,9 @@ export class EventBatch {
     return (campaignId === null ? (versionId ?? 0) : Number.parseInt(campaignId.slice(-4), 16)) % TURNS;
   }
 }
+
+/** True for an event of a message's mail. */
+export const isOfMessage = ({ messageId }: TrackedEvent): boolean => messageId != null;
 
 function codeOf({ type, linkNumber, known, agent }: EventFacts): number {
   return (

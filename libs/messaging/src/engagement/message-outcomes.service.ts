@@ -157,10 +157,10 @@ export class MessageOutcomesService {
 }
 
 /** Facts of a message `m` that every event about it has; `d` is its mail. An erased person has no address. */
-const messageFacts = sql`jsonb_build_object('messageId', m.id, 'to', nullif(m.to_email, ''), 'subscriberId', d.subscriber_id,
+export const messageFacts = sql`jsonb_build_object('messageId', m.id, 'to', nullif(m.to_email, ''), 'subscriberId', d.subscriber_id,
   'topicKey', m.topic_key, 'tags', m.tags, 'metadata', m.metadata)`;
 
 /** As everywhere in the API: UTC with `Z` and milliseconds, which PostgreSQL's own JSON does not have. */
-function timestamp(column: string): RawBuilder<unknown> {
+export function timestamp(column: string): RawBuilder<unknown> {
   return sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }

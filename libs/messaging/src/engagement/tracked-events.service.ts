@@ -4,9 +4,10 @@ import { Database, neverJoined } from '#platform';
 import { countingNodeLinks, countingNodes } from './automation-counters.repository.js';
 import { COUNTERS_WRITER } from './campaign-counters.repository.js';
 import { BURST_MS, burstsOf, type Classification, type Click } from './classification.js';
-import { EventBatch, type TrackedEvent } from './event-batch.query.js';
+import { EventBatch, isOfMessage, type TrackedEvent } from './event-batch.query.js';
 import { addingToHours, type HourFigure, providerOfKey, relayOfHour } from './mail-hours.repository.js';
 import { MailPublisherService } from './mail-publisher.service.js';
+import { MessageLooksService, olderClicksOfMessages } from './message-looks.service.js';
 
 /** An open or a click sooner after acceptance is a program's. */
 const TOO_SOON = sql.lit('2 seconds');
@@ -46,13 +47,14 @@ export class TrackedEventsService {
   constructor(
     private readonly database: Database,
     private readonly publisher: MailPublisherService,
+    private readonly messages: MessageLooksService,
   ) {}
 
-  /** Events of deliveries that are neither a campaign's nor an automation's, or are gone, are left out. */
+  /** Events of deliveries that are of another kind than they say, or are gone, are left out. */
   write(events: readonly TrackedEvent[]): Promise<void> {
-    const ofEach = Map.groupBy(events, ({ environmentId }) => environmentId);
+    const ofEach = Map.groupBy(events, (event) => `${event.environmentId}/${isOfMessage(event)}`);
     return this.writeBatches(
-      [...ofEach].map(([environmentId, ofOne]) => EventBatch.of(environmentId, ofOne)),
+      [...ofEach.values()].map((ofOne) => EventBatch.of(ofOne[0]!.environmentId, ofOne)),
     );
   }
 
@@ -67,10 +69,12 @@ export class TrackedEventsService {
   }
 
   async #write(batch: EventBatch): Promise<void> {
+    if (batch.isOfMessages) await this.messages.lock(batch);
     const bursts = await this.#burstsAround(batch);
     const positions = bursts.flatMap(({ position }) => position ?? []);
-    await recordEvents(this.database, batch, positions);
     const mistaken = bursts.filter(({ classification }) => classification === 'human');
+    if (batch.isOfMessages) return this.messages.write(batch, positions, mistaken);
+    await recordEvents(this.database, batch, positions);
     if (mistaken.length > 0) await this.#disown(batch, mistaken);
     await this.publisher.engaged(batch);
   }
@@ -104,7 +108,7 @@ async function takeTurns(database: Database, batches: readonly EventBatch[]): Pr
   `.execute(database.tables());
 }
 
-/** The clicks around the batch's, of mails of which three links or more may have been followed at that time. */
+/** Clicks around the batch's, of mails of which three links or more may have been followed at that time. */
 async function burstCandidates(database: Database, batch: EventBatch): Promise<BurstCandidate[]> {
   const { earliest, latest } = batch.timesAround(BURST_MS);
   const olderOf = (isTheirs: RawBuilder<unknown>, mails: RawBuilder<unknown>) => sql`
@@ -121,6 +125,7 @@ async function burstCandidates(database: Database, batch: EventBatch): Promise<B
       ? [olderOf(sql`e.campaign_id = m.campaign_id`, sql`m.campaign_id is not null`)]
       : []),
     ...(batch.hasAutomations ? [olderOf(sql`e.campaign_id is null`, sql`m.campaign_id is null`)] : []),
+    ...(batch.isOfMessages ? [olderClicksOfMessages(batch)] : []),
   ];
   const { rows } = await sql<BurstCandidate>`
     with fresh as materialized (

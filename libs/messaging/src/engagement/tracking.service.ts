@@ -12,6 +12,7 @@ import {
   LOGGER,
   placeOf,
   trackingClaimsOf,
+  type TrackedMail,
   TrackingTokens,
 } from '#platform';
 import { classificationOf, kindOfAgent } from './classification.js';
@@ -149,17 +150,13 @@ export class TrackingService implements OnApplicationShutdown {
     await this.events.writeBatches([...new Set([...sets.values()].map(({ batch }) => batch))]);
   }
 
-  async #setsOf(block: RequestBlock): Promise<Map<number, LinkSet>> {
-    const seen = new Set<number>();
-    const found = new Map<number, LinkSet>();
+  #setsOf(block: RequestBlock): Promise<Map<number, LinkSet>> {
+    const mails = new Map<number, TrackedMail>();
     for (let index = 0; index < block.length; index += 1) {
       const number = block.linkSet(index);
-      if (seen.has(number)) continue;
-      seen.add(number);
-      const set = await this.linkSets.find(block.request(index).claims);
-      if (set !== null) found.set(number, set);
+      if (!mails.has(number)) mails.set(number, block.request(index).claims);
     }
-    return found;
+    return this.linkSets.findAll([...mails.values()]);
   }
 
   /** Keeps a block for the next try; one that the database refuses again and again is dropped, and must not hold up the rest. */
@@ -214,17 +211,26 @@ interface NumberedSet {
   readonly urls: readonly string[];
 }
 
-/** Gives each link set the batch of its environment, which has room for its requests. */
+/** Gives each link set the batch of its environment, messages' apart, which has room for its requests. */
 function numbered(block: RequestBlock, found: ReadonlyMap<number, LinkSet>): Map<number, NumberedSet> {
-  const rooms = new Map<number, number>();
+  const nameOf = (set: LinkSet) => `${set.environmentId}/${'messageId' in set}`;
+  const rooms = new Map<string, { readonly set: LinkSet; room: number }>();
   for (let index = 0; index < block.length; index += 1) {
-    const environmentId = found.get(block.linkSet(index))?.environmentId;
-    if (environmentId !== undefined) rooms.set(environmentId, (rooms.get(environmentId) ?? 0) + 1);
+    const set = found.get(block.linkSet(index));
+    if (set === undefined) continue;
+    const room = rooms.get(nameOf(set)) ?? { set, room: 0 };
+    room.room += 1;
+    rooms.set(nameOf(set), room);
   }
-  const batches = new Map([...rooms].map(([id, room]) => [id, new EventBatch(id, room)]));
+  const batches = new Map(
+    [...rooms].map(([name, { set, room }]) => [
+      name,
+      new EventBatch(set.environmentId, room, 'messageId' in set),
+    ]),
+  );
   return new Map(
     [...found].map(([number, set]) => {
-      const batch = batches.get(set.environmentId)!;
+      const batch = batches.get(nameOf(set))!;
       const mailing = batch.mailing({ ...set, linkSet: number });
       return [number, { batch, mailing, urls: isNumbered(set) ? [] : set.urls }];
     }),

@@ -48,6 +48,7 @@ import {
   type NewMessage,
   refusalOfAll,
   timeFaults,
+  trackFaults,
   TooManyMessagesError,
 } from './message.js';
 
@@ -282,6 +283,7 @@ export class MessageAcceptanceService {
       ...filled.faults,
       ...Object.fromEntries(missing.map((name) => [`data.${name}`, 'is missing: the content shows it'])),
       ...timeFaults(message, now),
+      ...trackFaults(message),
       ...(topicFault !== null && { topicKey: topicFault }),
       ...(sender.isBarred && {
         from: `is at ${sender.origin.sender.domain}, which is not a verified sending domain of the project`,

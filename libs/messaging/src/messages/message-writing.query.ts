@@ -56,7 +56,8 @@ export function writingMessages(
   const digestOf = (recipient: MessageRecipient) =>
     `\\x${digests.of(scope, recipientKey(recipient)).toString('hex')}`;
   const messages = accepted.map(({ id, message, place, topic, recipients: [to, ...copies], attachments }) => {
-    const { subject, purpose, tags, metadata, locale, keep, ambiguous, scheduledAt, expiresAt } = message;
+    const { subject, purpose, tags, metadata, locale, keep, track, ambiguous, scheduledAt, expiresAt } =
+      message;
     const files = attachments.map(attachedFile);
     const content = { ...contentOf(message), attachments: files };
     const isKept = keep === 'CONTENT';
@@ -74,6 +75,8 @@ export function writingMessages(
       metadata: patchedMetadata({}, metadata),
       locale,
       keep,
+      track_opens: track.opens,
+      track_clicks: track.clicks,
       ambiguous,
       scheduled_at: scheduledAt,
       expires_at: expiresAt,
@@ -99,15 +102,16 @@ export function writingMessages(
   return sql<MessageView>`${named('accept_messages')}
     with given as materialized (
       select * from json_to_recordset(${JSON.stringify(messages)}::json) as g(id uuid, status text, to_email text, to_digest bytea,
-        copy_digests bytea[], subject text, purpose text, topic_id uuid, topic_key text, tags text[], metadata jsonb, locale text, keep text, ambiguous text,
+        copy_digests bytea[], subject text, purpose text, topic_id uuid, topic_key text, tags text[], metadata jsonb, locale text, keep text, track_opens boolean,
+        track_clicks boolean, ambiguous text,
         scheduled_at timestamptz, expires_at timestamptz, content jsonb, sealed_content text, attachments_key text, attached_bytes integer,
         request_place smallint)
     ), message as (
       insert into messaging.messages as m (id, environment_id, created_at, updated_at, queued_on, usage_period, status, to_email, to_digest,
-        subject, purpose, topic_id, topic_key, tags, metadata, locale, keep, ambiguous, scheduled_at, expires_at, content,
+        subject, purpose, topic_id, topic_key, tags, metadata, locale, keep, track_opens, track_clicks, ambiguous, scheduled_at, expires_at, content,
         sealed_content, attachments_key, attached_bytes, request_key, request_place)
       select g.id, ${environmentId}, ${now}, ${now}, ${day}::date, ${usagePeriod}, g.status, g.to_email, g.to_digest,
-        g.subject, g.purpose, g.topic_id, g.topic_key, g.tags, g.metadata, g.locale, g.keep, g.ambiguous, g.scheduled_at,
+        g.subject, g.purpose, g.topic_id, g.topic_key, g.tags, g.metadata, g.locale, g.keep, g.track_opens, g.track_clicks, g.ambiguous, g.scheduled_at,
         g.expires_at, g.content, g.sealed_content, g.attachments_key, g.attached_bytes, ${request?.digest ?? null}::bytea, g.request_place
       from given g
       returning ${MESSAGE_COLUMNS}

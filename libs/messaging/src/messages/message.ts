@@ -61,6 +61,12 @@ export interface MessageRecipient {
   readonly name: string | null;
 }
 
+/** Tracking of the mail to `to`; copies are never tracked. */
+export interface MessageTracking {
+  readonly opens: boolean;
+  readonly clicks: boolean;
+}
+
 export interface NewMessage extends Omit<MessageContent, 'to' | 'cc' | 'attachments'> {
   readonly to: MessageRecipient;
   readonly cc: readonly MessageRecipient[];
@@ -76,6 +82,7 @@ export interface NewMessage extends Omit<MessageContent, 'to' | 'cc' | 'attachme
   readonly scheduledAt: Date | null;
   readonly expiresAt: Date | null;
   readonly keep: KeptContent;
+  readonly track: MessageTracking;
   /** Policy for a mail whose fate nobody knows. */
   readonly ambiguous: 'RESEND' | 'HOLD';
 }
@@ -93,6 +100,7 @@ export interface MessageView {
   readonly metadata: Metadata;
   readonly locale: string | null;
   readonly keep: KeptContent;
+  readonly track: MessageTracking;
   readonly relayKey: string | null;
   readonly failureReason: string | null;
   readonly scheduledAt: Date | null;
@@ -125,6 +133,21 @@ export function timeFaults(
     faults['scheduledAt'] = 'must be at most 30 days ahead';
   if (expiresAt !== null && expiresAt <= (scheduledAt ?? now))
     faults['expiresAt'] = scheduledAt === null ? 'must be in the future' : 'must be after scheduledAt';
+  return faults;
+}
+
+/** Faults of a message's tracking, by field. */
+export function trackFaults({
+  track: { opens, clicks },
+  contentJson,
+  keep,
+}: Pick<NewMessage, 'track' | 'contentJson' | 'keep'>): Record<string, string> {
+  const faults: Record<string, string> = {};
+  const needsHtml = contentJson === null ? 'must be false for a message of text alone' : undefined;
+  if (opens && needsHtml !== undefined) faults['track.opens'] = needsHtml;
+  if (clicks && needsHtml !== undefined) faults['track.clicks'] = needsHtml;
+  else if (clicks && keep === 'NOTHING')
+    faults['track.clicks'] = 'must be false with keep NOTHING: the addresses that links lead to are kept';
   return faults;
 }
 

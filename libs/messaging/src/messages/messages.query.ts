@@ -92,7 +92,7 @@ export class MessagesQuery {
 }
 
 export const MESSAGE_COLUMNS = sql`m.id, m.to_email as to, m.subject, m.status, m.purpose, m.topic_key, m.tags, m.metadata, m.locale, m.keep,
-  m.relay_key, m.failure_reason, m.scheduled_at, m.expires_at, m.sent_at, m.delivered_at, m.created_at, m.updated_at`;
+  json_build_object('opens', m.track_opens, 'clicks', m.track_clicks) as track, m.relay_key, m.failure_reason, m.scheduled_at, m.expires_at, m.sent_at, m.delivered_at, m.created_at, m.updated_at`;
 
 /** The row as answers show it: a scheduled message whose time has come is queued, without anybody's doing. */
 export function messageViewOf<Row extends MessageView>(row: Row, now: Date): Row {

@@ -96,6 +96,10 @@ export class MessagesService {
       });
     if (days === undefined) return;
     const where = sql`created_at < ${before(now, days * DAY_MS)}`;
+    await removeOldRows(this.database, {
+      table: 'messaging.link_sets',
+      where: sql`message_id is not null and ${where}`,
+    });
     for (const part of ['message_tags', 'message_copies', 'message_attachments', 'messages'])
       await removeOldRows(this.database, { table: `messaging.${part}`, where });
   }

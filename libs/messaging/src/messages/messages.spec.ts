@@ -63,6 +63,7 @@ describe('live messages', () => {
     scheduledAt: null,
     expiresAt: null,
     keep: 'CONTENT',
+    track: { opens: false, clicks: false },
     ambiguous: 'RESEND',
   };
   const drafts = (...copies: readonly number[]): NewMessage[] =>

@@ -33,9 +33,10 @@ interface Simulation {
   readonly deliveryId: string;
   readonly behaviour: MailboxBehaviour;
   readonly environmentId: number;
-  /** Null for an automation's mail. */
+  /** Null for the mail of an automation or a message. */
   readonly campaignId: string | null;
-  /** The campaign, or the step of somebody's run. */
+  readonly messageId: string | null;
+  /** The campaign, the message, or the step of somebody's run. */
   readonly sourceId: string;
   /** The partition of the delivery, `YYYY-MM-DD`. */
   readonly queuedOn: string;
@@ -120,7 +121,8 @@ export class MailboxSimulatorService {
       const tables = this.database.tables();
       const ready = await sql<Simulation>`
         select s.delivery_id, s.behaviour, s.environment_id,
-          case when d.kind = 'CAMPAIGN' then d.source_id end as campaign_id, d.source_id, d.queued_on, d.locale, d.state
+          case when d.kind = 'CAMPAIGN' then d.source_id end as campaign_id,
+          case when d.kind = 'MESSAGE' then d.source_id end as message_id, d.source_id, d.queued_on, d.locale, d.state
         from messaging.mailbox_simulations s
         cross join lateral (
           select * from messaging.deliveries d where d.id = s.delivery_id and d.environment_id = s.environment_id
@@ -157,9 +159,9 @@ export class MailboxSimulatorService {
     return failures;
   }
 
-  /** Opens the mail, or follows its first link, as a reader does. A mail without a pixel records nothing. */
+  /** Opens the mail, or follows its first link, as a reader does. A mail that is not tracked records nothing. */
   async #read(simulation: Simulation, behaviour: 'opened' | 'clicked'): Promise<void> {
-    const { deliveryId, environmentId, campaignId, queuedOn } = simulation;
+    const { deliveryId, environmentId, campaignId, messageId, queuedOn } = simulation;
     await this.database.system(async () => {
       if (!(await this.#take(simulation)) || !this.config.TRACKING) return;
       const links = await this.#linksOf(simulation);
@@ -169,6 +171,7 @@ export class MailboxSimulatorService {
         {
           environmentId,
           campaignId,
+          messageId,
           versionId: links.versionId,
           place: links.place,
           queuedOn,
@@ -186,13 +189,24 @@ export class MailboxSimulatorService {
   }
 
   /** The targets of the mail's links, in its reader's language; undefined when it is not tracked. */
-  async #linksOf({ environmentId, campaignId, sourceId, queuedOn, locale }: Simulation) {
+  async #linksOf(simulation: Simulation) {
+    const { deliveryId, behaviour, environmentId, campaignId, messageId, sourceId, queuedOn, locale } =
+      simulation;
+    // Copies are not tracked.
+    if (messageId !== null && messageId !== deliveryId) return undefined;
+    const ofMessage = sql`message_id = ${messageId} and ${
+      behaviour === 'clicked'
+        ? sql`cardinality(urls) > 0`
+        : sql`(select track_opens from messaging.messages where environment_id = ${environmentId} and id = ${messageId})`
+    }`;
     const isTheirs =
-      campaignId === null
-        ? sql`place = messaging.place_of_step(${sourceId}) and version_id = (
+      messageId !== null
+        ? ofMessage
+        : campaignId === null
+          ? sql`place = messaging.place_of_step(${sourceId}) and version_id = (
             select version_id from messaging.automation_runs
             where environment_id = ${environmentId} and id = messaging.run_of_step(${sourceId}))`
-        : sql`campaign_id = ${campaignId}`;
+          : sql`campaign_id = ${campaignId}`;
     const { rows } = await sql<SimulatedLinks>`
       select distinct on (translation) id, translation, urls, version_id, place from messaging.link_sets
       where environment_id = ${environmentId} and ${isTheirs} and queued_on = ${queuedOn}::date order by translation, id desc

@@ -6,6 +6,7 @@ import type {
   duplicateCampaignBody,
   patchCampaignBody,
   preSendAnalysisView,
+  previewCampaignBody,
   testCampaignBody,
 } from '../../messaging/campaign.dto.js';
 import type { deliveryPage } from '../../messaging/campaign-report.dto.js';
@@ -173,10 +174,13 @@ const ANALYSIS = {
 
 const PREVIEW = {
   subject: 'Spring is here',
+  previewText: 'Three things that are new',
   fromName: 'Acme News',
   html: '<!doctype html>\n<html lang="en" dir="ltr">…<h1>Spring is here</h1><p>Hello Ada, three things are new.</p>…</html>',
   text: 'Spring is here\n\nHello Ada, three things are new.\n\nSee what is new: https://example.com/spring\n',
 } satisfies z.output<typeof campaignPreviewView>;
+
+const PREVIEW_CHANGES = { previewText: 'New: three things' } satisfies z.input<typeof previewCampaignBody>;
 
 const TEST = { emails: ['ada@example.com'] } satisfies z.input<typeof testCampaignBody>;
 
@@ -243,6 +247,7 @@ export const CAMPAIGN_EXAMPLES: WrittenExamples = {
   duplicateCampaign: { body: COPY, answer: COPIED_CAMPAIGN },
   analyseCampaign: { answer: ANALYSIS },
   previewCampaign: { answer: PREVIEW },
+  previewCampaignChanges: { body: PREVIEW_CHANGES, answer: { ...PREVIEW, ...PREVIEW_CHANGES } },
   testCampaign: { body: TEST },
   scheduleCampaign: { answer: SCHEDULED_CAMPAIGN },
   cancelCampaign: { answer: CANCELLED_CAMPAIGN },

@@ -23,6 +23,7 @@ const MESSAGE = {
   metadata: {},
   locale: null,
   keep: 'CONTENT',
+  track: { opens: false, clicks: false },
   relayKey: null,
   failureReason: null,
   scheduledAt: null,
@@ -85,6 +86,7 @@ const CONTENT = {
   html: null,
   text: 'Your code is 123456. It is good for half an hour.',
   data: { code: '123456' },
+  attachments: [{ filename: 'receipt.pdf', contentType: 'application/pdf', size: 48_213, contentId: null }],
 } satisfies z.output<typeof messageContentView>;
 
 const LATER = { scheduledAt: '2026-03-30T12:00:00.000Z' } satisfies z.input<typeof rescheduleMessageBody>;

@@ -130,6 +130,12 @@ export type ContentDocument = ContentBlocks | z.output<typeof wholeHtml> | z.out
 
 const ROOT = 'contentJson';
 
+/** The field in which a document was given: a whole page has its own. */
+export function contentField(document: ContentDocument | undefined): 'contentJson' | 'html' | 'mjml' {
+  if (document === undefined || 'blocks' in document) return ROOT;
+  return 'html' in document ? 'html' : 'mjml';
+}
+
 /** Faults of content, by their paths. */
 export type Faults = Readonly<Record<string, string>>;
 

@@ -13,7 +13,7 @@ import { contentIdsIn } from './content-ids.js';
 import { type CampaignContent, type CompiledContent, compileSources } from './content-compiler.js';
 import type { MailFooter } from './mail-footer.js';
 import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
-import { type ContentDocument, type Faults, parseContentDocument } from './content-document.js';
+import { contentField, type Faults, parseContentDocument } from './content-document.js';
 import {
   type KnownInMessage,
   mapTexts,
@@ -167,7 +167,7 @@ async function compiledOrFaults(
   const parsed =
     content.contentJson === null ? null : parseContentDocument(content.contentJson, content.showsFiles);
   if (parsed?.errors !== undefined) return { faults: parsed.errors };
-  const field = fieldOf(parsed?.document ?? null);
+  const field = parsed === null ? 'text' : contentField(parsed.document);
   try {
     // A file of the mail is looked for among its attachments.
     const links = (parsed === null ? [] : authoredLinks(parsed.document)).filter((url) => !isFileUrl(url));
@@ -222,7 +222,8 @@ export async function reviewMessage(
   const { field, subject, html, text, removed, isEmpty } = compiled;
   if (isEmpty) return refused({ [field]: 'is empty' });
   // Nobody would read of it later, as they do in the findings of a campaign.
-  if (removed.length > 0) return refused({ [field]: `has what no mail can carry: ${piecesIn(removed)}` });
+  const losses = lossesIn(removed);
+  if (losses !== null) return refused({ [field]: losses });
   const faults = {
     ...(known.hasTopic && leavingFault(field, await readableText(html))),
     ...messageTagFaults({ [field]: html }, known),
@@ -235,16 +236,12 @@ export async function reviewMessage(
   };
 }
 
-/** The field in which the content was given: a whole page has its own. */
-function fieldOf(document: ContentDocument | null): string {
-  if (document === null) return 'text';
-  if ('blocks' in document) return 'contentJson';
-  return 'html' in document ? 'html' : 'mjml';
-}
-
-function piecesIn(removed: readonly string[]): string {
+/** The fault of content that loses these pieces; null where there are none. */
+export function lossesIn(removed: readonly string[]): string | null {
+  if (removed.length === 0) return null;
   const more = removed.length - SHOWN_PIECES;
-  return removed.slice(0, SHOWN_PIECES).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  const pieces = removed.slice(0, SHOWN_PIECES).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  return `has what no mail can carry: ${pieces}`;
 }
 
 /** Faults of the colours and style sheets of the HTML. */

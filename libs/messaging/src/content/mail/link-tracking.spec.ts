@@ -30,6 +30,10 @@ describe('tracked HTML', () => {
     expect(html.match(/place_1 /g)).toHaveLength(2);
   });
 
+  it('ends its body with the pixel behind letters that lower case makes longer', () => {
+    expect(track(`<body>${'İ'.repeat(9)}</body></html>`).html).toMatch(/\/><\/body><\/html>$/);
+  });
+
   it.each([
     'mailto:ada@example.com',
     'tel:+4930123',

@@ -22,6 +22,20 @@ export interface LinkTracking {
   readonly untracked?: string | null;
 }
 
+/** The tracking of one mail, whose merge tags are filled in. */
+export interface MailTracking extends Pick<LinkTracking, 'baseUrl' | 'places'> {
+  readonly opens: boolean;
+  readonly clicks: boolean;
+  /** Addresses that are left as they are: the privacy policy, and the ways by which its reader leaves a topic. */
+  readonly untracked: readonly string[];
+}
+
+/** The HTML of one mail without its tokens. */
+interface TrackedMailHtml extends Pick<TrackedHtml, 'targets'> {
+  /** The HTML with the token that each place has; 0 is the pixel's. */
+  readonly withTokens: (tokenOf: (place: number) => string) => string;
+}
+
 const ANCHOR = /(<(?:a|area)\b(?:[^<>]*?[\s\uFDD1])?href\s*=\s*)(?:"([^"]*)"|'([^']*)')/gi;
 const ANCHOR_END = /<\/a\s*>|$/gi;
 const WEB = /^https?:\/\//i;
@@ -39,24 +53,49 @@ export const placeName = (place: number): string => `place_${place}`;
  */
 export function trackHtml(
   html: string,
-  { baseUrl, shared, places: most, untracked = null }: LinkTracking,
+  { baseUrl, shared, places, untracked = null }: LinkTracking,
 ): TrackedHtml {
   const mask = new MergeTagMask();
-  const masked = mask.hide(html);
+  const { targets, withTokens } = track(
+    mask.hide(html),
+    { baseUrl, places, opens: true, clicks: true, untracked: untracked === null ? [] : [untracked] },
+    (address) => sharedUrl(address, mask, shared),
+  );
+  const tracked = withTokens((place) => mask.hide(`{{ tracking.${placeName(place)} }}`));
+  return { html: mask.restore(tracked, '&#123;'), targets };
+}
+
+/** The same of the HTML of one mail, all of whose links lead to an address of their own. */
+export const trackMail = (html: string, tracking: MailTracking): TrackedMailHtml =>
+  track(html, tracking, (address) => address);
+
+/** @param urlOf the one address that a link leads to, whose attribute has `address`; null where there is none */
+function track(
+  html: string,
+  { baseUrl, places: most, opens, clicks, untracked }: MailTracking,
+  urlOf: (address: string) => string | null,
+): TrackedMailHtml {
   const places = new Map<string, number>();
-  const slot = (place: number) => mask.hide(`{{ tracking.${placeName(place)} }}`);
-  const linked = masked.replaceAll(ANCHOR, (...found) => {
-    const [whole, before, double, single, at = 0] = found as [string, string, string?, string?, number?];
-    const target = targetOf(double ?? single ?? '', mask, shared);
-    if (target === null || target === untracked || showsHost(textOfLink(masked, at + whole.length)))
-      return whole;
+  /** Text, and places between. */
+  const pieces: (string | number)[] = [];
+  let end = 0;
+  for (const found of clicks ? html.matchAll(ANCHOR) : []) {
+    const [whole, before = '', double, single] = found;
+    const behind = found.index + whole.length;
+    const target = targetOf(double ?? single ?? '', urlOf);
+    if (target === null || untracked.includes(target) || showsHost(textOfLink(html, behind))) continue;
     const place = places.get(target) ?? places.size + 1;
-    if (place >= most) return whole;
+    if (place >= most) continue;
     places.set(target, place);
-    return `${before}"${baseUrl}/l/${slot(place)}"`;
-  });
-  const pixel = `<img src="${baseUrl}/o/${slot(0)}" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0" />`;
-  return { html: mask.restore(withPixel(linked, pixel), '&#123;'), targets: [...places.keys()] };
+    pieces.push(`${html.slice(end, found.index)}${before}"${baseUrl}/l/`, place, '"');
+    end = behind;
+  }
+  pieces.push(...(opens ? withPixel(html.slice(end), baseUrl) : [html.slice(end)]));
+  return {
+    targets: [...places.keys()],
+    withTokens: (tokenOf) =>
+      pieces.map((piece) => (typeof piece === 'number' ? tokenOf(piece) : piece)).join(''),
+  };
 }
 
 /** Text of the link whose attributes go on at `from`. */
@@ -66,24 +105,28 @@ function textOfLink(masked: string, from: number): string {
   return masked.slice(begin, ANCHOR_END.exec(masked)?.index).replaceAll(/<[^>]*>|&(?:nbsp|#160);/g, ' ');
 }
 
-function withPixel(html: string, pixel: string): string {
-  const end = html.toLowerCase().lastIndexOf('</body>');
-  return end < 0 ? html + pixel : html.slice(0, end) + pixel + html.slice(end);
+const BODY_END = /<\/body\s*>/gi;
+
+/** HTML up to the end of the document, in pieces, with the pixel at the end of its body. */
+function withPixel(html: string, baseUrl: string): (string | number)[] {
+  const end = [...html.matchAll(BODY_END)].at(-1)?.index ?? html.length;
+  const rest = '" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0" />';
+  return [`${html.slice(0, end)}<img src="${baseUrl}/o/`, 0, rest + html.slice(end)];
 }
 
-/** The one address that all recipients' link leads to; null when there is none, or it is not of the web. */
-function targetOf(attribute: string, mask: MergeTagMask, shared: SharedValues): string | null {
+/** The address that a link leads to; null when there is none, or it is not of the web. */
+function targetOf(attribute: string, urlOf: (address: string) => string | null): string | null {
   const decoded = decodeEntities(attribute.trim());
-  if (decoded === null) return null;
-  const url = holdsPlaceholder(decoded) ? sharedUrl(mask.restore(decoded, '{'), shared) : decoded;
+  const url = decoded === null ? null : urlOf(decoded);
   if (url === null || !WEB.test(url) || url.length > LONGEST_URL || !URL.canParse(url)) return null;
   // A header holds ASCII only; what is ASCII already stays as the author wrote it, to the byte.
   return VISIBLE_ASCII.test(url) ? url : new URL(url).href;
 }
 
-/** An address whose merge tags name only campaign and project, filled in; else null. */
-function sharedUrl(source: string, shared: SharedValues): string | null {
-  const template = compileMergeTemplate(source, 'none');
+/** The masked address that all recipients' link leads to: its merge tags, if any, name only campaign and project. */
+function sharedUrl(masked: string, mask: MergeTagMask, shared: SharedValues): string | null {
+  if (!holdsPlaceholder(masked)) return masked;
+  const template = compileMergeTemplate(mask.restore(masked, '{'), 'none');
   if (!template.variables.every((name) => /^(?:campaign|project)\./.test(name))) return null;
   return template.render({ ...SAMPLE_VALUES, ...shared });
 }

@@ -109,17 +109,27 @@ const taggedMessages = (
     begin,
     end,
   }: { readonly interval: StatisticsInterval; readonly begin: Date; readonly end: Date },
-) => sql`
+) => {
+  const isFirst = (types: RawBuilder<unknown>) => sql`not exists (
+        select 1 from messaging.message_events f
+        where f.environment_id = ${environmentId} and f.message_id = e.message_id and f.type in (${types}) and f.classification = 'human'
+          and (f.occurred_at, f.id) < (e.occurred_at, e.id)
+      )`;
+  return sql`
     select coalesce(t.tag, '') as key, null as name, coalesce(t.place, 1) as place, date_trunc(${interval}, e.occurred_at, 'UTC') as timestamp,
-      (e.type = 'SENT')::int as sent, (e.type = 'SENT' and m.status <> 'BOUNCED')::int as delivered, 0 as opened, 0 as unique_opens,
-      0 as clicked, 0 as unique_clicks, (e.type = 'BOUNCED' and e.reason = any(${[...HARD]}::text[]))::int as hard_bounced,
+      (e.type = 'SENT')::int as sent, (e.type = 'SENT' and m.status <> 'BOUNCED')::int as delivered,
+      (e.type in ('OPENED', 'CLICKED'))::int as opened, (e.type in ('OPENED', 'CLICKED') and ${isFirst(sql`'OPENED', 'CLICKED'`)})::int as unique_opens,
+      (e.type = 'CLICKED')::int as clicked, (e.type = 'CLICKED' and ${isFirst(sql`'CLICKED'`)})::int as unique_clicks,
+      (e.type = 'BOUNCED' and e.reason = any(${[...HARD]}::text[]))::int as hard_bounced,
       (e.type = 'BOUNCED' and e.reason <> all(${[...HARD]}::text[]))::int as soft_bounced, 0 as unsubscribed,
       (e.type = 'COMPLAINED')::int as complained
     from messaging.message_events e
     join messaging.messages m on m.id = e.message_id and m.environment_id = ${environmentId}
     left join lateral unnest(m.tags) with ordinality t(tag, place) on true
-    where e.environment_id = ${environmentId} and e.type in ('SENT', 'BOUNCED', 'COMPLAINED')
-      and e.occurred_at >= ${begin} and e.occurred_at < ${end} and (e.type <> 'BOUNCED' or m.sent_at is not null)`;
+    where e.environment_id = ${environmentId} and e.type in ('SENT', 'BOUNCED', 'COMPLAINED', 'OPENED', 'CLICKED')
+      and e.classification = 'human' and e.occurred_at >= ${begin} and e.occurred_at < ${end}
+      and (e.type <> 'BOUNCED' or m.sent_at is not null)`;
+};
 
 /** Reads statistics over campaigns and time from the hours' counters, and those of messages. */
 @Injectable()

@@ -19,7 +19,7 @@ import {
 } from '../../content/processes/content-processes.service.js';
 import { type LinkSetContent, LinkSetsService } from '../../engagement/link-sets.service.js';
 import { Campaign } from '../../campaigns/campaign.js';
-import { contentIn, translationFor } from '../../content/document/translated-content.js';
+import { type CONTENT_PARTS, contentIn, translationFor } from '../../content/document/translated-content.js';
 import { VersionPlansQuery } from '../../automations/runs/version-plans.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 
@@ -84,6 +84,10 @@ export interface AutomationMailStep {
   readonly footerLocale: ShippedLocale | null;
 }
 
+/** The parts of a campaign that its mails are made of. */
+export type DraftOfMail = CampaignMail['campaign'] &
+  Pick<Campaign, (typeof CONTENT_PARTS)[number] | 'translations' | 'fromName' | 'fromEmail' | 'replyTo'>;
+
 /** The owner of tracked mails. */
 type TrackedMails = Omit<LinkSetContent, 'urls' | 'translation'>;
 
@@ -131,8 +135,12 @@ export class CompiledMailsService {
     campaignId: string,
     locale: string | null = null,
   ): Promise<CampaignMail> {
-    const campaign = await this.#find(scope, campaignId);
-    return this.#compileCampaign(scope, campaign, languageFor(campaign, locale), null);
+    return this.compileDraft(scope, await this.#find(scope, campaignId), locale);
+  }
+
+  /** The same of a campaign with changes that nothing has stored. */
+  compileDraft(scope: ProjectScope, draft: DraftOfMail, locale: string | null): Promise<CampaignMail> {
+    return this.#compileCampaign(scope, draft, languageFor(draft, locale), null);
   }
 
   /** A queued campaign's own mail, when all of its translations can be compiled, too: `ofQueued` has them from then on. */
@@ -147,7 +155,7 @@ export class CompiledMailsService {
 
   #compileCampaign(
     scope: ProjectScope,
-    campaign: Campaign,
+    campaign: DraftOfMail,
     language: MailLanguage,
     tracked: TrackedMails | null,
   ): Promise<CampaignMail> {
@@ -271,7 +279,7 @@ function headersOf({
   });
 }
 
-function languageFor(campaign: Campaign, locale: string | null): MailLanguage {
+function languageFor(campaign: Pick<Campaign, 'translations'>, locale: string | null): MailLanguage {
   const translation = translationFor(campaign, locale);
   return { translation, footerLocale: footerLocaleOf(locale, translation) };
 }

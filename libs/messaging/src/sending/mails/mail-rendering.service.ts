@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { CustomFieldsQuery, type Recipient, templateDefaults } from '#audience';
 import { Clock, newId } from '#kernel';
-import { ContentProcessesService } from '../../content/processes/content-processes.service.js';
-import type { RenderedMail } from '../../content/mail/mail-renderer.js';
+import { ContentProcessesService, hashOf } from '../../content/processes/content-processes.service.js';
+import { plainTemplatesOf, type RenderedMail } from '../../content/mail/mail-renderer.js';
 import { MergeTemplateError } from '../../content/content.errors.js';
 import {
   type CampaignMail,
@@ -69,6 +69,16 @@ export class MailRenderingService {
       html: rendered?.html ?? plain?.html.render(values) ?? '',
       text: rendered?.text ?? plain?.text.render(values) ?? '',
     };
+  }
+
+  /** A line beside the mail, such as its preview text, as its reader would see it. @throws {MergeTemplateError} */
+  async line(mail: CampaignMail, source: string, one: ShownMail): Promise<string> {
+    const parts = { subject: source, fromName: '', html: '', text: '' };
+    const values = valuesOf(mail, one, this.links);
+    const plain = plainTemplatesOf(parts);
+    if (plain !== null) return plain.subject.render(values);
+    const logic = { ...parts, key: hashOf(parts) };
+    return (await this.processes.renderOne(mail.scope, logic, values)).subject;
   }
 
   /** One that was sent, as it was then if its view link says so, of which `sealed` is a part. */

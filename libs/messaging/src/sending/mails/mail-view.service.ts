@@ -10,12 +10,19 @@ import {
   type ProjectScope,
 } from '#kernel';
 import { Database } from '#platform';
+import type { Campaign } from '../../campaigns/campaign.js';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
 import { CampaignRepository } from '../../campaigns/campaign.repository.js';
+import {
+  type CONTENT_PARTS,
+  contentFaults,
+  contentIn,
+  translationFor,
+} from '../../content/document/translated-content.js';
 import { ContentCompileError, MergeTemplateError } from '../../content/content.errors.js';
 import { findMailOfLink, type MailOfLink } from '../../deliveries/linked-mails.service.js';
 import type { CampaignMail } from './campaign-mail.js';
-import { CompiledMailsService, footerLocaleOf } from './compiled-mails.service.js';
+import { CompiledMailsService, type DraftOfMail, footerLocaleOf } from './compiled-mails.service.js';
 import { type MailParts, MailRenderingService } from './mail-rendering.service.js';
 
 const SAMPLE_ADDRESS = 'ada@example.com';
@@ -26,6 +33,28 @@ interface PreviewReader {
   readonly address: EmailAddress | null;
   /** Null: the subscriber's own. */
   readonly locale: string | null;
+}
+
+/** The content of a campaign as its author is about to change it; what is absent is as it was stored. */
+export type PreviewChanges = Partial<
+  Pick<Campaign, (typeof CONTENT_PARTS)[number] | 'fromName' | 'translations'>
+>;
+
+/** A campaign's mail as one reader would get it. */
+export interface MailPreview extends MailParts {
+  readonly previewText: string | null;
+  readonly fromEmail: string;
+  /** BCP 47, of its content. */
+  readonly language: string;
+}
+
+/** A campaign with its mail for a sample reader, for people who look it over. */
+export interface CampaignPreview extends Pick<Campaign, 'name'> {
+  /** Locales of its translations. */
+  readonly translations: readonly string[];
+  /** Null with a `fault` where it cannot be made into a mail. */
+  readonly mail: MailPreview | null;
+  readonly fault: string | null;
 }
 
 /** A mail as a page. */
@@ -54,20 +83,56 @@ export class MailViewService {
 
   /**
    * A campaign's mail as the subscriber would get it, or with sample data. Its links lead nowhere. `NotFoundError` without such a
-   * campaign or subscriber; `PreSendRejectedError` when a merge tag cannot be filled in.
+   * campaign or subscriber; `DomainValidationError` for faults of the content, `PreSendRejectedError` when a merge tag cannot be
+   * filled in.
    */
   async preview(
     scope: ProjectScope,
     campaignKey: string,
-    { address, locale }: PreviewReader,
-  ): Promise<MailParts> {
-    const { id } = await this.campaigns.named(scope, campaignKey);
+    reader: PreviewReader,
+    changes: PreviewChanges = {},
+  ): Promise<MailPreview> {
+    const faults = contentFaults(changes);
+    if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
+    const campaign = await this.campaigns.named(scope, campaignKey);
+    const { id } = campaign;
+    return this.#preview(scope, { ...campaign.copy(), ...changes, id, campaignKey }, reader);
+  }
+
+  /** The campaign of this id for a sample reader of this language, whom a translation may be for; null when it is gone. */
+  async sample(scope: ProjectScope, id: string, locale: string | null): Promise<CampaignPreview | null> {
+    const campaign = await this.campaigns.find(scope, id);
+    if (campaign === null) return null;
+    const shown = { name: campaign.name, translations: Object.keys(campaign.translations) };
     try {
-      const own = await this.mails.compile(scope, id, locale);
+      const mail = await this.#preview(scope, campaign, { address: null, locale });
+      return { ...shown, mail, fault: null };
+    } catch (error) {
+      if (error instanceof DomainValidationError)
+        return { ...shown, mail: null, fault: Object.values(error.errors).join(' ') };
+      if (error instanceof PreSendRejectedError) return { ...shown, mail: null, fault: error.message };
+      throw error;
+    }
+  }
+
+  async #preview(
+    scope: ProjectScope,
+    draft: DraftOfMail,
+    { address, locale }: PreviewReader,
+  ): Promise<MailPreview> {
+    try {
+      const own = await this.mails.compileDraft(scope, draft, locale);
       const recipient = await this.#recipientOf(own, address);
-      const mail = locale === null ? await this.mails.compile(scope, id, recipient.locale) : own;
-      const shown = { deliveryId: newId(), recipient, locale: locale ?? recipient.locale };
-      return await this.rendering.show(mail, { ...shown, date: this.clock.now() });
+      const mail = locale === null ? await this.mails.compileDraft(scope, draft, recipient.locale) : own;
+      const reader = { deliveryId: newId(), recipient, locale: locale ?? recipient.locale };
+      const one = { ...reader, date: this.clock.now() };
+      const { previewText } = contentIn(draft, translationFor(draft, one.locale));
+      return {
+        ...(await this.rendering.show(mail, one)),
+        previewText: previewText === null ? null : await this.rendering.line(mail, previewText, one),
+        fromEmail: mail.sender.address,
+        language: mail.language,
+      };
     } catch (error) {
       if (error instanceof MergeTemplateError) throw asRejection(error);
       if (error instanceof ContentCompileError)

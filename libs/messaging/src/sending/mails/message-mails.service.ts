@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import {
   type NamedTopic,
@@ -8,7 +8,7 @@ import {
   TopicsQuery,
 } from '#audience';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { type Config, CONFIG, Database, MAX_TRACKED_PLACES } from '#platform';
 import { FromAddressesService, type MailOrigin } from '../../campaigns/from-addresses.service.js';
 import type { EncodedAttachment } from '../../content/mail/attachment-part.js';
 import {
@@ -17,9 +17,11 @@ import {
   systemHeaders,
   unsubscribeHeader,
 } from '../../content/mail/header-field.js';
+import { placeName, trackMail } from '../../content/mail/link-tracking.js';
 import { MailLinksService } from '../../content/mail/mail-links.service.js';
 import { buildMimeMessage } from '../../content/mail/mime-message.js';
 import type { MailLinks, OutgoingMail } from '../../deliveries/delivery.js';
+import { LinkSetsService } from '../../engagement/link-sets.service.js';
 import type { MessageContent, NamedAddress, NewMessage } from '../../messages/message.js';
 import { MessageAttachmentsService } from '../../messages/message-attachments.service.js';
 import { MessageSealsService } from '../../messages/message-seals.service.js';
@@ -30,8 +32,10 @@ import { MessageRenderingService } from './message-rendering.service.js';
 import { MailSigningService, returnPathHostOf } from './mail-signing.service.js';
 
 /** As much of a message as its mails need. */
-export interface StoredMessage extends Pick<NewMessage, 'ambiguous' | 'expiresAt' | 'locale'> {
+export interface StoredMessage extends Pick<NewMessage, 'ambiguous' | 'expiresAt' | 'locale' | 'track'> {
   readonly id: string;
+  /** `YYYY-MM-DD` */
+  readonly queuedOn: string;
   readonly topicId: string | null;
   readonly content: MessageContent | null;
   readonly sealedContent: string | null;
@@ -76,6 +80,8 @@ export class MessageMailsService {
     private readonly rendering: MessageRenderingService,
     private readonly seals: MessageSealsService,
     private readonly attachments: MessageAttachmentsService,
+    private readonly linkSets: LinkSetsService,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'TRACKING'>,
   ) {}
 
   /** The messages of deliveries, by their ids. */
@@ -119,7 +125,7 @@ export class MessageMailsService {
       subject: rendered.subject,
       messageId: delivery.messageId,
       date: now,
-      html: rendered.html,
+      html: rendered.html === null ? null : await this.#tracked(work, message, from, links, rendered.html),
       text: rendered.text,
       language,
       headers: [...headers, ...systemHeaders(), ...Object.entries(content.headers)],
@@ -178,6 +184,32 @@ export class MessageMailsService {
     return { links, headers: [...headers, unsubscribeHeader(links.unsubscribe, address)] };
   }
 
+  /** The HTML with pixel and tracked links as far as the message asks for them, in its mail to `to`. */
+  async #tracked(
+    { scope: { environmentId, ...scope }, delivery: { id: deliveryId } }: DeliveryWork,
+    { id: messageId, queuedOn, track }: StoredMessage,
+    { project: { privacyUrl }, linkBase }: MailOrigin,
+    waysOut: WaysOut['links'],
+    html: string,
+  ): Promise<string> {
+    const isTracked = this.config.TRACKING && deliveryId === messageId && (track.opens || track.clicks);
+    if (!isTracked) return html;
+    const untracked = [privacyUrl, ...Object.values(waysOut)].filter((url) => url != null);
+    const { targets: urls, withTokens } = trackMail(html, {
+      ...track,
+      baseUrl: linkBase,
+      places: MAX_TRACKED_PLACES,
+      untracked,
+    });
+    const owner = { campaignId: null, messageId } as const;
+    const linkSet = await this.linkSets.register(
+      { environmentId, ...scope },
+      { owner, queuedOn, translation: null, urls },
+    );
+    const tokens = this.links.tracking({ environmentId, linkSet, deliveryId }, urls.length);
+    return withTokens((place) => tokens[placeName(place)] ?? '');
+  }
+
   #attachmentsOf(
     scope: ProjectScope,
     message: StoredMessage,
@@ -195,7 +227,9 @@ export class MessageMailsService {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<StoredMessage>`
         select m.id, m.topic_id, m.ambiguous, m.expires_at, m.locale, m.content, m.sealed_content,
-          m.attachments_key, m.attached_bytes from messaging.messages m
+          m.attachments_key, m.attached_bytes, m.queued_on,
+          json_build_object('opens', m.track_opens, 'clicks', m.track_clicks) as track
+        from messaging.messages m
         where m.environment_id = ${scope.environmentId} and m.id = any(${ids}::uuid[])
       `.execute(this.database.tables());
       return rows;

@@ -13,7 +13,7 @@ import {
   hashOf,
 } from '../../content/processes/content-processes.service.js';
 import type { MailLinks } from '../../deliveries/delivery.js';
-import type { MessageContent } from '../../messages/message.js';
+import type { AttachedFile, MessageContent } from '../../messages/message.js';
 
 /** The reader of one mail of a message. */
 interface MessageReader {
@@ -46,6 +46,13 @@ interface RenderedMessage {
 /** The content of a message, as its reader got it. */
 export interface ShownMessage extends Omit<RenderedMessage, 'language'> {
   readonly data: Readonly<Record<string, unknown>>;
+  readonly attachments: readonly ShownFile[];
+}
+
+/** A file without its octets. */
+interface ShownFile extends Omit<AttachedFile, 'contentType'> {
+  /** A media type with its parameters. */
+  readonly contentType: string;
 }
 
 interface KeptMessage {
@@ -99,7 +106,8 @@ export class MessageRenderingService {
     const [topic = null] = topicId === null ? [] : await this.topics.named(scope, topicIds);
     const reader = { address, recipient, topic, links: {} };
     const { subject, html, text } = await this.render(scope, content, { origin, locale, reader, now });
-    return { subject, html, text, data: content.data };
+    const attachments = (content.attachments ?? []).map(shownFile);
+    return { subject, html, text, data: content.data, attachments };
   }
 
   /** Compiles and fills in a message's content. */
@@ -154,6 +162,15 @@ export class MessageRenderingService {
       tracking: null,
     });
   }
+}
+
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+
+function shownFile({ contentType: { type, parameters }, ...file }: AttachedFile): ShownFile {
+  const named = Object.entries(parameters).map(
+    ([name, value]) => `${name}=${TOKEN.test(value) ? value : `"${value}"`}`,
+  );
+  return { ...file, contentType: [type, ...named].join('; ') };
 }
 
 const nobody = (email: string) =>

@@ -70,8 +70,10 @@ export function validBody<Schema extends z.ZodType>(schema: Schema, body: unknow
   return parseInput(schema, orEmpty(schema, body));
 }
 
+/** An empty body in place of none, where fields are asked for or none is required. */
 function orEmpty(schema: z.ZodType, body: unknown): unknown {
-  return body === undefined && schema instanceof z.ZodObject ? {} : body;
+  if (body !== undefined) return body;
+  return schema instanceof z.ZodObject || schema.safeParse({}).success ? {} : body;
 }
 
 /** The schema's output for some input, or all its errors. `root` is the name of the whole input. */
