@@ -28,6 +28,7 @@ const EXECUTABLES = {
   chromium: ['chromium'],
   caddy: ['caddy'],
   python: ['python3'],
+  s3: ['s3s-fs'],
 } as const;
 
 export type Part = keyof typeof EXECUTABLES;

@@ -57,8 +57,11 @@ const TASKS = {
   customKeys: (written: WrittenContent) => customKeysIn(written),
   eventPaths: (content: Readonly<Record<string, unknown>>) => eventPathsIn(content),
   render: (input: RenderInput) => renderer.render(input),
-  image: async (input: { content: Uint8Array; width?: number | null }): Promise<StoredImage> =>
-    (await images()).storedImage(input),
+  image: async (input: { content: Uint8Array; width?: number | null }): Promise<StoredImage> => {
+    // Loaded where it is used alone: its libraries would be in the processes of all projects' mails.
+    const { storedImage } = await import('./image.js');
+    return storedImage(input);
+  },
 };
 
 type Tasks = typeof TASKS;
@@ -87,7 +90,7 @@ registerHooks({
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 process.on('message', (task: Task<TaskName>) => void answer(task));
 if (process.argv[2] === 'compile') await loadCompilers();
-if (process.argv[2] === 'image') await images();
+if (process.argv[2] === 'image') await import('./image.js');
 
 async function answer(task: Task<TaskName>): Promise<void> {
   process.send?.(await run(task));
@@ -97,7 +100,6 @@ async function answer(task: Task<TaskName>): Promise<void> {
 async function run<Name extends TaskName>({ name, input }: Task<Name>): Promise<Done<Name>> {
   // Loaded before the clock begins: no project pays for it.
   if (name in COMPILE_TASKS) await loadCompilers();
-  if (name === 'image') await images();
   const begun = process.cpuUsage();
   const ended = await attempt(name, input);
   const { user, system } = process.cpuUsage(begun);
@@ -106,13 +108,6 @@ async function run<Name extends TaskName>({ name, input }: Task<Name>): Promise<
 
 function loadCompilers(): Promise<unknown> {
   return Promise.all([import('mjml'), import('juice')]);
-}
-
-/** Loaded where it is used alone: its libraries would be in the processes of all projects' mails. */
-async function images(): Promise<typeof import('./image.js')> {
-  const loaded = await import('./image.js');
-  loaded.prepareImages();
-  return loaded;
 }
 
 async function attempt<Name extends TaskName>(name: Name, input: TaskInput<Name>) {

@@ -17,15 +17,13 @@ const LONGEST_SIDE = 16_383;
 /** Larger than an upload may be: a photo of little quality takes more when it is written anew. */
 const MOST_BYTES = 10_000_000;
 
-/** Has libvips read the four formats alone, without a cache, in the thread that is watched. */
-export function prepareImages(): void {
-  sharp.cache(false);
-  sharp.concurrency(1);
-  sharp.block({ operation: ['VipsForeignLoad'] });
-  sharp.unblock({
-    operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadNsgif', 'VipsForeignLoadWebp'],
-  });
-}
+// The four formats alone, without a cache, in the thread that is watched.
+sharp.cache(false);
+sharp.concurrency(1);
+sharp.block({ operation: ['VipsForeignLoad'] });
+sharp.unblock({
+  operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadNsgif', 'VipsForeignLoadWebp'],
+});
 
 /**
  * An image as mails show it: upright, in sRGB, without metadata, its frames kept. `width`, in pixels, makes a narrower one. What it is
