@@ -153,6 +153,7 @@ const rooms = [
   'deliveries',
   'content',
   'media',
+  'templates',
   'engagement',
   'campaigns',
   'messages',

@@ -634,7 +634,7 @@ CREATE OR REPLACE FUNCTION access.create_key_sequences()
 AS $function$
 declare kind text;
 begin
-  foreach kind in array array['subscriber', 'topic', 'campaign', 'segment', 'automation', 'relay'] loop
+  foreach kind in array array['subscriber', 'topic', 'campaign', 'segment', 'automation', 'relay', 'template'] loop
     execute format('create sequence access.%I', 'key_' || kind || '_' || new.id);
   end loop;
   return null;
@@ -3860,6 +3860,98 @@ grant delete, insert, select, update on messaging.settled_figures to mailwright_
 comment on table messaging.settled_figures is 'What was counted of a campaign for the last time, before what it was counted from was let go.';
 comment on column messaging.settled_figures.links is 'Of version 0.2.0; link_counters has them.';
 comment on column messaging.settled_figures.providers is 'Mails by provider, from its deliveries, as languages and domains are; null while those are kept.';
+
+create table messaging.template_contents (
+  id uuid not null,
+  environment_id bigint not null,
+  template_id uuid not null,
+  version integer not null,
+  content jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint template_contents_pkey PRIMARY KEY (id, environment_id)
+);
+CREATE INDEX template_contents_of_template ON messaging.template_contents USING btree (environment_id, template_id, created_at, id);
+CREATE INDEX template_contents_of_version ON messaging.template_contents USING btree (environment_id, template_id, version, created_at, id);
+alter table messaging.template_contents enable row level security;
+alter table messaging.template_contents force row level security;
+create policy app_rows on messaging.template_contents for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.template_contents for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.template_contents for all to mailwright_system using (true) with check (true);
+grant insert, select on messaging.template_contents to mailwright_app;
+grant delete, insert, select, update on messaging.template_contents to mailwright_system;
+comment on table messaging.template_contents is 'Versions with the layout and partials of a moment put in: mails refer to them. Never changed, and kept when the template is deleted.';
+
+create table messaging.template_uses (
+  environment_id bigint not null,
+  used_id uuid not null,
+  template_id uuid not null,
+  constraint template_uses_pkey PRIMARY KEY (environment_id, used_id, template_id),
+  constraint template_uses_template_id_environment_id_fkey FOREIGN KEY (template_id, environment_id) REFERENCES messaging.templates(id, environment_id),
+  constraint template_uses_used_id_environment_id_fkey FOREIGN KEY (used_id, environment_id) REFERENCES messaging.templates(id, environment_id)
+);
+CREATE INDEX template_uses_of_template ON messaging.template_uses USING btree (environment_id, template_id);
+alter table messaging.template_uses enable row level security;
+alter table messaging.template_uses force row level security;
+create policy app_rows on messaging.template_uses for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.template_uses for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.template_uses for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on messaging.template_uses to mailwright_app;
+grant delete, insert, select, update on messaging.template_uses to mailwright_system;
+comment on table messaging.template_uses is 'Layouts and partials that the published templates name themselves.';
+
+create table messaging.template_versions (
+  id uuid not null,
+  environment_id bigint not null,
+  template_id uuid not null,
+  version integer not null,
+  content jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint template_versions_pkey PRIMARY KEY (id, environment_id),
+  constraint template_versions_template_id_environment_id_fkey FOREIGN KEY (template_id, environment_id) REFERENCES messaging.templates(id, environment_id),
+  constraint template_versions_environment_id_template_id_version_key UNIQUE (environment_id, template_id, version)
+);
+CREATE INDEX template_versions_in_order ON messaging.template_versions USING btree (environment_id, template_id, created_at, id);
+alter table messaging.template_versions enable row level security;
+alter table messaging.template_versions force row level security;
+create policy app_rows on messaging.template_versions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.template_versions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.template_versions for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on messaging.template_versions to mailwright_app;
+grant delete, insert, select, update on messaging.template_versions to mailwright_system;
+comment on table messaging.template_versions is 'Templates as they were published, and as their authors wrote them. Never changed.';
+
+create table messaging.templates (
+  id uuid not null,
+  environment_id bigint not null,
+  template_key text not null,
+  alias text collate "C",
+  name text not null,
+  kind text not null,
+  metadata jsonb not null default '{}'::jsonb,
+  draft jsonb not null,
+  draft_version integer,
+  published_version integer,
+  last_version integer not null default 0,
+  content_id uuid,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint templates_pkey PRIMARY KEY (id, environment_id),
+  constraint templates_kind_check CHECK ((kind = ANY (ARRAY['CAMPAIGN'::text, 'MESSAGE'::text, 'PARTIAL'::text, 'OPT_IN'::text]))),
+  constraint templates_environment_id_alias_key UNIQUE (environment_id, alias),
+  constraint templates_environment_id_template_key_key UNIQUE (environment_id, template_key)
+);
+CREATE INDEX templates_in_order ON messaging.templates USING btree (environment_id, created_at, id);
+CREATE INDEX templates_of_kind ON messaging.templates USING btree (environment_id, kind, created_at, id);
+alter table messaging.templates enable row level security;
+alter table messaging.templates force row level security;
+create policy app_rows on messaging.templates for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.templates for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.templates for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on messaging.templates to mailwright_app;
+grant delete, insert, select, update on messaging.templates to mailwright_system;
+comment on table messaging.templates is 'Content that mails are made of, by name: a draft, and versions of which one is in use.';
+comment on column messaging.templates.draft_version is 'The number that the draft would get; null where it is what is in use.';
+comment on column messaging.templates.content_id is 'The content in use, with layout and partials put in; null where none is, and of a PARTIAL.';
 
 create table messaging.test_inbox_messages (
   id uuid not null,

@@ -40,13 +40,20 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   enterAutomation: { body: () => ({ email: 'ada@owner.example' }) },
   rescheduleMessage: { body: () => ({ scheduledAt: new Date(Date.now() + 60_000) }) },
   updateRelay: { body: () => ({ name: 'Mine' }) },
+  updateTemplate: { body: () => ({ name: 'Mine' }) },
+  publishTemplate: { body: () => ({}) },
+  duplicateTemplate: { body: () => ({}) },
 };
+
+/** Parameters that name what every project has. */
+const IN_ALL: Ids = { locale: 'en', version: '1' };
 
 const UNKNOWN: Ids = {
   email: 'nobody@example.com',
   suppressed: 'nobody@example.com',
   relayKey: 'APIT-999',
   mediaId: '019aa3b5-0000-7000-8000-000000000000',
+  templateKey: 'APIT-999',
   topicKey: 'APIT-999',
   campaignKey: 'APIT-999',
   id: '019aa3b5-0000-7000-8000-000000000000',
@@ -139,6 +146,11 @@ describe('projects and their environments', () => {
       .png()
       .toBuffer();
     const media = await owner.post('/media', picture, { headers: { 'content-type': 'image/png' } });
+    const templates = { name: 'Secret', kind: 'MESSAGE', subject: 'Secret', contentText: 'Secret' };
+    let template = await owner.post('/templates', templates);
+    while (template.at('templateKey') !== 'APIT-8') template = await owner.post('/templates', templates);
+    await owner.patch('/templates/APIT-8', { alias: 'secret' });
+    await owner.post('/templates/secret/publish', {});
     const importId = await importOne();
     const ordered = await owner.post('/exports', { what: 'SUBSCRIBERS', format: 'CSV' });
     const message = await owner.post('/messages', {
@@ -165,6 +177,7 @@ describe('projects and their environments', () => {
       segmentId: segment.at('id'),
       automationId: (await owner.post('/automations', { name: 'Secret', triggerType: 'manual' })).at('id'),
       relayKey: relay.at('relayKey'),
+      templateKey: template.at('templateKey'),
       key: 'secret_field',
     };
   }
@@ -200,7 +213,7 @@ describe('projects and their environments', () => {
   const sampleOf = ({ operation }: DocumentedOperation): Sample => SAMPLES[operation.operationId] ?? {};
   const urlOf = (path: string, ids: Ids): string =>
     path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
-      const id = name === 'locale' ? 'en' : ids[idNameOf(path, name)];
+      const id = IN_ALL[name] ?? ids[idNameOf(path, name)];
       if (id === undefined)
         throw new Error(`Add a sample value for the path parameter {${name}} of ${path}.`);
       return encodeURIComponent(id);

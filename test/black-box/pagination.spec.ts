@@ -13,6 +13,7 @@ const LISTS = [
   { path: '/campaigns', table: 'messaging.campaigns', time: 'created_at', id: 'id' },
   { path: '/media', table: 'messaging.media', time: 'created_at', id: 'id' },
   { path: '/messages', table: 'messaging.messages', time: 'created_at', id: 'id' },
+  { path: '/templates', table: 'messaging.templates', time: 'created_at', id: 'id' },
   { path: '/test-inbox/messages', table: 'messaging.test_inbox_messages', time: 'received_at', id: 'id' },
 ] as const;
 
@@ -44,6 +45,7 @@ describe('lists', () => {
         const email = `person${number}@example.com`;
         await client.post('/subscribers', { email, topicKeys: [topicKeys[0]], consent: { source: 'form' } });
         await client.post('/suppressions', { email: `gone${number}@example.com` });
+        await client.post('/templates', { name: `Template ${number}`, kind: 'MESSAGE' });
         const message = {
           purpose: 'test',
           subject: 'x',

@@ -52,7 +52,10 @@ describe('docs/openapi.json', () => {
   });
 
   it('gives no object as a default, for which generators of clients leave an operation out', () => {
-    expect(JSON.stringify(served)).not.toMatch(/"default":[{[]/);
+    // A property of this name is none.
+    const withoutNames = (name: string, value: unknown) =>
+      name === 'properties' ? Object.values(value as object) : value;
+    expect(JSON.stringify(served, withoutNames)).not.toMatch(/"default":[{[]/);
   });
 
   it('has an example of every problem of every operation', () => {

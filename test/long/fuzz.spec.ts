@@ -40,6 +40,7 @@ const NAMED_IN: readonly (readonly [path: RegExp, member: string, kind: string])
   [/\/exports$/, 'id', 'exportId'],
   [/\/messages$/, 'id', 'messageId'],
   [/\/relays$/, 'relayKey', 'relayKey'],
+  [/\/templates$/, 'templateKey', 'templateKey'],
 ];
 
 describe('whatever is sent to it, the API', () => {
@@ -122,6 +123,7 @@ describe('whatever is sent to it, the API', () => {
     await create('/sending-domain', { domainName: 'sender.example' });
     await create('/exports', { what: 'SUPPRESSIONS' });
     await create('/relays', { name: 'Own', kind: 'POSTMARK', password: 'a token', streams: ['AUTOMATION'] });
+    for (const kind of ['MESSAGE', 'PARTIAL']) await create('/templates', { name: 'x', kind });
     const message = { subject: 'x', text: 'Hello', purpose: 'A receipt' };
     for (const name of ['ada', 'grace'])
       await create('/messages', { ...message, to: { email: `${name}${(rounds += 1)}@example.com` } });

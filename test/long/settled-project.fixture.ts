@@ -11,6 +11,8 @@ export interface SettledProject {
   readonly automationId: string;
   /** A message with as many events as there are people. */
   readonly messageId: string;
+  /** A template with as many versions as there are people. */
+  readonly templateKey: string;
   /** Addresses of two of the people, of whom the second was and did more than others; null: there are none. */
   readonly email: string | null;
   readonly busyEmail: string | null;
@@ -189,6 +191,18 @@ export async function settle(
      ) c`,
     [environmentId, people / SOME],
   );
+  await query(
+    `with made as (
+       insert into messaging.templates (id, environment_id, template_key, alias, name, kind, draft, created_at, updated_at)
+       select platform.new_id(), $1, 'TPLS-' || n, 'template-' || n, 'Receipt', case when n % 7919 = 7 then 'PARTIAL' else 'MESSAGE' end, '{}',
+         now() - make_interval(secs => n), now()
+       from generate_series(1, $2::int) n returning id, template_key
+     )
+     insert into messaging.template_versions (id, environment_id, template_id, version, content, created_at)
+     select platform.new_id(), $1, made.id, n, '{}', now() - make_interval(secs => $2 - n) from made, generate_series(1, $2::int) n
+     where made.template_key = 'TPLS-1'`,
+    [environmentId, people],
+  );
   await query('insert into billing.credit_accounts (tenant_id) values ($1) on conflict do nothing', [
     tenantId,
   ]);
@@ -211,6 +225,7 @@ export async function settle(
     importId,
     automationId,
     messageId,
+    templateKey: 'TPLS-1',
     email: people === 0 ? null : EMAIL,
     busyEmail: people === 0 ? null : BUSY_EMAIL,
   };

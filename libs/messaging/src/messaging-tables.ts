@@ -9,8 +9,16 @@ import type { MailboxBehaviour } from './sending/mailbox-behaviour.js';
 import type { DataExport, DataExportPart } from './reports/exports/data-export.js';
 import { ReportExportSchema } from './reports/exports/report-export.schema.js';
 import { CampaignReportSchema } from './reports/writing/campaign-report.schema.js';
+import type { ResolvedContent, TemplateContent } from './templates/template.js';
+import { TemplateSchema } from './templates/template.schema.js';
 
-export const messagingEntities = [AutomationSchema, CampaignReportSchema, CampaignSchema, ReportExportSchema];
+export const messagingEntities = [
+  AutomationSchema,
+  CampaignReportSchema,
+  CampaignSchema,
+  ReportExportSchema,
+  TemplateSchema,
+];
 
 type DataExportsTable = Omit<DataExport, DataExportDefault> & {
   readonly [Column in DataExportDefault]: Generated<DataExport[Column]>;
@@ -187,6 +195,30 @@ interface ServerEpochTable {
   readonly epoch: number;
 }
 
+interface TemplateContentsTable {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly templateId: string;
+  readonly version: number;
+  readonly content: ResolvedContent;
+  readonly createdAt: Date;
+}
+
+interface TemplateUsesTable {
+  readonly environmentId: number;
+  readonly usedId: string;
+  readonly templateId: string;
+}
+
+interface TemplateVersionsTable {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly templateId: string;
+  readonly version: number;
+  readonly content: TemplateContent;
+  readonly createdAt: Date;
+}
+
 interface TestInboxMessagesTable {
   readonly id: string;
   readonly environmentId: number;
@@ -220,5 +252,8 @@ export type MessagingTables = Tables<'messaging', (typeof messagingEntities)[num
   'messaging.sender_stops': SenderStopsTable;
   'messaging.sending_stops': SendingStopsTable;
   'messaging.server_epoch': ServerEpochTable;
+  'messaging.template_contents': TemplateContentsTable;
+  'messaging.template_uses': TemplateUsesTable;
+  'messaging.template_versions': TemplateVersionsTable;
   'messaging.test_inbox_messages': TestInboxMessagesTable;
 };

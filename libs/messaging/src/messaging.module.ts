@@ -44,6 +44,7 @@ import { CompiledMailsService } from './sending/mails/compiled-mails.service.js'
 import { MailViewService } from './sending/mails/mail-view.service.js';
 import { MessageRenderingService } from './sending/mails/message-rendering.service.js';
 import { TestMailsService } from './sending/mails/test-mails.service.js';
+import { TemplatesModule } from './templates/templates.module.js';
 import { TestInboxService } from './sending/test-inbox.service.js';
 
 const SERVICES = [
@@ -95,9 +96,17 @@ const SERVICES = [
     ReturnPathsModule,
     FromAddressesModule,
     MessageSealsModule,
+    TemplatesModule,
   ],
   providers: SERVICES,
-  exports: [ContentModule, ReportsModule, FromAddressesModule, MessageSealsModule, ...SERVICES],
+  exports: [
+    ContentModule,
+    ReportsModule,
+    FromAddressesModule,
+    MessageSealsModule,
+    TemplatesModule,
+    ...SERVICES,
+  ],
 })
 export class MessagingModule {}
 

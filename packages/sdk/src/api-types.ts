@@ -1626,6 +1626,178 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/templates': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List templates, newest first
+     * @description List templates, newest first.
+     *
+     *     The key needs the scope `templates:read`.
+     */
+    get: operations['listTemplates'];
+    put?: never;
+    /**
+     * Create a template
+     * @description It is a draft until it is published.
+     *
+     *     The key needs the scope `templates:write`.
+     */
+    post: operations['createTemplate'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/templates/validate': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Review content without keeping it
+     * @description Review content without keeping it.
+     *
+     *     The key needs the scope `templates:read`.
+     */
+    post: operations['validateTemplate'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/templates/{templateKey}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get a template with its draft, by its key or alias
+     * @description Get a template with its draft, by its key or alias.
+     *
+     *     The key needs the scope `templates:read`.
+     */
+    get: operations['getTemplate'];
+    put?: never;
+    post?: never;
+    /**
+     * Delete a template
+     * @description Not while a published template uses it as partial or layout. Mails that were made of it stay as they are.
+     *
+     *     The key needs the scope `templates:write`.
+     */
+    delete: operations['deleteTemplate'];
+    options?: never;
+    head?: never;
+    /**
+     * Change the draft of a template
+     * @description JSON merge-patch: absent fields stay, null clears a field. Content, purpose, variables and layout are in use once they are published; name, alias and metadata at once.
+     *
+     *     The key needs the scope `templates:write`.
+     */
+    patch: operations['updateTemplate'];
+    trace?: never;
+  };
+  '/api/v1/templates/{templateKey}/publish': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Put the draft or an older version in use
+     * @description The draft becomes a version, which never changes. Published templates that use a PARTIAL follow: with a fault of one of them it is refused, and `errors` names each by its path behind their key, such as `APIT-3.contentJson`.
+     *
+     *     The key needs the scope `templates:write`.
+     */
+    post: operations['publishTemplate'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/templates/{templateKey}/duplicate': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Copy a template’s draft into a new one
+     * @description Copy a template’s draft into a new one.
+     *
+     *     The key needs the scope `templates:write`.
+     */
+    post: operations['duplicateTemplate'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/templates/{templateKey}/versions': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the versions of a template, newest first
+     * @description List the versions of a template, newest first.
+     *
+     *     The key needs the scope `templates:read`.
+     */
+    get: operations['listTemplateVersions'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/templates/{templateKey}/versions/{version}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get a version of a template as it was published
+     * @description Get a version of a template as it was published.
+     *
+     *     The key needs the scope `templates:read`.
+     */
+    get: operations['getTemplateVersion'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/test-inbox/messages': {
     parameters: {
       query?: never;
@@ -5237,6 +5409,164 @@ export interface components {
        */
       complained: number;
     };
+    TemplatePage: {
+      data: components['schemas']['TemplateSummary'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    TemplateSummary: {
+      /** Format: uuid */
+      id: string;
+      templateKey: string;
+      alias: string | null;
+      name: string;
+      /** @enum {string} */
+      kind: 'CAMPAIGN' | 'MESSAGE' | 'PARTIAL' | 'OPT_IN';
+      /** @description The version in use; null: none yet. */
+      publishedVersion: number | null;
+      /** @description The number that the draft would get; null: it is what is in use. */
+      draftVersion: number | null;
+      /** @description Strings of yours by key. */
+      metadata: {
+        [key: string]: string;
+      };
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+    };
+    /** @description A template with its draft. */
+    Template: {
+      /** Format: uuid */
+      id: string;
+      templateKey: string;
+      alias: string | null;
+      name: string;
+      /** @enum {string} */
+      kind: 'CAMPAIGN' | 'MESSAGE' | 'PARTIAL' | 'OPT_IN';
+      /** @description The version in use; null: none yet. */
+      publishedVersion: number | null;
+      /** @description The number that the draft would get; null: it is what is in use. */
+      draftVersion: number | null;
+      /** @description Strings of yours by key. */
+      metadata: {
+        [key: string]: string;
+      };
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+      purpose: string | null;
+      subject: string | null;
+      previewText: string | null;
+      /** @description The content as a JSON string: `{"blocks":[…]}`, `{"html":"…"}` or `{"mjml":"…"}`. */
+      contentJson: string | null;
+      contentText: string | null;
+      translations: {
+        [key: string]: {
+          subject: string | null;
+          previewText: string | null;
+          contentJson: string | null;
+          contentText: string | null;
+        };
+      };
+      variables: {
+        name: string;
+        /** @enum {string} */
+        type: 'STRING' | 'NUMBER' | 'BOOLEAN' | 'DATE' | 'OBJECT' | 'LIST';
+        required: boolean;
+        default?: unknown;
+      }[];
+      layout: string | null;
+    };
+    ValidatedTemplate: {
+      /** @description Values of `data` that it shows, as they could be declared. */
+      variables: {
+        name: string;
+        /** @enum {string} */
+        type: 'STRING' | 'NUMBER' | 'BOOLEAN' | 'DATE' | 'OBJECT' | 'LIST';
+        required: boolean;
+        default?: unknown;
+      }[];
+      /** @description Values to try it with. */
+      data: {
+        [key: string]: unknown;
+      };
+      /** @description Field path → fault, as publishing would refuse it. */
+      faults: {
+        [key: string]: string;
+      };
+      /** @description Pieces that no mail can carry, which are taken out, each with its path. */
+      removed: string[];
+    };
+    TemplateVersionPage: {
+      data: components['schemas']['TemplateVersionSummary'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    TemplateVersionSummary: {
+      /** Format: uuid */
+      id: string;
+      version: number;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+    };
+    /** @description A version as it was published. */
+    TemplateVersion: {
+      /** Format: uuid */
+      id: string;
+      version: number;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+      purpose: string | null;
+      subject: string | null;
+      previewText: string | null;
+      /** @description The content as a JSON string: `{"blocks":[…]}`, `{"html":"…"}` or `{"mjml":"…"}`. */
+      contentJson: string | null;
+      contentText: string | null;
+      translations: {
+        [key: string]: {
+          subject: string | null;
+          previewText: string | null;
+          contentJson: string | null;
+          contentText: string | null;
+        };
+      };
+      variables: {
+        name: string;
+        /** @enum {string} */
+        type: 'STRING' | 'NUMBER' | 'BOOLEAN' | 'DATE' | 'OBJECT' | 'LIST';
+        required: boolean;
+        default?: unknown;
+      }[];
+      layout: string | null;
+    };
     TestInboxMessagePage: {
       data: components['schemas']['TestInboxMessage'][];
       pagination: components['schemas']['Pagination'];
@@ -5803,7 +6133,7 @@ export interface components {
         /** @description The result and, when the check failed, what to do. */
         message: string;
       }[];
-      /** @description With `already-exists` of a subscriber: the field that another one has, unless it is the address: `externalId`. */
+      /** @description With `already-exists` of a subscriber or template: the field that another one has, `externalId` or `alias`; absent for an address. */
       field?: string;
       /** @description With `in-use`: what uses the resource, at most 10. */
       usedBy?: {
@@ -6502,6 +6832,81 @@ export interface components {
     };
     /** @description `domain-validation`: The project does not allow this. */
     'domain-validation.messages': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.templates.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.templates.write': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `already-exists`: It exists already. */
+    'already-exists.templates': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation.templates': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `in-use`: It is in use. */
+    'in-use.templates': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -16437,6 +16842,1214 @@ export interface operations {
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.reports.read'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listTemplates: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        kind?: 'CAMPAIGN' | 'MESSAGE' | 'PARTIAL' | 'OPT_IN';
+        alias?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019d3df8-aa80-7c38-9d21-6a4f8b2c7e20",
+           *           "templateKey": "APIT-1",
+           *           "alias": "receipt",
+           *           "name": "Receipt",
+           *           "kind": "MESSAGE",
+           *           "publishedVersion": 1,
+           *           "draftVersion": null,
+           *           "metadata": {},
+           *           "createdAt": "2026-03-30T09:00:00.000Z",
+           *           "updatedAt": "2026-03-30T09:05:00.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['TemplatePage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.templates.read'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  createTemplate: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "name": "Receipt",
+         *       "kind": "MESSAGE",
+         *       "alias": "receipt",
+         *       "purpose": "The person bought something.",
+         *       "subject": "Your order {{ data.order.id }}",
+         *       "contentJson": "{\"blocks\":[{\"type\":\"text\",\"html\":\"<p>Thank you. You paid {{ data.order.total | money: \\\"EUR\\\" }}.</p>\"}]}",
+         *       "variables": [
+         *         {
+         *           "name": "order.id",
+         *           "type": "STRING",
+         *           "required": true
+         *         },
+         *         {
+         *           "name": "order.total",
+         *           "type": "NUMBER",
+         *           "required": true
+         *         }
+         *       ]
+         *     }
+         */
+        'application/json': {
+          name: string;
+          /**
+           * @description CAMPAIGN for campaigns and automations, MESSAGE for messages, OPT_IN for mail that asks for a confirmation. A PARTIAL is a piece of others, and their layout if it has a `content` block. It stays.
+           * @enum {string}
+           */
+          kind: 'CAMPAIGN' | 'MESSAGE' | 'PARTIAL' | 'OPT_IN';
+          /**
+           * @description A name of yours, at most 100 characters, which can stand wherever `templateKey` does. PATCH moves it.
+           * @example receipt
+           */
+          alias?: string | null;
+          /** @description Of MESSAGE: why mail of it may be sent without consent. */
+          purpose?: string | null;
+          subject?: string | null;
+          previewText?: string | null;
+          contentJson?: string | null;
+          /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+          html?: string | null;
+          /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+          mjml?: string | null;
+          contentText?: string | null;
+          /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their language, else the template’s own content. */
+          translations?: {
+            [key: string]: {
+              subject?: string | null;
+              previewText?: string | null;
+              contentJson?: string | null;
+              /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+              html?: string | null;
+              /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+              mjml?: string | null;
+              contentText?: string | null;
+            };
+          } | null;
+          /** @description Of MESSAGE and PARTIAL: values of `data` that merge tags show as `{{ data.order.id }}`. One that is shown and not declared is a fault when it is published. Those of partials and layout come on top. */
+          variables?:
+            | {
+                /**
+                 * @description Dotted, as merge tags have it behind `data.`.
+                 * @example order.id
+                 */
+                name: string;
+                /**
+                 * @description DATE is text: `2027-01-05` or `2027-01-05T09:00:00Z`.
+                 * @enum {string}
+                 */
+                type: 'STRING' | 'NUMBER' | 'BOOLEAN' | 'DATE' | 'OBJECT' | 'LIST';
+                /** @default false */
+                required?: boolean | null;
+                /** @description Of the `type`; it stands in where `data` has nothing or null. Null: none. */
+                default?: unknown;
+              }[]
+            | null;
+          /** @description `templateKey` of the PARTIAL with a `content` block that this is put into. */
+          layout?: string | null;
+          /**
+           * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+           * @example {
+           *       "crmId": "4711"
+           *     }
+           */
+          metadata?:
+            | {
+                [key: string]: string | null;
+              }
+            | {
+                [key: string]: unknown;
+              }
+            | null;
+        };
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019d3df8-aa80-7c38-9d21-6a4f8b2c7e20",
+           *       "templateKey": "APIT-1",
+           *       "alias": "receipt",
+           *       "name": "Receipt",
+           *       "kind": "MESSAGE",
+           *       "publishedVersion": null,
+           *       "draftVersion": 1,
+           *       "metadata": {},
+           *       "createdAt": "2026-03-30T09:00:00.000Z",
+           *       "updatedAt": "2026-03-30T09:00:00.000Z",
+           *       "purpose": "The person bought something.",
+           *       "subject": "Your order {{ data.order.id }}",
+           *       "previewText": null,
+           *       "contentJson": "{\"blocks\":[{\"type\":\"text\",\"html\":\"<p>Thank you. You paid {{ data.order.total | money: \\\"EUR\\\" }}.</p>\"}]}",
+           *       "contentText": null,
+           *       "translations": {},
+           *       "variables": [
+           *         {
+           *           "name": "order.id",
+           *           "type": "STRING",
+           *           "required": true
+           *         },
+           *         {
+           *           "name": "order.total",
+           *           "type": "NUMBER",
+           *           "required": true
+           *         }
+           *       ],
+           *       "layout": null
+           *     }
+           */
+          'application/json': components['schemas']['Template'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.templates.write'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  validateTemplate: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "kind": "MESSAGE",
+         *       "subject": "Your order {{ data.order.id }}",
+         *       "contentJson": "{\"blocks\":[{\"type\":\"text\",\"html\":\"<p>Thank you. You paid {{ data.order.total | money: \\\"EUR\\\" }}.</p>\"}]}"
+         *     }
+         */
+        'application/json': {
+          /** @default MESSAGE */
+          kind?: ('CAMPAIGN' | 'MESSAGE' | 'PARTIAL' | 'OPT_IN') | null;
+          /** @description Of MESSAGE: why mail of it may be sent without consent. */
+          purpose?: string | null;
+          subject?: string | null;
+          previewText?: string | null;
+          contentJson?: string | null;
+          /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+          html?: string | null;
+          /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+          mjml?: string | null;
+          contentText?: string | null;
+          /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their language, else the template’s own content. */
+          translations?: {
+            [key: string]: {
+              subject?: string | null;
+              previewText?: string | null;
+              contentJson?: string | null;
+              /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+              html?: string | null;
+              /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+              mjml?: string | null;
+              contentText?: string | null;
+            };
+          } | null;
+          /** @description Of MESSAGE and PARTIAL: values of `data` that merge tags show as `{{ data.order.id }}`. One that is shown and not declared is a fault when it is published. Those of partials and layout come on top. */
+          variables?:
+            | {
+                /**
+                 * @description Dotted, as merge tags have it behind `data.`.
+                 * @example order.id
+                 */
+                name: string;
+                /**
+                 * @description DATE is text: `2027-01-05` or `2027-01-05T09:00:00Z`.
+                 * @enum {string}
+                 */
+                type: 'STRING' | 'NUMBER' | 'BOOLEAN' | 'DATE' | 'OBJECT' | 'LIST';
+                /** @default false */
+                required?: boolean | null;
+                /** @description Of the `type`; it stands in where `data` has nothing or null. Null: none. */
+                default?: unknown;
+              }[]
+            | null;
+          /** @description `templateKey` of the PARTIAL with a `content` block that this is put into. */
+          layout?: string | null;
+        };
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "variables": [
+           *         {
+           *           "name": "order.id",
+           *           "type": "STRING",
+           *           "required": true
+           *         },
+           *         {
+           *           "name": "order.total",
+           *           "type": "NUMBER",
+           *           "required": true
+           *         }
+           *       ],
+           *       "data": {
+           *         "order": {
+           *           "id": "id",
+           *           "total": 1
+           *         }
+           *       },
+           *       "faults": {
+           *         "subject": "has {{ data.order.id }}, which variables do not declare",
+           *         "contentJson.blocks[0].html": "has {{ data.order.total }}, which variables do not declare"
+           *       },
+           *       "removed": []
+           *     }
+           */
+          'application/json': components['schemas']['ValidatedTemplate'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.templates.read'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getTemplate: {
+    parameters: {
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example APIT-1 */
+        templateKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019d3df8-aa80-7c38-9d21-6a4f8b2c7e20",
+           *       "templateKey": "APIT-1",
+           *       "alias": "receipt",
+           *       "name": "Receipt",
+           *       "kind": "MESSAGE",
+           *       "publishedVersion": 1,
+           *       "draftVersion": null,
+           *       "metadata": {},
+           *       "createdAt": "2026-03-30T09:00:00.000Z",
+           *       "updatedAt": "2026-03-30T09:05:00.000Z",
+           *       "purpose": "The person bought something.",
+           *       "subject": "Your order {{ data.order.id }}",
+           *       "previewText": null,
+           *       "contentJson": "{\"blocks\":[{\"type\":\"text\",\"html\":\"<p>Thank you. You paid {{ data.order.total | money: \\\"EUR\\\" }}.</p>\"}]}",
+           *       "contentText": null,
+           *       "translations": {},
+           *       "variables": [
+           *         {
+           *           "name": "order.id",
+           *           "type": "STRING",
+           *           "required": true
+           *         },
+           *         {
+           *           "name": "order.total",
+           *           "type": "NUMBER",
+           *           "required": true
+           *         }
+           *       ],
+           *       "layout": null
+           *     }
+           */
+          'application/json': components['schemas']['Template'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.templates.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  deleteTemplate: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example APIT-1 */
+        templateKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done; there is nothing to return */
+      204: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.templates.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `in-use`: It is in use. */
+      409: components['responses']['in-use.templates'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  updateTemplate: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example APIT-1 */
+        templateKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "subject": "Order {{ data.order.id }}"
+         *     }
+         */
+        'application/json': {
+          name?: string;
+          /**
+           * @description A name of yours, at most 100 characters, which can stand wherever `templateKey` does. PATCH moves it.
+           * @example receipt
+           */
+          alias?: string | null;
+          /** @description Of MESSAGE: why mail of it may be sent without consent. */
+          purpose?: string | null;
+          subject?: string | null;
+          previewText?: string | null;
+          contentJson?: string | null;
+          /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+          html?: string | null;
+          /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+          mjml?: string | null;
+          contentText?: string | null;
+          /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their language, else the template’s own content. */
+          translations?: {
+            [key: string]: {
+              subject?: string | null;
+              previewText?: string | null;
+              contentJson?: string | null;
+              /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
+              html?: string | null;
+              /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
+              mjml?: string | null;
+              contentText?: string | null;
+            };
+          } | null;
+          /** @description Of MESSAGE and PARTIAL: values of `data` that merge tags show as `{{ data.order.id }}`. One that is shown and not declared is a fault when it is published. Those of partials and layout come on top. */
+          variables?:
+            | {
+                /**
+                 * @description Dotted, as merge tags have it behind `data.`.
+                 * @example order.id
+                 */
+                name: string;
+                /**
+                 * @description DATE is text: `2027-01-05` or `2027-01-05T09:00:00Z`.
+                 * @enum {string}
+                 */
+                type: 'STRING' | 'NUMBER' | 'BOOLEAN' | 'DATE' | 'OBJECT' | 'LIST';
+                /** @default false */
+                required?: boolean | null;
+                /** @description Of the `type`; it stands in where `data` has nothing or null. Null: none. */
+                default?: unknown;
+              }[]
+            | null;
+          /** @description `templateKey` of the PARTIAL with a `content` block that this is put into. */
+          layout?: string | null;
+          /**
+           * @description Strings of yours by key, at most 20; a key has at most 40 characters, a value 500. Mailwright shows them here and in webhooks, and does nothing else with them. PATCH changes the keys that it names; null removes one.
+           * @example {
+           *       "crmId": "4711"
+           *     }
+           */
+          metadata?:
+            | {
+                [key: string]: string | null;
+              }
+            | {
+                [key: string]: unknown;
+              }
+            | null;
+        };
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019d3df8-aa80-7c38-9d21-6a4f8b2c7e20",
+           *       "templateKey": "APIT-1",
+           *       "alias": "receipt",
+           *       "name": "Receipt",
+           *       "kind": "MESSAGE",
+           *       "publishedVersion": 1,
+           *       "draftVersion": 2,
+           *       "metadata": {},
+           *       "createdAt": "2026-03-30T09:00:00.000Z",
+           *       "updatedAt": "2026-03-30T09:10:00.000Z",
+           *       "purpose": "The person bought something.",
+           *       "subject": "Order {{ data.order.id }}",
+           *       "previewText": null,
+           *       "contentJson": "{\"blocks\":[{\"type\":\"text\",\"html\":\"<p>Thank you. You paid {{ data.order.total | money: \\\"EUR\\\" }}.</p>\"}]}",
+           *       "contentText": null,
+           *       "translations": {},
+           *       "variables": [
+           *         {
+           *           "name": "order.id",
+           *           "type": "STRING",
+           *           "required": true
+           *         },
+           *         {
+           *           "name": "order.total",
+           *           "type": "NUMBER",
+           *           "required": true
+           *         }
+           *       ],
+           *       "layout": null
+           *     }
+           */
+          'application/json': components['schemas']['Template'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.templates.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `already-exists`: It exists already. */
+      409: components['responses']['already-exists.templates'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.templates'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  publishTemplate: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example APIT-1 */
+        templateKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        'application/json': {
+          version?: number | null;
+        };
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019d3df8-aa80-7c38-9d21-6a4f8b2c7e20",
+           *       "templateKey": "APIT-1",
+           *       "alias": "receipt",
+           *       "name": "Receipt",
+           *       "kind": "MESSAGE",
+           *       "publishedVersion": 1,
+           *       "draftVersion": null,
+           *       "metadata": {},
+           *       "createdAt": "2026-03-30T09:00:00.000Z",
+           *       "updatedAt": "2026-03-30T09:05:00.000Z",
+           *       "purpose": "The person bought something.",
+           *       "subject": "Your order {{ data.order.id }}",
+           *       "previewText": null,
+           *       "contentJson": "{\"blocks\":[{\"type\":\"text\",\"html\":\"<p>Thank you. You paid {{ data.order.total | money: \\\"EUR\\\" }}.</p>\"}]}",
+           *       "contentText": null,
+           *       "translations": {},
+           *       "variables": [
+           *         {
+           *           "name": "order.id",
+           *           "type": "STRING",
+           *           "required": true
+           *         },
+           *         {
+           *           "name": "order.total",
+           *           "type": "NUMBER",
+           *           "required": true
+           *         }
+           *       ],
+           *       "layout": null
+           *     }
+           */
+          'application/json': components['schemas']['Template'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.templates.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  duplicateTemplate: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example APIT-1 */
+        templateKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "name": "Receipt of a subscription"
+         *     }
+         */
+        'application/json': {
+          name?: string | null;
+          /**
+           * @description A name of yours, at most 100 characters, which can stand wherever `templateKey` does. PATCH moves it.
+           * @example receipt
+           */
+          alias?: string | null;
+        };
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019d3e01-d240-7c38-9d21-6a4f8b2c7e22",
+           *       "templateKey": "APIT-2",
+           *       "alias": null,
+           *       "name": "Receipt of a subscription",
+           *       "kind": "MESSAGE",
+           *       "publishedVersion": null,
+           *       "draftVersion": 1,
+           *       "metadata": {},
+           *       "createdAt": "2026-03-30T09:10:00.000Z",
+           *       "updatedAt": "2026-03-30T09:10:00.000Z",
+           *       "purpose": "The person bought something.",
+           *       "subject": "Your order {{ data.order.id }}",
+           *       "previewText": null,
+           *       "contentJson": "{\"blocks\":[{\"type\":\"text\",\"html\":\"<p>Thank you. You paid {{ data.order.total | money: \\\"EUR\\\" }}.</p>\"}]}",
+           *       "contentText": null,
+           *       "translations": {},
+           *       "variables": [
+           *         {
+           *           "name": "order.id",
+           *           "type": "STRING",
+           *           "required": true
+           *         },
+           *         {
+           *           "name": "order.total",
+           *           "type": "NUMBER",
+           *           "required": true
+           *         }
+           *       ],
+           *       "layout": null
+           *     }
+           */
+          'application/json': components['schemas']['Template'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.templates.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listTemplateVersions: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example APIT-1 */
+        templateKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019d3dfd-3e60-7c38-9d21-6a4f8b2c7e21",
+           *           "version": 1,
+           *           "createdAt": "2026-03-30T09:05:00.000Z",
+           *           "updatedAt": "2026-03-30T09:05:00.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['TemplateVersionPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.templates.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getTemplateVersion: {
+    parameters: {
+      query?: {
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path: {
+        /** @example APIT-1 */
+        templateKey: string;
+        /**
+         * @description Number of the version.
+         * @example 1
+         */
+        version: number;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019d3dfd-3e60-7c38-9d21-6a4f8b2c7e21",
+           *       "version": 1,
+           *       "createdAt": "2026-03-30T09:05:00.000Z",
+           *       "updatedAt": "2026-03-30T09:05:00.000Z",
+           *       "purpose": "The person bought something.",
+           *       "subject": "Your order {{ data.order.id }}",
+           *       "previewText": null,
+           *       "contentJson": "{\"blocks\":[{\"type\":\"text\",\"html\":\"<p>Thank you. You paid {{ data.order.total | money: \\\"EUR\\\" }}.</p>\"}]}",
+           *       "contentText": null,
+           *       "translations": {},
+           *       "variables": [
+           *         {
+           *           "name": "order.id",
+           *           "type": "STRING",
+           *           "required": true
+           *         },
+           *         {
+           *           "name": "order.total",
+           *           "type": "NUMBER",
+           *           "required": true
+           *         }
+           *       ],
+           *       "layout": null
+           *     }
+           */
+          'application/json': components['schemas']['TemplateVersion'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.templates.read'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `domain-validation`: The project does not allow this. */

@@ -798,6 +798,100 @@ class Messages extends Resource {
   }
 }
 
+class Templates extends Resource {
+  /** List templates, newest first. */
+  all(filters: Filters<'listTemplates'> = {}): List<Item<'listTemplates'>> {
+    return this.listOf<'listTemplates'>('GET /templates', filters);
+  }
+
+  /** Create a template. */
+  create(body: Body<'createTemplate'>, options?: CallOptions): Promise<Answer<'createTemplate'>> {
+    return this.transport.call<'createTemplate'>('POST /templates', { ...options, json: body });
+  }
+
+  /** Review content without keeping it. */
+  validate(body: Body<'validateTemplate'>, options?: CallOptions): Promise<Answer<'validateTemplate'>> {
+    return this.transport.call<'validateTemplate'>('POST /templates/validate', { ...options, json: body });
+  }
+
+  /** Get a template with its draft, by its key or alias. */
+  get(templateKey: string, options?: ReadOptions): Promise<Answer<'getTemplate'>> {
+    return this.transport.call<'getTemplate'>('GET /templates/{templateKey}', {
+      ...options,
+      path: { templateKey },
+    });
+  }
+
+  /** Change the draft of a template. */
+  update(
+    templateKey: string,
+    body: Body<'updateTemplate'>,
+    options?: CallOptions,
+  ): Promise<Answer<'updateTemplate'>> {
+    return this.transport.call<'updateTemplate'>('PATCH /templates/{templateKey}', {
+      ...options,
+      path: { templateKey },
+      json: body,
+    });
+  }
+
+  /** Delete a template. */
+  delete(templateKey: string, options?: CallOptions): Promise<Answer<'deleteTemplate'>> {
+    return this.transport.call<'deleteTemplate'>('DELETE /templates/{templateKey}', {
+      ...options,
+      path: { templateKey },
+    });
+  }
+
+  /** Put the draft or an older version in use. */
+  publish(
+    templateKey: string,
+    body: Body<'publishTemplate'>,
+    options?: CallOptions,
+  ): Promise<Answer<'publishTemplate'>> {
+    return this.transport.call<'publishTemplate'>('POST /templates/{templateKey}/publish', {
+      ...options,
+      path: { templateKey },
+      json: body,
+    });
+  }
+
+  /** Copy a template’s draft into a new one. */
+  duplicate(
+    templateKey: string,
+    body: Body<'duplicateTemplate'>,
+    options?: CallOptions,
+  ): Promise<Answer<'duplicateTemplate'>> {
+    return this.transport.call<'duplicateTemplate'>('POST /templates/{templateKey}/duplicate', {
+      ...options,
+      path: { templateKey },
+      json: body,
+    });
+  }
+
+  /** List the versions of a template, newest first. */
+  versions(
+    templateKey: string,
+    filters: Filters<'listTemplateVersions'> = {},
+  ): List<Item<'listTemplateVersions'>> {
+    return this.listOf<'listTemplateVersions'>('GET /templates/{templateKey}/versions', filters, {
+      templateKey,
+    });
+  }
+
+  /** Get a version of a template as it was published. */
+  version(
+    templateKey: string,
+    version: string,
+    options?: ReadOptions,
+  ): Promise<Answer<'getTemplateVersion'>> {
+    return this.transport.call<'getTemplateVersion'>('GET /templates/{templateKey}/versions/{version}', {
+      ...options,
+      path: { templateKey, version },
+    });
+  }
+}
+
 class TestInbox extends Resource {
   /** List mail of the test environment, newest first. */
   all(filters: Filters<'listTestInboxMessages'> = {}): List<Item<'listTestInboxMessages'>> {
@@ -965,6 +1059,7 @@ export abstract class Resources extends Resource {
   readonly exports = new Exports(this.transport);
   readonly media = new Media(this.transport);
   readonly messages = new Messages(this.transport);
+  readonly templates = new Templates(this.transport);
   readonly testInbox = new TestInbox(this.transport);
   readonly relays = new Relays(this.transport);
   readonly sendingDomain = new SendingDomain(this.transport);

@@ -9,6 +9,7 @@ import { MediaController } from './media.controller.js';
 import { MessagesController } from './messages.controller.js';
 import { PersonController } from './person.controller.js';
 import { StatisticsController } from './statistics.controller.js';
+import { TemplatesController } from './templates.controller.js';
 import { TestInboxController } from './test-inbox.controller.js';
 
 @Module({
@@ -23,6 +24,7 @@ import { TestInboxController } from './test-inbox.controller.js';
     MessagesController,
     PersonController,
     StatisticsController,
+    TemplatesController,
     TestInboxController,
   ],
 })

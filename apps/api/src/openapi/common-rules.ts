@@ -77,6 +77,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Campaigns: 'Mail to the subscribers of topics: write, check and send it.',
   'Campaign reports': 'The results of a campaign.',
   Messages: 'Mail to one person each, which needs no consent: receipts, passwords, alerts.',
+  Templates: 'Content that mails are made of, by name and in versions.',
   Exports: 'Files with a project’s data.',
   'Test inbox': 'The mail of the test environment.',
   'Sending domain': 'The domain of live mail, and its DNS records.',

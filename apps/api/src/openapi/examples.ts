@@ -10,6 +10,7 @@ import { MESSAGE_EXAMPLES, SENT_MESSAGE_ID } from './examples/messages.js';
 import { PEOPLE_EXAMPLES } from './examples/people.js';
 import { EXPORT_ID, MESSAGE_ID, REPORT_EXAMPLES } from './examples/reports.js';
 import { SEGMENT_EXAMPLES, SEGMENT_ID, STATIC_SEGMENT_ID } from './examples/segments.js';
+import { TEMPLATE_EXAMPLES } from './examples/templates.js';
 import type { WrittenExamples } from './examples/written-example.js';
 import { sdkSample } from './sdk-sample.js';
 
@@ -29,10 +30,11 @@ const WRITTEN: WrittenExamples = {
   ...BILLING_EXAMPLES,
   ...MESSAGE_EXAMPLES,
   ...MEDIA_EXAMPLES,
+  ...TEMPLATE_EXAMPLES,
 };
 
 /** Values of path parameters, by the part of the path that has them; the first one counts. */
-const IN_PATHS: Readonly<Record<string, string>> = {
+const IN_PATHS: Readonly<Record<string, string | number>> = {
   'texts/{locale}': 'en',
   'topics/{topicKey}': 'APIT-1',
   'consents/{topicKey}': 'APIT-1',
@@ -49,6 +51,8 @@ const IN_PATHS: Readonly<Record<string, string>> = {
   'media/{id}': IMAGE_ID,
   'exports/{id}': EXPORT_ID,
   'relays/{relayKey}': 'APIT-1',
+  'templates/{templateKey}': 'APIT-1',
+  'versions/{version}': 1,
 };
 
 /** Adds the written examples to bodies, answers and paths, and a code sample to every operation. */

@@ -64,7 +64,7 @@ export const PROBLEM: Schema = {
     field: {
       type: 'string',
       description:
-        'With `already-exists` of a subscriber: the field that another one has, unless it is the address: `externalId`.',
+        'With `already-exists` of a subscriber or template: the field that another one has, `externalId` or `alias`; absent for an address.',
     },
     usedBy: {
       type: 'array',
@@ -90,8 +90,9 @@ const WITH_IDEMPOTENCY: readonly ProblemSlug[] = ['idempotency-in-flight', 'idem
 /** Requests, as `post /api/v1/topics`, that problems of the domain can answer; those without a line here can answer any. */
 const REQUESTS_OF: Readonly<Partial<Record<ProblemSlug, RegExp>>> = {
   'already-exists':
-    /^post .*\/(?:subscribers|consents|executions)$|^(?:patch|put) .*\/subscribers\/|^(?:post|patch) .*\/sending-domain$/,
-  'in-use': /^(?:patch|delete) .*\/(?:topics|segments|custom-fields|sending-domain|media)\b/,
+    /^post .*\/(?:subscribers|consents|executions|templates|templates\/[^/]+\/duplicate)$|^(?:patch|put) .*\/(?:subscribers|templates)\/|^(?:post|patch) .*\/sending-domain$/,
+  'in-use':
+    /^(?:patch|delete) .*\/(?:topics|segments|custom-fields|sending-domain|media)\b|^delete .*\/templates\//,
   'invalid-state': /\/(?:campaigns|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{/,
   'pre-send-rejected': /\/campaigns\/.*\/(?:preview|test|schedule|send|resume|retry-failed)$/,
   'schedule-missing': /\/schedule$/,
@@ -196,6 +197,12 @@ const MEMBERS_OF: Readonly<Record<string, Readonly<Partial<Record<ProblemSlug, M
   relays: {
     'validation-error': { errors: { host: 'must be a host name or an IP address' } },
     'domain-validation': { errors: { port: 'is required' } },
+  },
+  templates: {
+    'validation-error': { errors: { kind: 'is required' } },
+    'domain-validation': { errors: { subject: 'has {{ data.order.id }}, which variables do not declare' } },
+    'already-exists': { field: 'alias' },
+    'in-use': { usedBy: [{ kind: 'template', key: 'APIT-2', name: 'Receipt' }], usedByCount: 1 },
   },
   messages: {
     'validation-error': { errors: { purpose: 'is required' } },

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { handlebarsFault } from '../merge/handlebars-tags.js';
 import { isFileUrl, mergeUrlFault } from '../merge/merge-links.js';
 import { MergeTagMask } from '../merge/merge-tags.js';
+import { isRecord } from '../merge/template-variables.js';
 
 /** Characters of a document; whole HTML may become longer in JSON. */
-const MAX_LENGTH = 1_300_000;
-const MAX_BLOCKS = 200;
+export const MAX_LENGTH = 1_300_000;
+export const MAX_BLOCKS = 200;
 const MAX_TEXT = 100_000;
 const MAX_URL = 2_000;
 const MAX_COLUMNS = 3;
@@ -78,13 +79,15 @@ const html = z.strictObject({ type: z.literal('html'), html: text });
 const simpleBlocks = [heading, textBlock, image, button, divider, spacer, html] as const;
 const simpleBlock = z.discriminatedUnion('type', simpleBlocks);
 
-const columns = z.strictObject({
-  type: z.literal('columns'),
-  columns: z
-    .array(z.strictObject({ blocks: z.array(simpleBlock) }))
-    .min(2)
-    .max(MAX_COLUMNS),
-});
+const columnsOf = <Block extends z.ZodType>(block: Block) =>
+  z.strictObject({
+    type: z.literal('columns'),
+    columns: z
+      .array(z.strictObject({ blocks: z.array(block) }))
+      .min(2)
+      .max(MAX_COLUMNS),
+  });
+const columns = columnsOf(simpleBlock);
 /** Bytes of a whole page of HTML or of MJML: 512 KB. */
 export const MAX_PAGE_BYTES = 512 * 1_024;
 const page = words(MAX_PAGE_BYTES)
@@ -103,6 +106,22 @@ const mjml = z.strictObject({ type: z.literal('mjml'), mjml: mjmlSource(text) })
 
 const anyBlock = z.discriminatedUnion('type', [...simpleBlocks, columns, mjml]);
 
+/** Key of a template as `access.next_key` makes it. */
+export const TEMPLATE_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
+const partial = z.strictObject({
+  type: z.literal('partial'),
+  templateKey: z.string().regex(TEMPLATE_KEY, { error: 'must be the key of a template such as APIT-1' }),
+});
+/** The place in a layout for the content of those that have it. */
+const contentPlace = z.strictObject({ type: z.literal('content') });
+const templateSimpleBlocks = [...simpleBlocks, partial] as const;
+const templateBlock = z.discriminatedUnion('type', [
+  ...templateSimpleBlocks,
+  columnsOf(z.discriminatedUnion('type', templateSimpleBlocks)),
+  mjml,
+  contentPlace,
+]);
+
 const theme = z.strictObject({
   fontFamily: z
     .string()
@@ -118,6 +137,7 @@ const theme = z.strictObject({
 
 /** The one grammar of `contentJson`: blocks, or a whole page. */
 const contentDocument = z.strictObject({ blocks: z.array(anyBlock), theme: theme.optional() });
+const templateDocument = z.strictObject({ blocks: z.array(templateBlock), theme: theme.optional() });
 const wholeHtml = z.strictObject({ html: page });
 const wholeMjml = z.strictObject({ mjml: mjmlSource(page) });
 
@@ -125,6 +145,9 @@ export type SimpleBlock = z.output<typeof simpleBlock>;
 export type ContentBlock = z.output<typeof anyBlock>;
 export type ContentTheme = z.output<typeof theme>;
 export type ContentBlocks = z.output<typeof contentDocument>;
+/** The same in a template: partials, and a place for content, stand among them. */
+export type TemplateBlocks = z.output<typeof templateDocument>;
+export type TemplateBlock = TemplateBlocks['blocks'][number];
 /** Blocks, or a whole page of HTML or MJML. */
 export type ContentDocument = ContentBlocks | z.output<typeof wholeHtml> | z.output<typeof wholeMjml>;
 
@@ -144,10 +167,41 @@ export type Faults = Readonly<Record<string, string>>;
  * (`contentJson.blocks[2].level`, `html`, `mjml`); `contentJson` alone when the text is no JSON object.
  * @param showsFiles images may be files that go with the mail (`cid:`)
  */
-export function parseContentDocument(
+export const parseContentDocument = (contentJson: string, showsFiles = false): Parsed<ContentDocument> =>
+  parseDocument(contentJson, showsFiles, {
+    blocks: contentDocument,
+    simple: simpleBlocks,
+    others: [columns, mjml],
+  });
+
+/** The same of a template, whose blocks may be partials. */
+export const parseTemplateDocument = (
   contentJson: string,
   showsFiles = false,
-): { document: ContentDocument; errors?: never } | { errors: Faults; document?: never } {
+): Parsed<Exclude<ContentDocument, ContentBlocks> | TemplateBlocks> =>
+  parseDocument(contentJson, showsFiles, {
+    blocks: templateDocument,
+    simple: templateSimpleBlocks,
+    others: [columns, mjml, contentPlace],
+  });
+
+type Parsed<Document> = { document: Document; errors?: never } | { errors: Faults; document?: never };
+
+type BlockSchema = z.ZodObject<{ type: z.ZodLiteral<string> }>;
+
+interface Grammar<Blocks> {
+  readonly blocks: z.ZodType<Blocks>;
+  /** Blocks that may stand in columns, and those that may not. */
+  readonly simple: readonly BlockSchema[];
+  readonly others: readonly BlockSchema[];
+}
+
+function parseDocument<Blocks>(
+  contentJson: string,
+  showsFiles: boolean,
+  grammar: Grammar<Blocks>,
+): Parsed<Blocks | Exclude<ContentDocument, ContentBlocks>> {
+  const message = messageBy(grammar);
   if (contentJson.length > MAX_LENGTH)
     return { errors: { [ROOT]: `must be at most ${MAX_LENGTH} characters` } };
   let value: unknown;
@@ -165,7 +219,7 @@ export function parseContentDocument(
     const { data, error } = form.safeParse(value, { error: message, reportInput: true });
     return error === undefined ? { document: data } : { errors: faultsOf(error.issues, null) };
   }
-  const result = contentDocument.safeParse(value, { error: message, reportInput: true });
+  const result = grammar.blocks.safeParse(value, { error: message, reportInput: true });
   const errors = {
     ...arrangementFaults(value),
     ...(showsFiles ? {} : fileFaults(listOf(value['blocks']), `${ROOT}.blocks`)),
@@ -174,9 +228,6 @@ export function parseContentDocument(
   if (result.success && Object.keys(errors).length === 0) return { document: result.data };
   return { errors };
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
@@ -228,27 +279,32 @@ const pathOf = (path: readonly PropertyKey[], root: string | null): string =>
     root ?? '',
   );
 
-function message(issue: z.core.$ZodRawIssue): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      return issue.input === undefined ? 'is required' : `must be ${nameOf(issue.expected)}`;
-    case 'too_small':
-      return limit('at least', Number(issue.minimum), issue.origin);
-    case 'too_big':
-      return limit('at most', Number(issue.maximum), issue.origin);
-    case 'unrecognized_keys':
-      return 'is not a known field';
-    case 'invalid_union':
-      return unionMessage(issue);
-    default:
-      return 'is not valid';
-  }
-}
+const messageBy =
+  (grammar: Pick<Grammar<unknown>, 'simple' | 'others'>) =>
+  (issue: z.core.$ZodRawIssue): string => {
+    switch (issue.code) {
+      case 'invalid_type':
+        return issue.input === undefined ? 'is required' : `must be ${nameOf(issue.expected)}`;
+      case 'too_small':
+        return limit('at least', Number(issue.minimum), issue.origin);
+      case 'too_big':
+        return limit('at most', Number(issue.maximum), issue.origin);
+      case 'unrecognized_keys':
+        return 'is not a known field';
+      case 'invalid_union':
+        return unionMessage(issue, grammar);
+      default:
+        return 'is not valid';
+    }
+  };
 
-function unionMessage(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string {
+function unionMessage(
+  issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>,
+  { simple, others }: Pick<Grammar<unknown>, 'simple' | 'others'>,
+): string {
   if (isRecord(issue.input) && issue.input['type'] === undefined) return 'is required';
   const depth = listOf(issue.path).filter((key) => key === 'blocks').length;
-  const types = depth > 1 ? simpleBlocks : [...simpleBlocks, columns, mjml];
+  const types = depth > 1 ? simple : [...simple, ...others];
   return `must be one of ${types.map((option) => option.shape.type.value).join(', ')}`;
 }
 

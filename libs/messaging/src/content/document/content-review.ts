@@ -160,7 +160,7 @@ interface Compiled extends CompiledContent {
 }
 
 /** Content that was compiled, or the faults for which it cannot be, by the field that they are of. */
-async function compiledOrFaults(
+export async function compiledOrFaults(
   content: CampaignContent,
   footer: MailFooter,
 ): Promise<Compiled | { readonly faults: Faults }> {

@@ -225,8 +225,8 @@ function parsed(document: string): unknown {
   }
 }
 
-/** The whole text where its tags are not closed. */
-function tagsIn(text: string): readonly string[] {
+/** Merge tags of a text as written; the whole text where they are not closed. */
+export function tagsIn(text: string): readonly string[] {
   try {
     return templatePieces(text).flatMap(({ kind, source }) => (kind === 'text' ? [] : [source]));
   } catch {

@@ -9,6 +9,7 @@ import {
   reviewMessage,
   type SampleMail,
 } from '../document/content-review.js';
+import { reviewTemplate, type TemplateInput } from '../document/template-review.js';
 import { type CampaignContent, compileMail } from '../document/content-compiler.js';
 import type { MailFooter } from '../document/mail-footer.js';
 import {
@@ -43,6 +44,7 @@ const COMPILE_TASKS = {
     reviewMail(input.mail, input.footer, input.customKeys),
   reviewMessage: ({ content, footer, ...known }: ContentInput & KnownInMessage) =>
     reviewMessage(content, footer, known),
+  reviewTemplate: (input: TemplateInput) => reviewTemplate(input),
 };
 
 const renderer = new MailRenderer();

@@ -15,6 +15,7 @@ import { ContentTooComplexError, errorOf } from '../content.errors.js';
 import type { MailSources } from '../document/content-compiler.js';
 import type { MailFooter } from '../document/mail-footer.js';
 import type { MailReview } from '../document/content-review.js';
+import type { TemplateReview } from '../document/template-review.js';
 import type { Faults } from '../document/content-document.js';
 import type { LogicParts, RenderedBatch, RenderedMail } from '../mail/mail-renderer.js';
 import { type EventPath, type MessageReview, reviewPlainMessage } from '../merge/merge-review.js';
@@ -135,6 +136,13 @@ export class ContentProcessesService implements OnApplicationBootstrap, OnApplic
       contentIds: [],
     };
     return orTooComplex(this.#cached(this.pools.compiling, scope, 'reviewMessage', input), tooComplex);
+  }
+
+  /** Faults of a template in one language, and the data that it shows. */
+  reviewTemplate(scope: ProjectScope, input: TaskInput<'reviewTemplate'>): Promise<TemplateReview> {
+    if (this.database !== null) expectContent(this.database);
+    const tooComplex = { faults: { contentJson: TOO_COMPLEX }, removed: [], found: [] };
+    return orTooComplex(this.#cached(this.pools.compiling, scope, 'reviewTemplate', input), tooComplex);
   }
 
   /** Faults of the body of an automation's webhook, by their paths. */

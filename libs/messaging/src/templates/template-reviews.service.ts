@@ -1,0 +1,103 @@
+import { Injectable } from '@nestjs/common';
+import { CustomFieldsQuery } from '#audience';
+import type { ProjectScope } from '#kernel';
+import type { Faults } from '../content/document/content-document.js';
+import type { FoundVariable } from '../content/document/template-review.js';
+import { contentIn, type TranslatedContent } from '../content/document/translated-content.js';
+import { ContentProcessesService } from '../content/processes/content-processes.service.js';
+import type { ResolvedContent } from './template.js';
+import { type Part, type Resolved, TemplateResolver } from './template-parts.js';
+
+/** A template with all that it depends on put in, and what was found in it. */
+export interface ReviewedTemplate {
+  readonly content: ResolvedContent;
+  /** By path. */
+  readonly faults: Faults;
+  /** Pieces that no mail can carry. */
+  readonly removed: readonly string[];
+  /** Values of `data` that it shows, once each. */
+  readonly found: readonly FoundVariable[];
+}
+
+/** The content as mails have it. */
+export const translatedContent = ({ translations, ...own }: ResolvedContent): TranslatedContent => ({
+  ...own,
+  translations: Object.fromEntries(
+    Object.entries(translations).map(([locale, { subject, ...other }]) => [
+      locale,
+      { ...other, subject: subject ?? '' },
+    ]),
+  ),
+});
+
+/** Reviews templates in all of their languages. */
+@Injectable()
+export class TemplateReviewsService {
+  constructor(
+    private readonly fields: CustomFieldsQuery,
+    private readonly processes: ContentProcessesService,
+  ) {}
+
+  /** `parts` are all that it names, directly or not. */
+  of(
+    scope: ProjectScope,
+    template: Pick<Part, 'templateKey' | 'kind' | 'content'>,
+    parts: ReadonlyMap<string, Part>,
+  ): Promise<ReviewedTemplate> {
+    return this.ofResolved(scope, template, new TemplateResolver(parts).resolve(template));
+  }
+
+  async ofResolved(
+    scope: ProjectScope,
+    { kind, content: written }: Pick<Part, 'kind' | 'content'>,
+    { content, faults: formal, unpublished }: Resolved,
+  ): Promise<ReviewedTemplate> {
+    const customKeys = /\bcustom\b/.test(JSON.stringify(content))
+      ? (await this.fields.definitions(scope)).map(({ key }) => key)
+      : [];
+    const faults: Record<string, string> = { ...formal };
+    for (const [path, fault] of Object.entries(unpublished)) faults[path] ??= fault;
+    const removed = new Set<string>();
+    const found = new Map<string, FoundVariable>();
+    if (kind !== 'PARTIAL' && (content.subject ?? '').trim() === '') faults['subject'] ??= 'is required';
+    if (content.contentJson === null && (kind === 'PARTIAL' || content.contentText === null))
+      faults['contentJson'] ??= 'is required';
+    const mails = translatedContent(content);
+    for (const locale of [null, ...Object.keys(content.translations)]) {
+      const other = locale === null ? null : written.translations[locale];
+      const ownJson = locale === null ? written.contentJson : (other?.contentJson ?? null);
+      const prefix = locale === null ? '' : `translations.${locale}.`;
+      const review = await this.processes.reviewTemplate(scope, {
+        content: {
+          ...contentIn(mails, locale),
+          ...(locale !== null && { language: locale }),
+          showsFiles: kind === 'MESSAGE' || kind === 'PARTIAL',
+        },
+        kind,
+        variables: content.variables,
+        customKeys,
+        written: ownJson,
+      });
+      for (const [path, fault] of Object.entries(review.faults)) {
+        // A translation without content of its own says the template's, whose faults are named there.
+        const saysOwn = ownJson !== null || other?.contentText != null;
+        const isOwn = path === 'subject' || (path === 'previewText' && other?.previewText != null) || saysOwn;
+        if (locale === null || isOwn) faults[`${prefix}${path}`] ??= fault;
+      }
+      for (const piece of review.removed) removed.add(`${prefix}${piece}`);
+      for (const variable of review.found) {
+        const known = found.get(variable.name);
+        found.set(variable.name, known === undefined ? variable : merged(known, variable));
+      }
+    }
+    return { content, faults, removed: [...removed], found: [...found.values()] };
+  }
+}
+
+/** What one language shows of a value, and another: the text is the weakest guess. */
+const merged = (one: FoundVariable, other: FoundVariable): FoundVariable => ({
+  name: one.name,
+  type: one.type === 'STRING' ? other.type : one.type,
+  required: one.required || other.required,
+  items: [...new Set([...one.items, ...other.items])],
+});

@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { AudienceModule } from '#audience';
+import { ContentModule } from '../content/content.module.js';
+import { TemplateContentsQuery } from './template-contents.query.js';
+import { TemplateReviewsService } from './template-reviews.service.js';
+import { TemplateRepository } from './template.repository.js';
+import { TemplatesService } from './templates.service.js';
+
+const SERVICES = [TemplateContentsQuery, TemplateRepository, TemplateReviewsService, TemplatesService];
+
+/** Content by name: drafts, versions, and what mails are made of. */
+@Module({ imports: [AudienceModule, ContentModule], providers: SERVICES, exports: SERVICES })
+export class TemplatesModule {}
