@@ -186,9 +186,9 @@ export async function settle(
        from generate_series(1, $2::int) n returning id
      )
      insert into messaging.media_uses (media_id, kind, user_id, environment_id)
-     select made.id, 'campaign', c.id, $1 from made, (
-       select id from messaging.campaigns where environment_id = $1 limit 20
-     ) c`,
+     select made.id, 'campaign', c.id, $1 from (select id, row_number() over () as n from made) made
+     join (select id, row_number() over () as n from messaging.campaigns where environment_id = $1 limit 50) c
+       on c.n = 1 or made.n = 7`,
     [environmentId, people / SOME],
   );
   await query(

@@ -28,6 +28,7 @@ import {
   limitOf,
   ListOrder,
   LOGGER,
+  neverJoined,
   Periodic,
   totalOf,
 } from '#platform';
@@ -170,9 +171,14 @@ export class MediaService {
     return this.database.read(scope, { isList: true }, async () => {
       const tables = this.database.tables();
       const { rows } = await sql<UsedRow & { readonly place: Place }>`
-        select ${MEDIA_COLUMNS}, ${usersOf(environmentId)}, ${IN_ORDER.place} as place
-        from messaging.media m where m.environment_id = ${environmentId} and ${IN_ORDER.isBehind(request)}
-        order by ${IN_ORDER.by} ${limitOf(request)}
+        with page as materialized (
+          select m.id, ${IN_ORDER.place} as place from messaging.media m
+          where m.environment_id = ${environmentId} and ${IN_ORDER.isBehind(request)} order by ${IN_ORDER.by} ${limitOf(request)}
+        )
+        select m.*, page.place from page cross join lateral (
+          select ${MEDIA_COLUMNS}, ${usersOf(environmentId)}
+          from messaging.media m where m.environment_id = ${environmentId} and m.id = page.id ${neverJoined}
+        ) m order by m.created_at desc, m.id desc
       `.execute(tables);
       const counted = await sql<{ total: number }>`
         select ${totalOf(request, sql`(select count(*) from messaging.media m where m.environment_id = ${environmentId})`)} as total
