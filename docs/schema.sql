@@ -3760,6 +3760,9 @@ create table messaging.messages (
   request_place smallint,
   track_opens boolean not null default false,
   track_clicks boolean not null default false,
+  template_content_id uuid,
+  template_key text collate "C",
+  template_version integer,
   constraint messages_pkey PRIMARY KEY (id, environment_id),
   constraint messages_ambiguous_check CHECK ((ambiguous = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
   constraint messages_keep_check CHECK ((keep = ANY (ARRAY['CONTENT'::text, 'NOTHING'::text]))),
@@ -3768,6 +3771,7 @@ create table messaging.messages (
 CREATE INDEX messages_in_order ON messaging.messages USING btree (environment_id, created_at, id);
 CREATE UNIQUE INDEX messages_of_request ON messaging.messages USING btree (environment_id, request_key, request_place) WHERE (request_key IS NOT NULL);
 CREATE INDEX messages_of_status ON messaging.messages USING btree (environment_id, status, created_at, id);
+CREATE INDEX messages_of_template ON messaging.messages USING btree (environment_id, template_key, created_at, id) WHERE (template_key IS NOT NULL);
 CREATE INDEX messages_to ON messaging.messages USING btree (environment_id, to_digest, created_at, id);
 CREATE INDEX messages_with_content ON messaging.messages USING btree (finished_at) WHERE (content IS NOT NULL);
 alter table messaging.messages enable row level security;
@@ -3791,6 +3795,8 @@ comment on column messaging.messages.usage_period is 'The billing period whose e
 comment on column messaging.messages.topic_key is 'The key of the topic, also once that is deleted.';
 comment on column messaging.messages.request_key is 'Digest of the idempotent request that it came by, and its place there: a request that is run again makes no second one.';
 comment on column messaging.messages.track_opens is 'The mail to `to_email` has a pixel; copies never do.';
+comment on column messaging.messages.template_content_id is 'What its subject and content are, in its locale; null where they are its own. A change of the template makes another.';
+comment on column messaging.messages.template_key is 'The key of the template, also once that is deleted.';
 
 create table messaging.sender_stops (
   environment_id bigint not null,

@@ -53,14 +53,15 @@ describe('tracking of messages', () => {
     const links = [...html.matchAll(/href="([^"]*\/l\/[^"]*)"/g)].map(([, url = '']) => url);
     return { html, text, links, pixel: /src="([^"]*\/o\/[^"]*)"/.exec(html)?.[1] ?? null };
   }
-  /** As if the message had been sent earlier: what looks at it in its first two seconds is taken for a scanner. */
-  async function whenPeopleLook(id: string): Promise<void> {
+  /** As if the message had been sent so long ago: what looks at it in its first two seconds is taken for a scanner. */
+  async function sentBefore(id: string, seconds: number): Promise<void> {
     await eventually(`${id} is sent`, async () => (await client.get(`/messages/${id}`)).at('sentAt'));
     await system.database.query(
-      `update messaging.messages set sent_at = sent_at - interval '3 seconds' where id = $1`,
-      [id],
+      'update messaging.messages set sent_at = now() - make_interval(secs => $2) where id = $1',
+      [id, seconds],
     );
   }
+  const whenPeopleLook = (id: string) => sentBefore(id, 3);
   const look = (url: string, headers: Record<string, string> = PERSON) =>
     fetch(url, { redirect: 'manual', headers });
   const looksOf = async (id: string) =>
@@ -118,6 +119,7 @@ describe('tracking of messages', () => {
     const [to, tag] = [somebody(), 'tracked'];
     const id = await send({ to, tags: [tag] });
     const mail = await mailTo(to);
+    await sentBefore(id, 0);
     await look(mail.links[0]!);
     await recorded(id, 1);
     await whenPeopleLook(id);

@@ -316,6 +316,7 @@ describe('messages', () => {
       html: null,
       text: 'Hello you, your code is 123456.',
       data: PASSWORD.data,
+      attachments: [],
     });
     const cancelled = await send({ scheduledAt: ahead(HOUR), keep: 'NOTHING' });
     const path = `/messages/${cancelled.at('id')}`;

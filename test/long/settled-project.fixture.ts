@@ -157,9 +157,10 @@ export async function settle(
   );
   await query(
     `with made as (
-       insert into messaging.messages (id, environment_id, created_at, updated_at, queued_on, status, to_email, to_digest, subject, purpose, tags, keep, ambiguous, content, finished_at)
+       insert into messaging.messages (id, environment_id, created_at, updated_at, queued_on, status, to_email, to_digest, subject, purpose, tags, keep, ambiguous, content, finished_at, template_key)
        select platform.new_id(), $1, now() - make_interval(secs => n), now(), current_date, case n % 500 when 7 then 'BOUNCED' else 'SENT' end,
-         'person.' || n || '@example.com', sha256(('person.' || n)::bytea), 'Receipt', 'Order', array['receipt'], 'CONTENT', 'RESEND', '{}', now()
+         'person.' || n || '@example.com', sha256(('person.' || n)::bytea), 'Receipt', 'Order', array['receipt'], 'CONTENT', 'RESEND', '{}', now(),
+         case when n % 1000 = 77 then 'APIT-2' else 'APIT-1' end
        from generate_series(1, $2::int) n returning id, created_at, to_email
      ), copied as (
        insert into messaging.message_copies (environment_id, digest, created_at, message_id)

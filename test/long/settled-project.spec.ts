@@ -130,6 +130,8 @@ function listsOf(settled: SettledProject): readonly List[] {
     { path: '/messages?to=person.7@example.com' },
     { path: '/messages?tag=receipt', isCounted: true },
     { path: '/messages?tag=rare' },
+    { path: '/messages?templateKey=APIT-1', isCounted: true },
+    { path: '/messages?templateKey=APIT-2' },
     { path: `/messages?createdAfter=${ago}`, isCounted: true },
     { path: '/templates', isCounted: true },
     { path: '/templates?kind=MESSAGE', isCounted: true },

@@ -24,6 +24,7 @@ import { LinkedMailsService } from './deliveries/linked-mails.service.js';
 import { MailPagesService } from './engagement/mail-pages.service.js';
 import { MediaFilesService } from './media/media-files.service.js';
 import { MediaService } from './media/media.service.js';
+import { MessageTemplatesService } from './messages/message-templates.service.js';
 import { MessageSealsModule } from './messages/message-seals.service.js';
 import { MessageEventsQuery } from './messages/message-events.query.js';
 import { MessagesQuery } from './messages/messages.query.js';
@@ -72,6 +73,7 @@ const SERVICES = [
   MediaFilesService,
   MediaService,
   MessageAttachmentsService,
+  MessageTemplatesService,
   MessagesQuery,
   MessageAcceptanceService,
   MessagesService,

@@ -4154,20 +4154,24 @@ export interface components {
           )[]
         | null;
       /**
-       * @description Why it may be sent without consent: a contract, a request of the person. Shown to you, not in the mail.
+       * @description Why it may be sent without consent: a contract, a request of the person. Shown to you, not in the mail. Required unless the template has one.
        * @example The person asked to reset their password.
        */
-      purpose: string;
+      purpose?: string | null;
       /**
        * @description Topic of a notification: mail that its reader may leave. It goes to who is subscribed to the topic (else 409 `not-subscribed`), without copies, with a footer and one-click unsubscribe.
        * @example NEWS-1
        */
       topicKey?: string | null;
+      /** @description Key or alias of a template of kind MESSAGE that subject and content are from, in `locale`. */
+      templateKey?: string | null;
+      /** @description A version of the template that was published. Default: the one in use. */
+      templateVersion?: number | null;
       /**
-       * @description With merge tags.
+       * @description With merge tags. Required without `templateKey`.
        * @example Your code: {{ data.code }}
        */
-      subject: string;
+      subject?: string | null;
       contentJson?: string | null;
       /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
       html?: string | null;
@@ -4304,6 +4308,8 @@ export interface components {
       purpose: string;
       /** @description Of a notification; null for mail that needs no consent. */
       topicKey: string | null;
+      templateKey: string | null;
+      templateVersion: number | null;
       tags: string[];
       /** @description Strings of yours by key. */
       metadata: {
@@ -5284,7 +5290,7 @@ export interface components {
       /** @enum {string} */
       interval: 'hour' | 'day' | 'week' | 'month';
       /** @enum {string} */
-      by: 'campaign' | 'automation' | 'topic' | 'provider' | 'relay' | 'tag';
+      by: 'campaign' | 'automation' | 'topic' | 'provider' | 'relay' | 'tag' | 'template';
       /** @description The earliest bucket first, in it those with most mail. Nothing happened in buckets that are left out. */
       rows: components['schemas']['StatisticsRow'][];
       /** @description Each mail once, though a mail of several topics or tags is in the rows of each. */
@@ -5341,7 +5347,7 @@ export interface components {
       };
       /**
        * Format: int64
-       * @description How many campaigns, automations, topics or tags are together in rows without a key.
+       * @description How many campaigns, automations, topics, tags or templates are together in rows without a key.
        */
       othersCount: number;
     };
@@ -5353,7 +5359,7 @@ export interface components {
        */
       timestamp: string;
       /**
-       * @description campaignKey, id of the automation, topicKey, name of the provider (`other`: none of the large ones), relayKey or tag. Null: the installation’s relay, messages without a tag, or with `othersCount` all together beyond the hundred with most mail.
+       * @description campaignKey, id of the automation, topicKey, name of the provider (`other`: none of the large ones), relayKey, tag or templateKey. Null: the installation’s relay, messages without a tag or template, or with `othersCount` all together beyond the hundred with most mail.
        * @example APIT-001
        */
       key: string | null;
@@ -15499,6 +15505,8 @@ export interface operations {
           | 'SUPPRESSED'
           | 'CANCELLED';
         tag?: string;
+        /** @description Only messages of this template, by key or alias. */
+        templateKey?: string;
         createdAfter?: string;
         /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
         fields?: string;
@@ -15532,6 +15540,8 @@ export interface operations {
            *           "status": "SENT",
            *           "purpose": "The person asked to reset their password.",
            *           "topicKey": null,
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "tags": [
            *             "password-reset"
            *           ],
@@ -15636,6 +15646,8 @@ export interface operations {
            *       "status": "QUEUED",
            *       "purpose": "The person asked to reset their password.",
            *       "topicKey": null,
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "tags": [
            *         "password-reset"
            *       ],
@@ -15794,6 +15806,8 @@ export interface operations {
            *             "status": "QUEUED",
            *             "purpose": "The person asked to reset their password.",
            *             "topicKey": null,
+           *             "templateKey": null,
+           *             "templateVersion": null,
            *             "tags": [
            *               "password-reset"
            *             ],
@@ -15857,6 +15871,8 @@ export interface operations {
            *             "status": "QUEUED",
            *             "purpose": "The person asked to reset their password.",
            *             "topicKey": null,
+           *             "templateKey": null,
+           *             "templateVersion": null,
            *             "tags": [
            *               "password-reset"
            *             ],
@@ -15993,6 +16009,8 @@ export interface operations {
            *       "status": "SENT",
            *       "purpose": "The person asked to reset their password.",
            *       "topicKey": null,
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "tags": [
            *         "password-reset"
            *       ],
@@ -16077,6 +16095,8 @@ export interface operations {
            *       "status": "SCHEDULED",
            *       "purpose": "The person asked to reset their password.",
            *       "topicKey": null,
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "tags": [
            *         "password-reset"
            *       ],
@@ -16356,6 +16376,8 @@ export interface operations {
            *       "status": "CANCELLED",
            *       "purpose": "The person asked to reset their password.",
            *       "topicKey": null,
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "tags": [
            *         "password-reset"
            *       ],
@@ -16770,8 +16792,8 @@ export interface operations {
         to?: string;
         /** @description The length of a bucket. Hours are told of at most 31 days, the others of 366. */
         interval?: 'hour' | 'day' | 'week' | 'month';
-        /** @description `provider` is the mailbox provider by the domain of the address; `automation` has mails of automations alone, `campaign` those of campaigns, `tag` messages, which are in no other. */
-        by?: 'campaign' | 'automation' | 'topic' | 'provider' | 'relay' | 'tag';
+        /** @description `provider` is the mailbox provider by the domain of the address; `automation` has mails of automations alone, `campaign` those of campaigns, `tag` and `template` messages, which are in no other. */
+        by?: 'campaign' | 'automation' | 'topic' | 'provider' | 'relay' | 'tag' | 'template';
         /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
         fields?: string;
       };

@@ -118,9 +118,12 @@ export class MessagesController {
     @InScope() scope: ProjectScope,
     @Query({ schema: messageListQuery }) query: z.output<typeof messageListQuery>,
   ) {
-    const { to, status, tag, createdAfter } = query;
+    const { to, status, tag, templateKey, createdAfter } = query;
     const toKey = to === undefined ? undefined : addressKey(to);
-    return toPage(query, await this.query.list(scope, query, { toKey, status, tag, createdAfter }));
+    return toPage(
+      query,
+      await this.query.list(scope, query, { toKey, status, tag, templateKey, createdAfter }),
+    );
   }
 
   @Get(':id')

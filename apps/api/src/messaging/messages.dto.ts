@@ -89,11 +89,14 @@ export const sendMessageBody = strictBody({
     description: `With \`bcc\` at most ${MAX_COPIES}. Each recipient gets a mail of their own.`,
   }),
   bcc: copies.meta({ description: 'Recipients that no header names.' }),
-  purpose: requiredLine(200).meta({
-    description:
-      'Why it may be sent without consent: a contract, a request of the person. Shown to you, not in the mail.',
-    example: 'The person asked to reset their password.',
-  }),
+  purpose: requiredLine(200)
+    .nullish()
+    .meta({
+      description:
+        'Why it may be sent without consent: a contract, a request of the person. Shown to you, not in the mail. Required unless the ' +
+        'template has one.',
+      example: 'The person asked to reset their password.',
+    }),
   topicKey: z
     .string()
     .nullish()
@@ -103,7 +106,18 @@ export const sendMessageBody = strictBody({
         '`not-subscribed`), without copies, with a footer and one-click unsubscribe.',
       example: 'NEWS-1',
     }),
-  subject: requiredLine(500).meta({ description: 'With merge tags.', example: 'Your code: {{ data.code }}' }),
+  templateKey: requiredLine(100).nullish().meta({
+    description: 'Key or alias of a template of kind MESSAGE that subject and content are from, in `locale`.',
+  }),
+  templateVersion: z
+    .int()
+    .min(1)
+    .nullish()
+    .meta({ description: 'A version of the template that was published. Default: the one in use.' }),
+  subject: requiredLine(500).nullish().meta({
+    description: 'With merge tags. Required without `templateKey`.',
+    example: 'Your code: {{ data.code }}',
+  }),
   ...contentForms,
   text: prose(MAX_CONTENT)
     .nullish()
@@ -174,7 +188,7 @@ export const sendMessageBody = strictBody({
   ),
 })
   .superRefine(hasOneForm)
-  .superRefine(({ cc, bcc, contentJson, html, mjml, text, to, topicKey }, context) => {
+  .superRefine(({ cc, bcc, contentJson, html, mjml, text, to, topicKey, ...rest }, context) => {
     const fault = (path: (string | number)[], message: string) =>
       context.addIssue({ code: 'custom', path, message });
     if ((cc?.length ?? 0) + (bcc?.length ?? 0) > MAX_COPIES)
@@ -182,7 +196,11 @@ export const sendMessageBody = strictBody({
     for (const [field, list] of Object.entries({ cc, bcc }))
       if (topicKey != null && list != null && list.length > 0)
         fault([field], 'must be empty with topicKey: only the reader in to may leave the topic');
-    if ((contentJson ?? html ?? mjml) == null && (text == null || text.trim() === ''))
+    const hasTemplate = rest.templateKey != null;
+    if (!hasTemplate && rest.templateVersion != null) fault(['templateVersion'], 'needs templateKey');
+    for (const field of ['purpose', 'subject'] as const)
+      if (!hasTemplate && rest[field] == null) fault([field], 'is required');
+    if (!hasTemplate && (contentJson ?? html ?? mjml) == null && (text == null || text.trim() === ''))
       fault(['text'], 'is required where there is no contentJson, html or mjml');
     const known = new Set([to.address.key]);
     for (const [field, list] of Object.entries({ cc, bcc }))
@@ -193,17 +211,28 @@ export const sendMessageBody = strictBody({
   })
   .meta({ id: 'SendMessage' });
 
+/** Content that a template would have, as it is given. */
+const OWN_CONTENT = ['subject', 'contentJson', 'html', 'mjml', 'text'] as const;
+
 export function messageOf(body: z.output<typeof sendMessageBody>): NewMessage {
   const { to, cc, bcc, purpose, subject, contentJson, text, data, from, replyTo, tags, metadata, locale } =
     withContentJson(body);
   return {
     to,
     topicKey: body.topicKey ?? null,
+    template:
+      body.templateKey == null
+        ? undefined
+        : {
+            key: body.templateKey,
+            version: body.templateVersion ?? null,
+            besides: OWN_CONTENT.filter((field) => body[field] != null),
+          },
     cc: cc ?? [],
     bcc: bcc ?? [],
     attachments: body.attachments ?? undefined,
-    purpose,
-    subject,
+    purpose: purpose ?? null,
+    subject: subject ?? '',
     contentJson: contentJson ?? null,
     text: text ?? null,
     data: data ?? {},
@@ -263,6 +292,10 @@ export const messageListQuery = pageQuery({
   to: line(320).optional().meta({ description: 'Only messages to this address.' }),
   status: z.enum(MESSAGE_STATUSES).optional(),
   tag: z.string().optional(),
+  templateKey: z
+    .string()
+    .optional()
+    .meta({ description: 'Only messages of this template, by key or alias.' }),
   createdAfter: moment.optional(),
 });
 
@@ -280,6 +313,8 @@ export const messageView = z
       .string()
       .nullable()
       .meta({ description: 'Of a notification; null for mail that needs no consent.' }),
+    templateKey: z.string().nullable(),
+    templateVersion: z.int().nullable(),
     tags: z.array(z.string()),
     metadata: metadataView,
     locale: z.string().nullable(),

@@ -40,7 +40,7 @@ export const statisticsQuery = z.object({
     .meta({
       description:
         '`provider` is the mailbox provider by the domain of the address; `automation` has mails of automations alone, ' +
-        '`campaign` those of campaigns, `tag` messages, which are in no other.',
+        '`campaign` those of campaigns, `tag` and `template` messages, which are in no other.',
     }),
 });
 
@@ -77,7 +77,7 @@ export const statisticsView = z
               .meta({
                 description:
                   'campaignKey, id of the automation, topicKey, name of the provider (`other`: none of the large ones), ' +
-                  'relayKey or tag. Null: the installation’s relay, messages without a tag, or with `othersCount` all together beyond the hundred with most mail.',
+                  'relayKey, tag or templateKey. Null: the installation’s relay, messages without a tag or template, or with `othersCount` all together beyond the hundred with most mail.',
                 example: 'APIT-001',
               }),
             name: z.string().nullable().meta({ description: 'Null where it is not known any more.' }),
@@ -93,7 +93,8 @@ export const statisticsView = z
       description: 'Each mail once, though a mail of several topics or tags is in the rows of each.',
     }),
     othersCount: int64.meta({
-      description: 'How many campaigns, automations, topics or tags are together in rows without a key.',
+      description:
+        'How many campaigns, automations, topics, tags or templates are together in rows without a key.',
     }),
   })
   .meta({ id: 'Statistics' });

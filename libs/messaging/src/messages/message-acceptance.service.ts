@@ -32,6 +32,7 @@ import { filledHeaders } from './message-headers.js';
 import { MESSAGE_COLUMNS, messageViewOf } from './messages.query.js';
 import { MediaService } from '../media/media.service.js';
 import { MessageSealsService } from './message-seals.service.js';
+import { isOutdated, languageOf, MessageTemplatesService } from './message-templates.service.js';
 import {
   type AskedMessage,
   type CheckedMessage,
@@ -65,6 +66,8 @@ interface Terms {
   /** Ids of the notifications whose recipients get no marketing, and of those whose recipients are not subscribed to their topics. */
   readonly unwanted: readonly string[];
   readonly unsubscribed: readonly string[];
+  /** Ids of those whose template has got other content since it was looked up. */
+  readonly outdated: readonly string[];
   /** Messages to addresses that got some within a day, as far as they matter, and when the oldest of them was accepted. */
   readonly recent: readonly { readonly key: string; readonly messages: number; readonly oldest: string }[];
 }
@@ -108,6 +111,7 @@ export class MessageAcceptanceService {
     private readonly quota: EmailQuotaService,
     private readonly seals: MessageSealsService,
     private readonly attachments: MessageAttachmentsService,
+    private readonly templates: MessageTemplatesService,
     private readonly media: MediaService,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
@@ -188,6 +192,11 @@ export class MessageAcceptanceService {
         this.#demanded(scope, judged, plan, now),
       );
     } catch (error) {
+      if (error instanceof OutdatedTemplates) {
+        for (const { template } of error.messages)
+          if (template !== undefined) this.templates.forget(scope, template);
+        return this.#accept(scope, asked, mode, request);
+      }
       if (!isEmailShortage(error)) throw error;
       return this.#write(scope, checked, how, (judged) => this.#afforded(scope, judged, now));
     }
@@ -256,39 +265,47 @@ export class MessageAcceptanceService {
 
   async #check(
     scope: ProjectScope,
-    { message, path, place }: AskedMessage,
+    { message: given, path, place }: AskedMessage,
     { reviews, senders, topics }: Known,
     now: Date,
   ): Promise<Outcome> {
-    const { subject, contentJson, text, data, fromName, fromEmail, locale, topicKey } = message;
+    const { message, template, optional, faults: templateFaults } = await this.templates.fill(scope, given);
+    const hasContent = given.template === undefined || template !== null;
+    const { subject, previewText, contentJson, text, data, fromName, fromEmail, locale, topicKey } = message;
     const senderKey = JSON.stringify([scope.environmentId, fromName, fromEmail, locale]);
     const sender = senders.get(senderKey) ?? (await this.#sender(scope, senderKey, message));
     senders.set(senderKey, sender);
-    const reviewKey = JSON.stringify([subject, contentJson, text, topicKey !== null, senderKey]);
-    const review = reviews.get(reviewKey) ?? (await this.#review(scope, message, sender));
-    reviews.set(reviewKey, review);
+    const reviewKey = JSON.stringify([subject, previewText, contentJson, text, topicKey !== null, senderKey]);
+    const review = !hasContent
+      ? NOTHING_TO_REVIEW
+      : (reviews.get(reviewKey) ?? (await this.#review(scope, message, sender)));
+    if (hasContent) reviews.set(reviewKey, review);
     const topic =
       topicKey === null ? null : (topics.get(topicKey) ?? (await this.topics.withKey(scope, topicKey)));
     if (topicKey !== null) topics.set(topicKey, topic);
     const topicFault = topicKey === null ? null : grantFault(topic ?? undefined);
     const filled = filledHeaders(message.headers, data);
-    const missing = missingData([...review.requiredData, ...filled.requiredData], data);
-    const { attachments: given = [] } = message;
-    const files = await readAttachments(given);
+    const missing = missingData([...review.requiredData, ...filled.requiredData], data, optional);
+    const { attachments = [] } = message;
+    const files = await readAttachments(attachments);
     const isReadable = Object.keys(review.faults).length === 0;
+    const fieldFaults = template === null ? (found: Faults) => found : faultsOfTemplate;
     const faults: Record<string, string> = {
-      ...(isReadable && contentIdErrors(given, review.contentIds, review.field)),
+      ...(isReadable &&
+        hasContent &&
+        fieldFaults(contentIdErrors(attachments, review.contentIds, review.field))),
       ...('errors' in files && files.errors),
-      ...review.faults,
+      ...fieldFaults(review.faults),
       ...filled.faults,
       ...Object.fromEntries(missing.map((name) => [`data.${name}`, 'is missing: the content shows it'])),
       ...timeFaults(message, now),
-      ...trackFaults(message),
+      ...(hasContent && trackFaults(message)),
       ...(topicFault !== null && { topicKey: topicFault }),
       ...(sender.isBarred && {
         from: `is at ${sender.origin.sender.domain}, which is not a verified sending domain of the project`,
       }),
     };
+    Object.assign(faults, templateFaults);
     if ('errors' in files || Object.keys(faults).length > 0)
       return new DomainValidationError(behind(path, faults));
     return {
@@ -297,6 +314,7 @@ export class MessageAcceptanceService {
       path,
       place,
       origin: sender.origin,
+      template,
       topic,
       recipients: [message.to, ...message.cc, ...message.bcc],
       attachments: files.attachments,
@@ -305,18 +323,18 @@ export class MessageAcceptanceService {
 
   async #review(
     scope: ProjectScope,
-    { subject, contentJson, text, topicKey }: NewMessage,
+    { subject, previewText = null, contentJson, text, topicKey, translation }: NewMessage,
     { origin, wording }: MessageSender,
   ): Promise<MessageReview> {
     const hasTopic = topicKey !== null;
-    const showsFields = /\bcustom\b/.test(`${subject} ${text} ${contentJson}`);
+    const showsFields = /\bcustom\b/.test(`${subject} ${previewText} ${text} ${contentJson}`);
     return this.processes.reviewMessage(scope, {
       content: {
         subject,
-        previewText: null,
+        previewText,
         contentJson,
         contentText: text,
-        language: wording.locale,
+        language: languageOf(translation, wording.locale, origin.project.defaultLocale),
         showsFiles: true,
       },
       footer: { ...footerOf(origin.project, wording), isEmpty: !hasTopic, hasNoView: true },
@@ -357,6 +375,9 @@ export class MessageAcceptanceService {
     );
     if (terms!.stopped !== null)
       throw new InvalidStateError(`The project’s messages are stopped: ${terms!.stopped}`, 'STOPPED', []);
+    const outdated = new Set(terms!.outdated);
+    if (outdated.size > 0)
+      throw new OutdatedTemplates(checked.filter(({ id }) => outdated.has(id)).map(({ message }) => message));
     const suppressed = new Set(terms!.suppressed);
     const unwanted = new Set(terms!.unwanted);
     const unsubscribed = new Set(terms!.unsubscribed);
@@ -403,6 +424,18 @@ export class MessageAcceptanceService {
             select n.id from unnest(${notifications.map(({ id }) => id)}::uuid[], ${notifications.map(({ key }) => key)}::text[],
               ${notifications.map(({ topicId }) => topicId)}::uuid[]) n(id, key, topic_id) where ${condition}
           )`;
+    const templates = checked.flatMap(({ id, template, message: { template: asked } }) =>
+      template === null || asked === undefined ? [] : [{ id, ...asked, contentId: template.contentId }],
+    );
+    const outdated =
+      templates.length === 0
+        ? sql`array[]::uuid[]`
+        : sql`array(
+            select n.id from unnest(${templates.map(({ id }) => id)}::uuid[], ${templates.map(({ key }) => key)}::text[],
+              ${templates.map(({ version }) => version)}::int[], ${templates.map(({ contentId }) => contentId)}::uuid[])
+              n(id, key, version, content_id)
+            where ${isOutdated(scope, { key: sql`n.key collate "C"`, version: sql`n.version`, contentId: sql`n.content_id` })}
+          )`;
     return sql<Terms>`${named('message_terms')}
       select (
           select s.reason from messaging.sending_stops s
@@ -412,6 +445,7 @@ export class MessageAcceptanceService {
         ) as suppressed,
         ${notificationsThat(this.suppressions.isColumnSuppressed(scope, sql`n.key collate "C"`, 'MARKETING'))} as unwanted,
         ${notificationsThat(sql`not ${this.recipients.isSubscribed(scope, sql`n.key collate "C"`, sql`n.topic_id`)}`)} as unsubscribed,
+        ${outdated} as outdated,
         coalesce((
           select json_agg(json_build_object('key', t.key, 'messages', r.messages, 'oldest', r.oldest))
           from unnest(${[...toKeys]}::text[], ${digests}::bytea[]) t(key, digest) cross join lateral (
@@ -486,6 +520,30 @@ export class MessageAcceptanceService {
       );
   }
 }
+
+/** Templates that have got other content since they were looked up: their messages are checked anew. */
+class OutdatedTemplates extends Error {
+  constructor(readonly messages: readonly NewMessage[]) {
+    super('Templates have got other content.');
+  }
+}
+
+type Faults = Readonly<Record<string, string>>;
+
+/** Faults of content that is a template's: those of its fields are of the template. */
+function faultsOfTemplate(faults: Faults): Faults {
+  const isOfFile = ([path]: readonly [string, string]) => path.startsWith('attachments');
+  const own = Object.entries(faults).filter(isOfFile);
+  const others = Object.entries(faults).filter((fault) => !isOfFile(fault));
+  return {
+    ...Object.fromEntries(own),
+    ...(others.length > 0 && {
+      templateKey: `has content that this message cannot have: ${others.map((fault) => fault.join(' ')).join('; ')}`,
+    }),
+  };
+}
+
+const NOTHING_TO_REVIEW: MessageReview = { field: 'text', faults: {}, requiredData: [], contentIds: [] };
 
 /** The path of a recipient among `[to, ...cc, ...bcc]`. */
 function pathOf({ cc }: NewMessage, place: number): string {

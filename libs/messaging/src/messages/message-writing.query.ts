@@ -4,6 +4,7 @@ import { newId, patchedMetadata, type ProjectScope, type RepeatableRequest } fro
 import { named } from '#platform';
 import type { MailOrigin } from '../campaigns/from-addresses.service.js';
 import type { Attachment } from '../content/mail/attachment-part.js';
+import type { MessageTemplate } from './message-templates.service.js';
 import type { MessageSealsService } from './message-seals.service.js';
 import { MESSAGE_COLUMNS } from './messages.query.js';
 import type {
@@ -27,6 +28,8 @@ export interface AskedMessage {
 export interface CheckedMessage extends AskedMessage {
   readonly id: string;
   readonly origin: MailOrigin;
+  /** Template whose content it refers to; null where its content is its own. */
+  readonly template: MessageTemplate | null;
   /** Null for mail that needs no consent. */
   readonly topic: NamedTopic | null;
   /** `to`, `cc` and `bcc`. */
@@ -55,38 +58,43 @@ export function writingMessages(
   const day = now.toISOString().slice(0, 10);
   const digestOf = (recipient: MessageRecipient) =>
     `\\x${digests.of(scope, recipientKey(recipient)).toString('hex')}`;
-  const messages = accepted.map(({ id, message, place, topic, recipients: [to, ...copies], attachments }) => {
-    const { subject, purpose, tags, metadata, locale, keep, track, ambiguous, scheduledAt, expiresAt } =
-      message;
-    const files = attachments.map(attachedFile);
-    const content = { ...contentOf(message), attachments: files };
-    const isKept = keep === 'CONTENT';
-    return {
-      id,
-      status: (scheduledAt !== null && scheduledAt > now ? 'SCHEDULED' : 'QUEUED') satisfies MessageStatus,
-      to_email: to!.address.value,
-      to_digest: digestOf(to!),
-      copy_digests: copies.length === 0 ? undefined : copies.map(digestOf),
-      subject: isKept ? subject : null,
-      purpose,
-      topic_id: topic?.id,
-      topic_key: topic?.topicKey,
-      tags,
-      metadata: patchedMetadata({}, metadata),
-      locale,
-      keep,
-      track_opens: track.opens,
-      track_clicks: track.clicks,
-      ambiguous,
-      scheduled_at: scheduledAt,
-      expires_at: expiresAt,
-      content: isKept ? content : null,
-      sealed_content: isKept ? null : seals.seal(scope, content),
-      attachments_key: fileKeys.get(id) ?? null,
-      attached_bytes: files.reduce((sum, { size }) => sum + size, 0),
-      request_place: place,
-    };
-  });
+  const messages = accepted.map(
+    ({ id, message, place, template, topic, recipients: [to, ...copies], attachments }) => {
+      const { subject, purpose, tags, metadata, locale, keep, track, ambiguous, scheduledAt, expiresAt } =
+        message;
+      const files = attachments.map(attachedFile);
+      const content = { ...contentOf(message), ...(template !== null && NO_PARTS), attachments: files };
+      const isKept = keep === 'CONTENT';
+      return {
+        id,
+        status: (scheduledAt !== null && scheduledAt > now ? 'SCHEDULED' : 'QUEUED') satisfies MessageStatus,
+        to_email: to!.address.value,
+        to_digest: digestOf(to!),
+        copy_digests: copies.length === 0 ? undefined : copies.map(digestOf),
+        subject: isKept ? subject : null,
+        purpose,
+        topic_id: topic?.id,
+        topic_key: topic?.topicKey,
+        template_content_id: template?.contentId,
+        template_key: template?.templateKey,
+        template_version: template?.version,
+        tags,
+        metadata: patchedMetadata({}, metadata),
+        locale,
+        keep,
+        track_opens: track.opens,
+        track_clicks: track.clicks,
+        ambiguous,
+        scheduled_at: scheduledAt,
+        expires_at: expiresAt,
+        content: isKept ? content : null,
+        sealed_content: isKept ? null : seals.seal(scope, content),
+        attachments_key: fileKeys.get(id) ?? null,
+        attached_bytes: files.reduce((sum, { size }) => sum + size, 0),
+        request_place: place,
+      };
+    },
+  );
   const mails = accepted.flatMap(({ id, message: { scheduledAt, locale }, origin, recipients }) =>
     recipients.map(({ address }, place) => ({
       id: place === 0 ? id : newId(),
@@ -102,16 +110,17 @@ export function writingMessages(
   return sql<MessageView>`${named('accept_messages')}
     with given as materialized (
       select * from json_to_recordset(${JSON.stringify(messages)}::json) as g(id uuid, status text, to_email text, to_digest bytea,
-        copy_digests bytea[], subject text, purpose text, topic_id uuid, topic_key text, tags text[], metadata jsonb, locale text, keep text, track_opens boolean,
+        copy_digests bytea[], subject text, purpose text, topic_id uuid, topic_key text,
+        template_content_id uuid, template_key text, template_version integer, tags text[], metadata jsonb, locale text, keep text, track_opens boolean,
         track_clicks boolean, ambiguous text,
         scheduled_at timestamptz, expires_at timestamptz, content jsonb, sealed_content text, attachments_key text, attached_bytes integer,
         request_place smallint)
     ), message as (
       insert into messaging.messages as m (id, environment_id, created_at, updated_at, queued_on, usage_period, status, to_email, to_digest,
-        subject, purpose, topic_id, topic_key, tags, metadata, locale, keep, track_opens, track_clicks, ambiguous, scheduled_at, expires_at, content,
+        subject, purpose, topic_id, topic_key, template_content_id, template_key, template_version, tags, metadata, locale, keep, track_opens, track_clicks, ambiguous, scheduled_at, expires_at, content,
         sealed_content, attachments_key, attached_bytes, request_key, request_place)
       select g.id, ${environmentId}, ${now}, ${now}, ${day}::date, ${usagePeriod}, g.status, g.to_email, g.to_digest,
-        g.subject, g.purpose, g.topic_id, g.topic_key, g.tags, g.metadata, g.locale, g.keep, g.track_opens, g.track_clicks, g.ambiguous, g.scheduled_at,
+        g.subject, g.purpose, g.topic_id, g.topic_key, g.template_content_id, g.template_key, g.template_version, g.tags, g.metadata, g.locale, g.keep, g.track_opens, g.track_clicks, g.ambiguous, g.scheduled_at,
         g.expires_at, g.content, g.sealed_content, g.attachments_key, g.attached_bytes, ${request?.digest ?? null}::bytea, g.request_place
       from given g
       returning ${MESSAGE_COLUMNS}
@@ -136,6 +145,9 @@ export function writingMessages(
     )
     select message.* from message where (select count(*) from queued) > 0 and (select count(*) from tagged) + (select count(*) from copied) >= 0`;
 }
+
+/** Parts of content that is a template's. */
+const NO_PARTS = { subject: '', contentJson: null, text: null };
 
 const attachedFile = ({ content, ...file }: Attachment): AttachedFile => ({ ...file, size: content.length });
 

@@ -41,14 +41,22 @@ export interface AttachedFile extends Omit<Attachment, 'content'> {
   readonly size: number;
 }
 
-/** All that a message's mail is made of. */
-export interface MessageContent extends OwnSender {
+/** The parts of a message that its author writes. */
+export interface MessageParts {
+  readonly subject: string;
+  /** Of a template; null: none. */
+  readonly previewText?: string | null;
+  readonly contentJson: string | null;
+  readonly text: string | null;
+  /** Of a template: the locale of the translation that they are from; null: its own content. */
+  readonly translation?: string | null;
+}
+
+/** All that a message's mail is made of; its parts are empty where a template has them. */
+export interface MessageContent extends OwnSender, MessageParts {
   readonly to: NamedAddress;
   readonly cc: readonly NamedAddress[];
   readonly replyTo: readonly string[];
-  readonly subject: string;
-  readonly contentJson: string | null;
-  readonly text: string | null;
   readonly data: Readonly<Record<string, unknown>>;
   /** `X-…`, References and In-Reply-To; a message that is accepted has them with its data filled in. */
   readonly headers: Readonly<Record<string, string>>;
@@ -67,13 +75,25 @@ export interface MessageTracking {
   readonly clicks: boolean;
 }
 
+/** Template that a message asks for. */
+export interface AskedTemplate {
+  /** Key or alias. */
+  readonly key: string;
+  /** Null: the one in use. */
+  readonly version: number | null;
+  /** Fields of content that were given besides. */
+  readonly besides: readonly string[];
+}
+
 export interface NewMessage extends Omit<MessageContent, 'to' | 'cc' | 'attachments'> {
   readonly to: MessageRecipient;
   readonly cc: readonly MessageRecipient[];
   readonly bcc: readonly MessageRecipient[];
   readonly attachments?: readonly GivenAttachment[] | undefined;
-  /** Reason why it may be sent without consent. */
-  readonly purpose: string;
+  /** Template that its parts are from; none where they are its own. */
+  readonly template?: AskedTemplate | undefined;
+  /** Reason why it may be sent without consent; null: the template's. */
+  readonly purpose: string | null;
   /** Topic of a notification, which only its subscribers get, and can leave; null for mail that needs no consent. */
   readonly topicKey: string | null;
   readonly tags: readonly string[];
@@ -96,6 +116,9 @@ export interface MessageView {
   readonly purpose: string;
   /** Also of a topic that was deleted since. */
   readonly topicKey: string | null;
+  /** Also of a template that was deleted since. */
+  readonly templateKey: string | null;
+  readonly templateVersion: number | null;
   readonly tags: readonly string[];
   readonly metadata: Metadata;
   readonly locale: string | null;
@@ -116,6 +139,8 @@ export interface MessageFilter {
   readonly toKey?: string | undefined;
   readonly status?: MessageStatus | undefined;
   readonly tag?: string | undefined;
+  /** Key or alias of a template. */
+  readonly templateKey?: string | undefined;
   readonly createdAfter?: Date | undefined;
 }
 
@@ -151,9 +176,13 @@ export function trackFaults({
   return faults;
 }
 
-/** The paths of `data.…` that the content needs and `data` has nothing at. */
-export function missingData(required: readonly string[], data: Readonly<Record<string, unknown>>): string[] {
-  return required.filter((path) => {
+/** The paths of `data.…` that the content needs and `data` has nothing at; `optional`: those of values that it may lack. */
+export function missingData(
+  required: readonly string[],
+  data: Readonly<Record<string, unknown>>,
+  optional: readonly string[] = [],
+): string[] {
+  const isMissing = (path: string) => {
     let value: unknown = data;
     for (const name of path.split('.'))
       value =
@@ -161,7 +190,11 @@ export function missingData(required: readonly string[], data: Readonly<Record<s
           ? (value as Record<string, unknown>)[name]
           : undefined;
     return value === undefined || value === null;
-  });
+  };
+  const lacked = optional.filter(isMissing);
+  return required.filter(
+    (path) => isMissing(path) && !lacked.some((name) => path === name || path.startsWith(`${name}.`)),
+  );
 }
 
 /** One address has got as many messages of a day as it may. */

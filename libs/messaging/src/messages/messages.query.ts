@@ -12,6 +12,7 @@ import {
   type ProjectScope,
 } from '#kernel';
 import { Database, limitOf, ListOrder, neverJoined, totalOf } from '#platform';
+import { isTemplateKey } from '../templates/template.js';
 import type { MessageFilter, MessageStatus, MessageView } from './message.js';
 
 const newestFirst = (time: string, id: string) => ({
@@ -71,13 +72,14 @@ export class MessagesQuery {
   /** FROM and WHERE of the messages `m`, found by their tag where one is asked for: few of many may have it. */
   #matching(
     scope: ProjectScope,
-    { toKey, status, tag, createdAfter }: MessageFilter,
+    { toKey, status, tag, templateKey, createdAfter }: MessageFilter,
     now: Date,
   ): RawBuilder<unknown> {
     const { environmentId } = scope;
     const conditions = [
       ...(toKey === undefined ? [] : [sql`m.to_digest = ${this.digests.of(scope, toKey)}`]),
       ...(status === undefined ? [] : [hasStatus(status, now)]),
+      ...(templateKey === undefined ? [] : [hasTemplate(environmentId, templateKey)]),
       ...(createdAfter === undefined ? [] : [sql`m.created_at > ${createdAfter}`]),
     ];
     const and = sql.join([sql`true`, ...conditions], sql` and `);
@@ -91,13 +93,22 @@ export class MessagesQuery {
   }
 }
 
-export const MESSAGE_COLUMNS = sql`m.id, m.to_email as to, m.subject, m.status, m.purpose, m.topic_key, m.tags, m.metadata, m.locale, m.keep,
+export const MESSAGE_COLUMNS = sql`m.id, m.to_email as to, m.subject, m.status, m.purpose, m.topic_key,
+  m.template_key, m.template_version, m.tags, m.metadata, m.locale, m.keep,
   json_build_object('opens', m.track_opens, 'clicks', m.track_clicks) as track, m.relay_key, m.failure_reason, m.scheduled_at, m.expires_at, m.sent_at, m.delivered_at, m.created_at, m.updated_at`;
 
 /** The row as answers show it: a scheduled message whose time has come is queued, without anybody's doing. */
 export function messageViewOf<Row extends MessageView>(row: Row, now: Date): Row {
   const isDue = row.status === 'SCHEDULED' && row.scheduledAt !== null && row.scheduledAt <= now;
   return isDue ? { ...row, status: 'QUEUED' } : row;
+}
+
+function hasTemplate(environmentId: number, keyOrAlias: string): RawBuilder<unknown> {
+  return isTemplateKey(keyOrAlias)
+    ? sql`m.template_key = ${keyOrAlias}`
+    : sql`m.template_key = (
+        select t.template_key from messaging.templates t where t.environment_id = ${environmentId} and t.alias = ${keyOrAlias}
+      )`;
 }
 
 function hasStatus(status: MessageStatus, now: Date): RawBuilder<unknown> {

@@ -19,6 +19,8 @@ const MESSAGE = {
   status: 'QUEUED',
   purpose: 'The person asked to reset their password.',
   topicKey: null,
+  templateKey: null,
+  templateVersion: null,
   tags: ['password-reset'],
   metadata: {},
   locale: null,

@@ -9,8 +9,18 @@ import { HOUR_FIGURES, type HourFigure } from '../../engagement/mail-hours.repos
 export const STATISTICS_INTERVALS = ['hour', 'day', 'week', 'month'] as const;
 export type StatisticsInterval = (typeof STATISTICS_INTERVALS)[number];
 
-export const STATISTICS_DIMENSIONS = ['campaign', 'automation', 'topic', 'provider', 'relay', 'tag'] as const;
+export const STATISTICS_DIMENSIONS = [
+  'campaign',
+  'automation',
+  'topic',
+  'provider',
+  'relay',
+  'tag',
+  'template',
+] as const;
 export type StatisticsDimension = (typeof STATISTICS_DIMENSIONS)[number];
+/** Dimensions of messages, which are in no other. */
+type MessageDimension = 'tag' | 'template';
 
 /** The time that is told of without a beginning. */
 export const DEFAULT_DAYS = 30;
@@ -26,7 +36,7 @@ export type MailFigures = Readonly<Record<HourFigure, number>> & { readonly boun
 export interface StatisticsRow extends MailFigures {
   /** Beginning of the bucket. */
   readonly timestamp: Date;
-  /** Null: the installation's relay, messages without a tag, or all together that are beyond the hundred with most mail. */
+  /** Null: the installation's relay, messages without a tag or template, or all together that are beyond the hundred with most mail. */
   readonly key: string | null;
   readonly name: string | null;
 }
@@ -70,7 +80,7 @@ const SUMS = sql.join(
 const FIGURES = sql.join(HOUR_FIGURES.map((figure) => sql.ref(`h.${figure}`)));
 
 /** Columns of the hours of mails that a dimension is told by; automations have hours of their own, by version and place of the node. */
-const MAILS_BY: Readonly<Record<Exclude<StatisticsDimension, 'automation' | 'tag'>, string>> = {
+const MAILS_BY: Readonly<Record<Exclude<StatisticsDimension, 'automation' | MessageDimension>, string>> = {
   campaign: 'campaign_id',
   topic: 'campaign_id',
   provider: 'provider',
@@ -78,7 +88,7 @@ const MAILS_BY: Readonly<Record<Exclude<StatisticsDimension, 'automation' | 'tag
 };
 
 /** SELECT from `mails` and `nodes` by `key`; a mail of several topics has each of them, the first at `place` 1. */
-const KEYED: Readonly<Record<Exclude<StatisticsDimension, 'tag'>, RawBuilder<unknown>>> = {
+const KEYED: Readonly<Record<Exclude<StatisticsDimension, MessageDimension>, RawBuilder<unknown>>> = {
   campaign: sql`
     select c.campaign_key as key, c.name, 1 as place, h.timestamp, ${FIGURES} from mails h
     join messaging.campaigns c on c.id = h.campaign_id and c.environment_id = h.environment_id`,
@@ -101,9 +111,12 @@ const KEYED: Readonly<Record<Exclude<StatisticsDimension, 'tag'>, RawBuilder<unk
 
 const HARD = bounceClassesOf(({ address }) => address === 'suppress');
 
-/** The same of messages by tag, counted from their events: none of theirs are in the hours. */
-const taggedMessages = (
+const isOfMessages = (by: StatisticsDimension): by is MessageDimension => by === 'tag' || by === 'template';
+
+/** The same of messages, counted from their events: none of theirs are in the hours. */
+const keyedMessages = (
   { environmentId }: ProjectScope,
+  by: MessageDimension,
   {
     interval,
     begin,
@@ -116,7 +129,7 @@ const taggedMessages = (
           and (f.occurred_at, f.id) < (e.occurred_at, e.id)
       )`;
   return sql`
-    select coalesce(t.tag, '') as key, null as name, coalesce(t.place, 1) as place, date_trunc(${interval}, e.occurred_at, 'UTC') as timestamp,
+    select coalesce(${by === 'tag' ? sql`t.key` : sql`m.template_key`}, '') as key, t.name, coalesce(t.place, 1) as place, date_trunc(${interval}, e.occurred_at, 'UTC') as timestamp,
       (e.type = 'SENT')::int as sent, (e.type = 'SENT' and m.status <> 'BOUNCED')::int as delivered,
       (e.type in ('OPENED', 'CLICKED'))::int as opened, (e.type in ('OPENED', 'CLICKED') and ${isFirst(sql`'OPENED', 'CLICKED'`)})::int as unique_opens,
       (e.type = 'CLICKED')::int as clicked, (e.type = 'CLICKED' and ${isFirst(sql`'CLICKED'`)})::int as unique_clicks,
@@ -125,7 +138,13 @@ const taggedMessages = (
       (e.type = 'COMPLAINED')::int as complained
     from messaging.message_events e
     join messaging.messages m on m.id = e.message_id and m.environment_id = ${environmentId}
-    left join lateral unnest(m.tags) with ordinality t(tag, place) on true
+    left join ${
+      by === 'tag'
+        ? sql`lateral (select u.key, null as name, u.place from unnest(m.tags) with ordinality u(key, place)) t on true`
+        : sql`(
+        select n.template_key as key, n.name, 1 as place from messaging.templates n where n.environment_id = ${environmentId}
+      ) t on t.key = m.template_key`
+    }
     where e.environment_id = ${environmentId} and e.type in ('SENT', 'BOUNCED', 'COMPLAINED', 'OPENED', 'CLICKED')
       and e.classification = 'human' and e.occurred_at >= ${begin} and e.occurred_at < ${end}
       and (e.type <> 'BOUNCED' or m.sent_at is not null)`;
@@ -161,8 +180,8 @@ export class MailStatisticsQuery {
           where environment_id = ${scope.environmentId} and hour >= ${begin} and hour < ${end} group by hour, ${wanted}
         ) h group by 2, ${wanted}`;
     };
-    const mailsBy = by === 'automation' || by === 'tag' ? MAILS_BY.campaign : MAILS_BY[by];
-    const keyed = by === 'tag' ? taggedMessages(scope, { interval, begin, end }) : KEYED[by];
+    const mailsBy = by === 'automation' || isOfMessages(by) ? MAILS_BY.campaign : MAILS_BY[by];
+    const keyed = isOfMessages(by) ? keyedMessages(scope, by, { interval, begin, end }) : KEYED[by];
     const counted = await this.database.read(scope, { onReplica: true }, () =>
       plannedForValues(this.database, { work_mem: '64MB' }, async () => {
         const { rows } = await sql<CountedRow>`
@@ -212,7 +231,8 @@ export class MailStatisticsQuery {
       return (key) =>
         key === null || key === '' ? { key: null, name: null } : { key, name: relays.get(key) ?? null };
     }
-    if (by === 'tag') return (key) => (key === null || key === '' ? { key: null, name: null } : undefined);
+    if (isOfMessages(by))
+      return (key) => (key === null || key === '' ? { key: null, name: null } : undefined);
     return () => undefined;
   }
 }

@@ -26,7 +26,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const DOMAINS = ['gmail.com', 'googlemail.com', 'web.de', 'acme.example'];
 const READERS = 12;
-const BY = STATISTICS_DIMENSIONS.filter((by) => by !== 'automation' && by !== 'tag');
+const BY = STATISTICS_DIMENSIONS.filter((by) => by !== 'automation' && by !== 'tag' && by !== 'template');
 
 /** A number of a mail, where and when it counts. */
 interface Happened {
@@ -186,6 +186,7 @@ describe('statistics over campaigns and time', () => {
       provider: [event.provider],
       relay: [event.relay],
       tag: [],
+      template: [],
     })[by];
 
   const bucketOf = (at: Date, interval: string): Date => {

@@ -37,6 +37,7 @@ export interface StoredMessage extends Pick<NewMessage, 'ambiguous' | 'expiresAt
   /** `YYYY-MM-DD` */
   readonly queuedOn: string;
   readonly topicId: string | null;
+  readonly templateContentId: string | null;
   readonly content: MessageContent | null;
   readonly sealedContent: string | null;
   readonly attachmentsKey: string | null;
@@ -112,6 +113,7 @@ export class MessageMailsService {
     const { language, ...rendered } = await this.rendering.render(scope, content, {
       origin: from,
       locale: message.locale,
+      templateContentId: message.templateContentId,
       reader: { address: delivery.address, recipient, topic, links },
       now,
     });
@@ -227,7 +229,7 @@ export class MessageMailsService {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<StoredMessage>`
         select m.id, m.topic_id, m.ambiguous, m.expires_at, m.locale, m.content, m.sealed_content,
-          m.attachments_key, m.attached_bytes, m.queued_on,
+          m.attachments_key, m.attached_bytes, m.queued_on, m.template_content_id,
           json_build_object('opens', m.track_opens, 'clicks', m.track_clicks) as track
         from messaging.messages m
         where m.environment_id = ${scope.environmentId} and m.id = any(${ids}::uuid[])

@@ -13,7 +13,8 @@ import {
   hashOf,
 } from '../../content/processes/content-processes.service.js';
 import type { MailLinks } from '../../deliveries/delivery.js';
-import type { AttachedFile, MessageContent } from '../../messages/message.js';
+import { languageOf, MessageTemplatesService } from '../../messages/message-templates.service.js';
+import type { AttachedFile, MessageContent, MessageParts } from '../../messages/message.js';
 
 /** The reader of one mail of a message. */
 interface MessageReader {
@@ -29,6 +30,8 @@ interface Rendering {
   readonly origin: MailOrigin;
   /** The message's own; null: the reader's, or the project's. */
   readonly locale: string | null;
+  /** Content of a template that it refers to; null where it has its own. */
+  readonly templateContentId: string | null;
   readonly reader: MessageReader;
   readonly now: Date;
 }
@@ -58,6 +61,7 @@ interface ShownFile extends Omit<AttachedFile, 'contentType'> {
 interface KeptMessage {
   readonly address: string;
   readonly content: MessageContent | null;
+  readonly templateContentId: string | null;
   readonly locale: string | null;
   readonly topicId: string | null;
   readonly subscriberId: string | null;
@@ -76,6 +80,7 @@ export class MessageRenderingService {
     private readonly recipients: RecipientsQuery,
     private readonly topics: TopicsQuery,
     private readonly processes: ContentProcessesService,
+    private readonly templates: MessageTemplatesService,
   ) {}
 
   /**
@@ -87,7 +92,7 @@ export class MessageRenderingService {
     const [message] = await this.database.statement(
       scope,
       sql<KeptMessage>`
-        select m.to_email as address, m.content, m.locale, m.topic_id as "topicId", coalesce(m.sent_at, m.created_at) as "shownAt", (
+        select m.to_email as address, m.content, m.locale, m.topic_id as "topicId", m.template_content_id as "templateContentId", coalesce(m.sent_at, m.created_at) as "shownAt", (
           select d.subscriber_id from messaging.deliveries d
           where d.id = ${id} and d.environment_id = ${scope.environmentId} and d.queued_on = m.queued_on
         ) as "subscriberId"
@@ -95,7 +100,7 @@ export class MessageRenderingService {
       `,
     );
     if (message === undefined) throw new NotFoundError();
-    const { content, address, locale, topicId, subscriberId, shownAt: now } = message;
+    const { content, templateContentId, address, locale, topicId, subscriberId, shownAt: now } = message;
     const origin = content === null ? null : await this.fromAddresses.of(scope, content);
     if (content === null || origin === null)
       throw new NotFoundError('The content of the message is not kept, or no longer.');
@@ -105,7 +110,13 @@ export class MessageRenderingService {
     const recipient = subscriberId === null ? undefined : found?.get(subscriberId);
     const [topic = null] = topicId === null ? [] : await this.topics.named(scope, topicIds);
     const reader = { address, recipient, topic, links: {} };
-    const { subject, html, text } = await this.render(scope, content, { origin, locale, reader, now });
+    const { subject, html, text } = await this.render(scope, content, {
+      origin,
+      locale,
+      templateContentId,
+      reader,
+      now,
+    });
     const attachments = (content.attachments ?? []).map(shownFile);
     return { subject, html, text, data: content.data, attachments };
   }
@@ -113,10 +124,19 @@ export class MessageRenderingService {
   /** Compiles and fills in a message's content. */
   async render(
     scope: ProjectScope,
-    content: MessageContent,
-    { origin: { project }, locale, reader: { address, recipient, topic, links }, now }: Rendering,
+    { data, ...own }: MessageContent,
+    {
+      origin: { project },
+      locale,
+      templateContentId,
+      reader: { address, recipient, topic, links },
+      now,
+    }: Rendering,
   ): Promise<RenderedMessage> {
-    const { locale: language } = await this.fromAddresses.wording(scope, locale);
+    const content =
+      templateContentId === null ? own : await this.templates.partsOf(scope, templateContentId, locale);
+    const { locale: ofMessage } = await this.fromAddresses.wording(scope, locale);
+    const language = languageOf(content.translation, ofMessage, project.defaultLocale);
     const readerLocale = locale ?? recipient?.locale ?? null;
     const footer = footerOf(project, await this.fromAddresses.wording(scope, readerLocale));
     const shown: MailFooter = { ...footer, isEmpty: topic === null, hasNoView: true };
@@ -128,7 +148,7 @@ export class MessageRenderingService {
       campaign: NO_NAME,
       project: projectValues(project),
       links: { ...NO_LINKS, ...links },
-      data: content.data,
+      data,
       reader: {
         locale: readerLocale ?? project.defaultLocale,
         timeZone: recipient?.timeZone ?? project.timeZone,
@@ -150,14 +170,14 @@ export class MessageRenderingService {
   /** The templates of its parts; without HTML where it is text alone. */
   async #partsOf(
     scope: ProjectScope,
-    { subject, contentJson, text }: MessageContent,
+    { subject, previewText = null, contentJson, text }: MessageParts,
     footer: MailFooter,
     language: string,
   ): Promise<Omit<LogicParts, 'key'>> {
     if (contentJson === null)
       return { subject, fromName: '', html: '', text: withFooterText(footer, text ?? '') };
     return this.processes.compile(scope, {
-      content: { subject, previewText: null, contentJson, contentText: text, language, showsFiles: true },
+      content: { subject, previewText, contentJson, contentText: text, language, showsFiles: true },
       footer,
       tracking: null,
     });
