@@ -13,6 +13,7 @@ const PATHS: Readonly<Record<Exclude<LinkKind, 'feedback'>, string>> = {
   invoice: 'i',
   report: 'r',
   export: 'e',
+  preview: 'd',
 };
 const KINDS = Object.keys(PATHS) as (keyof typeof PATHS)[];
 const TARGET = 'https://acme.example/offer';
@@ -56,6 +57,8 @@ describe('a link that is not ours', () => {
     const draft = { name: 'May', subject: 'May', contentJson, topicIds: [news.at('id')] };
     const campaign = await client.post('/campaigns', draft);
     expect((await client.post(`/campaigns/${campaign.at('campaignKey')}/send`)).status).toBe(200);
+    const look = await client.post(`/campaigns/${campaign.at('campaignKey')}/preview-link`);
+    good.set('d', tokenOf(look.at('url')));
     good.set('c', tokenOf((await messageOf('OPT_IN')).at('data', 0, 'links', 'confirm')));
     const mail = await messageOf('CAMPAIGN');
     for (const kind of ['unsubscribe', 'preferences', 'view'] as const)
@@ -82,7 +85,7 @@ describe('a link that is not ours', () => {
   }
 
   it('is told from one that is, of every kind', async () => {
-    expect([...good.keys()].toSorted()).toEqual(['c', 'l', 'o', 'p', 'u', 'v']);
+    expect([...good.keys()].toSorted()).toEqual(['c', 'd', 'l', 'o', 'p', 'u', 'v']);
     for (const [path, token] of good)
       expect([path, (await open(path, token)).status]).toEqual([path, path === 'l' ? 302 : 200]);
     expect((await open('l', goodOf('l'))).headers.get('location')).toBe(TARGET);

@@ -63,6 +63,7 @@ const OPERATIONS: readonly (readonly [operation: string, scope: string | null, s
   ['POST /campaigns/{campaignKey}/test', 'campaigns:write', '202'],
   ['GET /campaigns/{campaignKey}/pre-send-analysis', 'campaigns:read', '200'],
   ['POST /campaigns/{campaignKey}/preview', 'campaigns:read', '200'],
+  ['POST /campaigns/{campaignKey}/preview-link', 'campaigns:write', '200'],
   ['GET /campaigns/{campaignKey}/preview', 'campaigns:read', '200'],
   ['GET /campaigns/{campaignKey}/deliveries', 'reports:read', '200'],
   ['GET /campaigns/{campaignKey}/report', 'reports:read', '200'],

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { LinkTokens } from '../../libs/platform/src/secrets/link-tokens.js';
 import type { ApiClient } from '#testing/api-client';
@@ -203,6 +206,41 @@ describeWith(['chromium'], 'what readers see in a browser', () => {
       await browser.run(`document.querySelector('section details').open = true`);
       await look({ locale }, 'the report');
     }
+  });
+
+  it('look a campaign over before it is sent, on a phone and a desk, by day and by night', async () => {
+    const asked: string[] = [];
+    const pictures = createServer(({ url = '' }, answer) => {
+      asked.push(url);
+      answer.end();
+    });
+    pictures.listen(0, '127.0.0.1').unref();
+    await once(pictures, 'listening');
+    const { port } = pictures.address() as AddressInfo;
+    const image = (name: string) => `url(http://127.0.0.1:${port}/${name})`;
+    const html = `<html><head><style>h1{background-image:${image('light')}}
+      @media (prefers-color-scheme:dark){h1{background-image:${image('dark')}}}</style></head><body><h1>Spring</h1></body></html>`;
+    const translations = {
+      ar: { subject: 'وصل الربيع', previewText: 'جديد' },
+      ja: { subject: '春が来ました' },
+    };
+    const draft = { name: WORDS.de[1], subject: WORDS.de[1], previewText: 'New', html, translations };
+    const key: string = (await client.post('/campaigns', draft)).at('campaignKey');
+    const url: string = (await client.post(`/campaigns/${key}/preview-link`)).at('url');
+    for (const locale of LOCALES) {
+      await browser.look({ width: 375, scheme: 'dark' });
+      asked.length = 0;
+      await browser.open(url, locale);
+      await eventually('the mail is shown as by day', () => asked.includes('/light'));
+      expect(asked).not.toContain('/dark');
+      await browser.press('.choices a[href$="scheme=dark"]');
+      await browser.look({ width: 375, scheme: 'light' });
+      await eventually('and by night', () => asked.includes('/dark'));
+      await browser.press('.choices a[href*="width=700"]');
+      await browser.run(`document.querySelector('main details').open = true`);
+      await look({ locale }, 'the campaign');
+    }
+    pictures.close();
   });
 
   it('read an invoice', async () => {

@@ -84,7 +84,12 @@ export { MessagesService } from './messages/messages.service.js';
 export { TestMailsService } from './sending/mails/test-mails.service.js';
 export { type DescribedMail, MailPagesService, type Unsubscriber } from './engagement/mail-pages.service.js';
 export { MessageRenderingService } from './sending/mails/message-rendering.service.js';
-export { type MailView, MailViewService } from './sending/mails/mail-view.service.js';
+export {
+  type ContentPreview,
+  type MailPreview,
+  type MailView,
+  MailViewService,
+} from './sending/mails/mail-view.service.js';
 export { LinkedMailsService } from './deliveries/linked-mails.service.js';
 export { BounceRecordingModule, PersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';

@@ -1002,6 +1002,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/campaigns/{campaignKey}/preview-link': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Make a link to a page that shows the campaign
+     * @description For seven days, everybody who has the link sees the campaign as it then is, with sample data, on a phone and a desk, light and dark, in each of its languages: to have it looked over before it is sent. It cannot be taken back.
+     *
+     *     The key needs the scope `campaigns:write`.
+     */
+    post: operations['linkCampaignPreview'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/campaigns/{campaignKey}/test': {
     parameters: {
       query?: never;
@@ -2531,6 +2553,17 @@ export interface components {
         'invoice.standing.paid'?: string | null;
         'invoice.standing.void'?: string | null;
         'invoice.standing.uncollectible'?: string | null;
+        'preview.sample'?: string | null;
+        'preview.from'?: string | null;
+        'preview.subject'?: string | null;
+        'preview.previewText'?: string | null;
+        'preview.width'?: string | null;
+        'preview.colours'?: string | null;
+        'preview.light'?: string | null;
+        'preview.dark'?: string | null;
+        'preview.darkNote'?: string | null;
+        'preview.text'?: string | null;
+        'preview.broken'?: string | null;
         'report.sentAt'?: string | null;
         'report.asOf'?: string | null;
         'report.funnel'?: string | null;
@@ -3808,6 +3841,15 @@ export interface components {
       fromName: string;
       html: string;
       text: string;
+    };
+    PreviewLink: {
+      /** Format: uri */
+      url: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      expiresAt: string;
     };
     CampaignReport: {
       /** Format: uuid */
@@ -13483,6 +13525,82 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'];
         };
       };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  linkCampaignPreview: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "url": "https://mailwright.example/d/AQkAAAAAAQGcmj_TAH1VnD4va4pNHpsBxXpY0kq7Zt1mPiW8vGgR2c",
+           *       "expiresAt": "2026-03-05T14:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['PreviewLink'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.campaigns.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: components['responses']['idempotency-key-reused'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */

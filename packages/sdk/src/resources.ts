@@ -563,6 +563,14 @@ class Campaigns extends Resource {
     });
   }
 
+  /** Make a link to a page that shows the campaign. */
+  previewLink(campaignKey: string, options?: CallOptions): Promise<Answer<'linkCampaignPreview'>> {
+    return this.transport.call<'linkCampaignPreview'>('POST /campaigns/{campaignKey}/preview-link', {
+      ...options,
+      path: { campaignKey },
+    });
+  }
+
   /** Send a copy with sample data to up to five addresses. */
   test(
     campaignKey: string,

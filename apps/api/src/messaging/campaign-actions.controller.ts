@@ -13,6 +13,7 @@ import {
   campaignView,
   preSendAnalysisView,
   previewCampaignBody,
+  previewLinkView,
   previewQuery,
   testCampaignBody,
 } from './campaign.dto.js';
@@ -87,6 +88,21 @@ export class CampaignActionsController {
     const { email, locale, ...changes } = body;
     const reader = { address: email ?? null, locale: locale ?? null };
     return this.mails.preview(scope, campaignKey, reader, changes);
+  }
+
+  @Post('preview-link')
+  @Operation({
+    operationId: 'linkCampaignPreview',
+    sdk: 'campaigns.previewLink',
+    summary: 'Make a link to a page that shows the campaign',
+    description:
+      'For seven days, everybody who has the link sees the campaign as it then is, with sample data, on a phone and a desk, light and ' +
+      'dark, in each of its languages: to have it looked over before it is sent. It cannot be taken back.',
+    scope: SCOPE,
+    response: { status: 200, schema: previewLinkView },
+  })
+  previewLink(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return this.mails.previewLink(scope, campaignKey);
   }
 
   @Post('test')

@@ -221,6 +221,8 @@ export const campaignPreviewView = z
   })
   .meta({ id: 'CampaignPreview' });
 
+export const previewLinkView = z.object({ url: z.url(), expiresAt: timestamp }).meta({ id: 'PreviewLink' });
+
 const preSendCheckView = z
   .object({
     code: z.string().meta({ description: 'The check; new codes may be added.', example: 'recipients' }),

@@ -58,12 +58,14 @@ interface PageContent {
   readonly body: Html;
   /** Wide, for a page with a table. */
   readonly wide?: boolean;
+  /** It frames a mail, from its own address. */
+  readonly framesMail?: boolean;
 }
 
 /** A card with an icon, a heading and a body. Works without JavaScript or cookies, and loads nothing but the sender's logo. */
 export function page(
   view: PageView,
-  { status = 200, heading, shown, sign, body, wide = false }: PageContent,
+  { status = 200, heading, shown, sign, body, wide = false, framesMail = false }: PageContent,
 ): Page {
   const { sender, wording } = view;
   const title = sender === null ? heading : `${heading} – ${sender.name}`;
@@ -71,7 +73,7 @@ export function page(
   return {
     status,
     language: wording.locale,
-    policy: policyOf(brand.source, sender),
+    policy: policyOf(brand.source, sender, framesMail),
     html: html`<!doctype html>
       <html lang="${wording.locale}" dir="${wording.direction}">
         <head>
@@ -109,11 +111,12 @@ function nameplate({ name, logoUrl }: PageSender): Html {
   return html`<img class="logo" src="${logoUrl}" alt="${name}" />`;
 }
 
-function policyOf(brandSource: string, sender: PageSender | null): string {
+function policyOf(brandSource: string, sender: PageSender | null, framesMail: boolean): string {
   const images = logoOrigin(sender?.logoUrl ?? null);
   return [
     `default-src 'none'; style-src ${STYLE_SOURCE} ${brandSource}`,
     ...(images === null ? [] : [`img-src ${images}`]),
+    ...(framesMail ? ["frame-src 'self'"] : []),
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   ].join('; ');
 }
@@ -179,7 +182,7 @@ function languageSwitch(view: PageView): Html {
         <path d="M3 12h18M12 3c5 5 5 13 0 18M12 3c-5 5-5 13 0 18" />
       </svg>
       <span class="spoken">${say(view, 'page.language')}</span>
-      <span>${ownName(current)}</span>
+      <span>${languageName(current)}</span>
     </summary>
     <nav aria-label="${view.wording.text('page.language')}">
       <ul role="list">
@@ -204,13 +207,14 @@ function languageItem(locale: string, name: string, isCurrent: boolean): Html {
 
 /** The languages in their own names, in the order of these. The first page asks for them: they take Node 3 MB. */
 function languages() {
-  namedLanguages ??= SHIPPED_LOCALES.map((locale) => ({ locale, name: ownName(locale) })).sort((a, b) =>
+  namedLanguages ??= SHIPPED_LOCALES.map((locale) => ({ locale, name: languageName(locale) })).sort((a, b) =>
     a.name.localeCompare(b.name, 'en'),
   );
   return namedLanguages;
 }
 
-function ownName(locale: string): string {
+/** A language in its own words: `Deutsch`. */
+export function languageName(locale: string): string {
   // Beside the Traditional one, `中文` would say which it is to nobody.
   const shown = locale === 'zh' ? 'zh-Hans' : locale;
   const name = new Intl.DisplayNames(locale, { type: 'language' }).of(shown) ?? locale;

@@ -12,6 +12,8 @@ export interface PageLink {
   /** The confirmation, delivery, subscriber, invoice, campaign or export that the link is about. */
   readonly id: string;
   readonly mail: LinkedMail | null;
+  /** Null for a link that stays good. */
+  readonly expiresAt: Date | null;
   readonly expired: boolean;
 }
 
@@ -35,6 +37,7 @@ export class PageLinksService {
       scope,
       id: claims.id,
       mail: claims.mail ?? null,
+      expiresAt: claims.expiresAt,
       expired: claims.expiresAt !== null && claims.expiresAt <= this.clock.now(),
     };
   }

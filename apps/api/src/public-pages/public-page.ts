@@ -32,8 +32,8 @@ export const PRIVATE_HEADERS = {
  * A mail is untrusted HTML: no scripts, forms or origin. Its links may open a new tab, as most mails ask for
  * (`target="_blank"`), outside the sandbox.
  */
-const MAIL_POLICY =
-  "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; img-src * data:; font-src *; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
+const mailPolicy = (framedBy: 'self' | 'none') =>
+  `sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; img-src * data:; font-src *; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors '${framedBy}'`;
 
 /** Answers with one of our pages. */
 export function sendPage(reply: FastifyReply, shown: Page): void {
@@ -41,9 +41,13 @@ export function sendPage(reply: FastifyReply, shown: Page): void {
   sendHtml(reply.status(shown.status).headers(headers), shown.html.toString(), shown.policy);
 }
 
-/** Answers with the HTML of a mail, locked in a sandbox. */
-export function sendMail(reply: FastifyReply, mail: { html: string; language: string }): void {
-  sendHtml(reply.status(200).header('content-language', mail.language), mail.html, MAIL_POLICY);
+/** Answers with the HTML of a mail, locked in a sandbox, which only a page of ours may frame. */
+export function sendMail(
+  reply: FastifyReply,
+  mail: { readonly html: string; readonly language: string },
+  { framedBy }: { readonly framedBy: 'self' | 'none' } = { framedBy: 'none' },
+): void {
+  sendHtml(reply.status(200).header('content-language', mail.language), mail.html, mailPolicy(framedBy));
 }
 
 /** Answers a machine with a line of text. */
@@ -118,6 +122,16 @@ export function goneMailPage(view: PageView): Page {
     heading: view.wording.text('gone.heading'),
     sign: signs.lost,
     body: html`<p>${say(view, 'gone.text')}</p>`,
+  });
+}
+
+/** 410 for a link whose time is over, and of which its owner can make another. */
+export function expiredLinkPage(view: PageView): Page {
+  return page(view, {
+    status: 410,
+    heading: view.wording.text('confirmExpired.heading'),
+    sign: signs.late,
+    body: html`<p>${say(view, 'reportExpired.text')}</p>`,
   });
 }
 

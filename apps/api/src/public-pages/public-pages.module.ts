@@ -13,6 +13,7 @@ import { MediaFileController } from './media-file.controller.js';
 import { OpenPixelController, TrackedLinkController } from './tracking.controller.js';
 import { PageLinksService } from './page-links.service.js';
 import { PreferencesController } from './preferences.controller.js';
+import { PreviewController } from './preview.controller.js';
 import { ReportController } from './report.controller.js';
 import { UnsubscribeController } from './unsubscribe.controller.js';
 
@@ -27,6 +28,7 @@ import { UnsubscribeController } from './unsubscribe.controller.js';
     MediaFileController,
     OpenPixelController,
     PreferencesController,
+    PreviewController,
     ReportController,
     TlsCheckController,
     TrackedLinkController,

@@ -4,7 +4,8 @@ import { Wording } from '#wording';
 import { sampleReport } from '../../../../bench/support/sample-report.js';
 import { renderMarkdown } from '../docs/markdown.js';
 import { styleElement } from './page-layout.js';
-import { expiredReportPage, reportPage } from './report.controller.js';
+import { expiredLinkPage } from './public-page.js';
+import { reportPage } from './report.controller.js';
 
 const sender = { name: 'Alpine Supplies', postalAddress: 'Marktgasse 12', logoUrl: null, color: null };
 const view = { wording: new Wording('en'), locale: 'en', sender };
@@ -132,8 +133,8 @@ describe('The page of a report', () => {
   });
 
   it('says of an expired link that it has expired', () => {
-    expect(expiredReportPage(view).status).toBe(410);
-    expect(expiredReportPage(view).html.toString()).toContain('This link has expired');
+    expect(expiredLinkPage(view).status).toBe(410);
+    expect(expiredLinkPage(view).html.toString()).toContain('This link has expired');
   });
 
   it('shows names, subjects and addresses as text, whatever they contain', () => {

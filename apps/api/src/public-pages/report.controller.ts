@@ -8,7 +8,7 @@ import { html, type Html } from '../html.js';
 import { page, type Page, signs } from './page-layout.js';
 import { PageLinksService } from './page-links.service.js';
 import { countText, dateText, type PageView, say, shareText } from './page-view.js';
-import { PublicPage, sendPage } from './public-page.js';
+import { expiredLinkPage, PublicPage, sendPage } from './public-page.js';
 import { languagesTable, linksTable, providersTable, timelineFigure } from './report-figures.js';
 
 interface FunnelStep {
@@ -45,16 +45,6 @@ export function reportPage(view: PageView, overview: CampaignOverview): Page {
       ${languages.length > 0 ? section('languages', title('report.languages'), languagesTable(wording, languages, isTracked)) : null}
       ${section('providers', title('report.providers'), providersOf(view, overview))}
       ${writtenReport(view, overview)}`,
-  });
-}
-
-/** For an expired link. */
-export function expiredReportPage(view: PageView): Page {
-  return page(view, {
-    status: 410,
-    heading: view.wording.text('confirmExpired.heading'),
-    sign: signs.late,
-    body: html`<p>${say(view, 'reportExpired.text')}</p>`,
   });
 }
 
@@ -197,7 +187,7 @@ export class ReportController {
   ): Promise<void> {
     const link = await this.links.open(token, 'report');
     const view = await this.links.view(request, link);
-    if (link.expired) return sendPage(reply, expiredReportPage({ ...view, sender: null }));
+    if (link.expired) return sendPage(reply, expiredLinkPage({ ...view, sender: null }));
     const overview = await this.overviews.of(link.scope, link.id);
     if (overview === null) throw new NotFoundError();
     sendPage(reply, reportPage(view, overview));

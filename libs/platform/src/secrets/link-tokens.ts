@@ -3,7 +3,10 @@ import { LRUCache } from 'lru-cache';
 import { stringify } from 'uuid';
 import { decrypt, encrypt } from './secret-box.js';
 
-/** Purposes of links; `view` is of a mail, `feedback` of a relay's provider, `export` of a file with a project's data. */
+/**
+ * Purposes of links; `view` is of a mail, `feedback` of a relay's provider, `export` of a file with a project's data, `preview` of a
+ * campaign for those who look it over.
+ */
 export type LinkKind =
   | 'confirm'
   | 'unsubscribe'
@@ -12,7 +15,8 @@ export type LinkKind =
   | 'invoice'
   | 'report'
   | 'feedback'
-  | 'export';
+  | 'export'
+  | 'preview';
 
 /** Reader and subject of a mail, which its unsubscribe link needs when the mail is no longer kept. */
 export interface LinkedMail {
@@ -41,6 +45,7 @@ const KIND_CODES: Record<LinkKind, number> = {
   report: 6,
   feedback: 7,
   export: 8,
+  preview: 9,
 };
 const KEY_ID = 1;
 const CLAIMS_BYTES = 27;

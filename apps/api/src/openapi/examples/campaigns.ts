@@ -7,6 +7,7 @@ import type {
   patchCampaignBody,
   preSendAnalysisView,
   previewCampaignBody,
+  previewLinkView,
   testCampaignBody,
 } from '../../messaging/campaign.dto.js';
 import type { deliveryPage } from '../../messaging/campaign-report.dto.js';
@@ -182,6 +183,11 @@ const PREVIEW = {
 
 const PREVIEW_CHANGES = { previewText: 'New: three things' } satisfies z.input<typeof previewCampaignBody>;
 
+const PREVIEW_LINK = {
+  url: 'https://mailwright.example/d/AQkAAAAAAQGcmj_TAH1VnD4va4pNHpsBxXpY0kq7Zt1mPiW8vGgR2c',
+  expiresAt: '2026-03-05T14:00:00.000Z',
+} satisfies z.output<typeof previewLinkView>;
+
 const TEST = { emails: ['ada@example.com'] } satisfies z.input<typeof testCampaignBody>;
 
 const SENT_DELIVERY_ID = '019cad8f-afe8-7a31-9c3e-2f6b8a4d1e9c';
@@ -248,6 +254,7 @@ export const CAMPAIGN_EXAMPLES: WrittenExamples = {
   analyseCampaign: { answer: ANALYSIS },
   previewCampaign: { answer: PREVIEW },
   previewCampaignChanges: { body: PREVIEW_CHANGES, answer: { ...PREVIEW, ...PREVIEW_CHANGES } },
+  linkCampaignPreview: { answer: PREVIEW_LINK },
   testCampaign: { body: TEST },
   scheduleCampaign: { answer: SCHEDULED_CAMPAIGN },
   cancelCampaign: { answer: CANCELLED_CAMPAIGN },

@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { ProjectsQuery } from '#access';
 import { type Recipient, RecipientsQuery, SubscribersQuery } from '#audience';
 import {
   Clock,
@@ -9,7 +10,7 @@ import {
   NotFoundError,
   type ProjectScope,
 } from '#kernel';
-import { Database } from '#platform';
+import { type Config, CONFIG, Database, LinkTokens } from '#platform';
 import type { Campaign } from '../../campaigns/campaign.js';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
 import { CampaignRepository } from '../../campaigns/campaign.repository.js';
@@ -26,6 +27,9 @@ import { CompiledMailsService, type DraftOfMail, footerLocaleOf } from './compil
 import { type MailParts, MailRenderingService } from './mail-rendering.service.js';
 
 const SAMPLE_ADDRESS = 'ada@example.com';
+const SAMPLE_NAME = 'Ada Lovelace';
+const PREVIEW_DAYS = 7;
+const DAY_MS = 86_400_000;
 
 /** The reader that a campaign's mail is shown for. */
 interface PreviewReader {
@@ -48,13 +52,22 @@ export interface MailPreview extends MailParts {
   readonly language: string;
 }
 
-/** A campaign with its mail for a sample reader, for people who look it over. */
-export interface CampaignPreview extends Pick<Campaign, 'name'> {
-  /** Locales of its translations. */
-  readonly translations: readonly string[];
+/** A content with its mail for a sample reader, for people who look it over. */
+export interface ContentPreview {
+  readonly name: string;
+  /** The sample reader's. */
+  readonly reader: string;
+  /** BCP 47, of the content itself first and then of its translations. */
+  readonly languages: readonly string[];
   /** Null with a `fault` where it cannot be made into a mail. */
   readonly mail: MailPreview | null;
   readonly fault: string | null;
+}
+
+/** A link that shows a campaign to everybody who has it. */
+export interface PreviewLink {
+  readonly url: string;
+  readonly expiresAt: Date;
 }
 
 /** A mail as a page. */
@@ -78,7 +91,10 @@ export class MailViewService {
     private readonly recipients: RecipientsQuery,
     private readonly mails: CompiledMailsService,
     private readonly rendering: MailRenderingService,
+    private readonly projects: ProjectsQuery,
+    private readonly tokens: LinkTokens,
     private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /**
@@ -99,11 +115,21 @@ export class MailViewService {
     return this.#preview(scope, { ...campaign.copy(), ...changes, id, campaignKey }, reader);
   }
 
-  /** The campaign of this id for a sample reader of this language, whom a translation may be for; null when it is gone. */
-  async sample(scope: ProjectScope, id: string, locale: string | null): Promise<CampaignPreview | null> {
+  /** A link that is good for seven days, whatever becomes of the campaign but its end. `NotFoundError` */
+  async previewLink(scope: ProjectScope, campaignKey: string): Promise<PreviewLink> {
+    const { id } = await this.campaigns.named(scope, campaignKey);
+    const expiresAt = new Date(this.clock.now().getTime() + PREVIEW_DAYS * DAY_MS);
+    const token = this.tokens.sign({ kind: 'preview', environmentId: scope.environmentId, id, expiresAt });
+    return { url: `${this.config.PUBLIC_URL}/d/${token}`, expiresAt };
+  }
+
+  /** The campaign of this id in one of its languages, null being its own, for a sample reader; null when it is gone. */
+  async sample(scope: ProjectScope, id: string, locale: string | null): Promise<ContentPreview | null> {
     const campaign = await this.campaigns.find(scope, id);
-    if (campaign === null) return null;
-    const shown = { name: campaign.name, translations: Object.keys(campaign.translations) };
+    const project = await this.projects.ofScope(scope);
+    if (campaign === null || project === null) return null;
+    const languages = [project.defaultLocale, ...Object.keys(campaign.translations)];
+    const shown = { name: campaign.name, reader: SAMPLE_NAME, languages };
     try {
       const mail = await this.#preview(scope, campaign, { address: null, locale });
       return { ...shown, mail, fault: null };
