@@ -3628,7 +3628,7 @@ create table messaging.media_uses (
   user_id uuid not null,
   environment_id bigint not null,
   constraint media_uses_pkey PRIMARY KEY (media_id, kind, user_id, environment_id),
-  constraint media_uses_kind_check CHECK ((kind = ANY (ARRAY['campaign'::text, 'automation'::text, 'automation-version'::text, 'template'::text]))),
+  constraint media_uses_kind_check CHECK ((kind = ANY (ARRAY['campaign'::text, 'automation'::text, 'automation-version'::text, 'template'::text, 'template-version'::text]))),
   constraint media_uses_media_id_environment_id_fkey FOREIGN KEY (media_id, environment_id) REFERENCES messaging.media(id, environment_id) ON DELETE CASCADE
 );
 CREATE INDEX media_uses_of_user ON messaging.media_uses USING btree (environment_id, user_id);
@@ -3917,6 +3917,7 @@ create table messaging.template_versions (
   constraint template_versions_environment_id_template_id_version_key UNIQUE (environment_id, template_id, version)
 );
 CREATE INDEX template_versions_in_order ON messaging.template_versions USING btree (environment_id, template_id, created_at, id);
+CREATE TRIGGER note_media_of_new AFTER INSERT OR DELETE ON messaging.template_versions FOR EACH ROW EXECUTE FUNCTION messaging.note_media('template-version', 'id', 'content');
 alter table messaging.template_versions enable row level security;
 alter table messaging.template_versions force row level security;
 create policy app_rows on messaging.template_versions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
@@ -3948,6 +3949,8 @@ create table messaging.templates (
 );
 CREATE INDEX templates_in_order ON messaging.templates USING btree (environment_id, created_at, id);
 CREATE INDEX templates_of_kind ON messaging.templates USING btree (environment_id, kind, created_at, id);
+CREATE TRIGGER note_media_of_changed AFTER UPDATE OF draft ON messaging.templates FOR EACH ROW EXECUTE FUNCTION messaging.note_media('template', 'id', 'draft');
+CREATE TRIGGER note_media_of_new AFTER INSERT OR DELETE ON messaging.templates FOR EACH ROW EXECUTE FUNCTION messaging.note_media('template', 'id', 'draft');
 alter table messaging.templates enable row level security;
 alter table messaging.templates force row level security;
 create policy app_rows on messaging.templates for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));

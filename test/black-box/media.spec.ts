@@ -370,6 +370,37 @@ describe('images of mails', () => {
     expect((await client.delete(`/media/${image.at('id')}`)).status).toBe(204);
   });
 
+  it('stay while a template or a version of it names them', async () => {
+    const image = await uploaded(await plain(36, 36).png().toBuffer(), 'image/png');
+    const { environmentId } = project.test;
+    const content = JSON.stringify({ html: `<img src="${image.at('url')}">` });
+    const [made] = await system.database.query<{ id: string }>(
+      `insert into messaging.templates (id, environment_id, template_key, name, kind, draft, created_at, updated_at)
+       values (platform.new_id(), $1, 'APIT-77', 'Receipt', 'MESSAGE', $2, now(), now()) returning id`,
+      [environmentId, content],
+    );
+    for (const number of [1, 2])
+      await system.database.query(
+        `insert into messaging.template_versions (id, environment_id, template_id, version, content, created_at)
+         values (platform.new_id(), $1, $2, $3, $4, now())`,
+        [environmentId, made!.id, number, number === 1 ? content : '{}'],
+      );
+    const ofTemplate = `environment_id = ${environmentId} and template_id = $1`;
+    await system.database.query(
+      `update messaging.templates set draft = '{}' where environment_id = ${environmentId} and id = $1`,
+      [made!.id],
+    );
+    const usedBy = [{ kind: 'template', key: 'APIT-77', name: 'Receipt' }];
+    expect((await client.get(`/media/${image.at('id')}`)).body).toMatchObject({ usedBy, usedByCount: 1 });
+    expectProblem(await client.delete(`/media/${image.at('id')}`), 409, 'in-use', { usedBy, usedByCount: 1 });
+    await system.database.query(`delete from messaging.template_versions where ${ofTemplate}`, [made!.id]);
+    const today = new Date().toISOString().slice(0, 10);
+    expect((await client.get(`/media/${image.at('id')}`)).body).toMatchObject({
+      usedBy: [],
+      lastShownOn: today,
+    });
+  });
+
   it('are the same bytes for two tenants by names of their own', async () => {
     const content = await plain(33, 33).png().toBuffer();
     const other = await (await system.project('BETA')).client('TEST');

@@ -355,9 +355,18 @@ const usersOf = (environmentId: number) => sql`(
         where u.environment_id = ${environmentId} and u.media_id = m.id and u.kind in ('automation', 'automation-version')
         order by u.user_id limit ${NAMED_USERS}
       ) u join messaging.automations a on a.environment_id = ${environmentId} and a.id = u.user_id
+      union all
+      select 'template', t.template_key, t.name from (
+        select distinct coalesce(v.template_id, u.user_id) as id from messaging.media_uses u
+        left join messaging.template_versions v on v.environment_id = ${environmentId} and v.id = u.user_id
+        where u.environment_id = ${environmentId} and u.media_id = m.id and u.kind in ('template', 'template-version')
+        order by id limit ${NAMED_USERS}
+      ) u join messaging.templates t on t.environment_id = ${environmentId} and t.id = u.id
     ) x
   ) as used_by, (
-    select count(distinct u.user_id) from messaging.media_uses u where u.environment_id = ${environmentId} and u.media_id = m.id
+    select count(distinct coalesce(v.template_id, u.user_id)) from messaging.media_uses u
+    left join messaging.template_versions v on v.environment_id = ${environmentId} and v.id = u.user_id and u.kind = 'template-version'
+    where u.environment_id = ${environmentId} and u.media_id = m.id
   ) as used_by_count`;
 
 /** A type that the bytes do not have is a mistake of the client, or worse. */
