@@ -49,7 +49,7 @@ const INTERNAL = new Set(
   `environmentId subscriberId topicId segmentId campaignId sourceId versionId automationNumber emailKey
    addressKey toKey firstNameKey lastNameKey subscriberStatus subscriberCreatedAt leaseToken leaseUntil
    leaseEpoch queuedOn nextAttemptAt dueSince singleEndedAt wakeAt isWaiting isCalling hasHappened linkSet sequence
-   links sealedContent toDigest copyDigests usagePeriod attachmentsKey attachedBytes requestKey requestPlace`.split(
+   links sealedContent toDigest copyDigests usagePeriod attachmentsKey attachedBytes requestKey requestPlace templateContentId`.split(
     /\s+/,
   ),
 );

@@ -101,7 +101,7 @@ export class MailPersonalDataService {
       where r.environment_id = ${environmentId} and r.subscriber_id = ${subscriberId}
     `;
     const messages = sql<Record<string, unknown>>`
-      select m.id, m.status, m.to_email as "to", m.subject, m.purpose, m.topic_key, m.tags, m.metadata, m.locale, m.keep, m.track_opens,
+      select m.id, m.status, m.to_email as "to", m.subject, m.purpose, m.topic_key, m.template_key, m.template_version, m.tags, m.metadata, m.locale, m.keep, m.track_opens,
         m.track_clicks, m.ambiguous, m.content,
         m.relay_key, m.failure_reason, m.scheduled_at, m.expires_at, m.sent_at, m.delivered_at, m.finished_at, m.created_at, m.updated_at
       from messaging.messages m where m.environment_id = ${environmentId} and m.to_digest = ${this.digests.of(scope, key)}

@@ -5098,13 +5098,17 @@ export interface components {
         subject: string | null;
         purpose: string;
         topicKey: string | null;
+        templateKey: string | null;
+        templateVersion: number | null;
         tags: string[];
         /** @description As it was given. */
         metadata: unknown;
         locale: string | null;
         keep: string;
+        trackOpens: boolean;
+        trackClicks: boolean;
         ambiguous: string;
-        /** @description What the mail is made of, for as long as it is kept; null while it is encrypted. */
+        /** @description What the mail is made of beside its template, for as long as it is kept; null while it is encrypted. */
         content: unknown;
         relayKey: string | null;
         failureReason: string | null;
