@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import PostalMime from 'postal-mime';
+import sharp from 'sharp';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
@@ -269,7 +270,7 @@ describe('attachments of messages', () => {
     );
     const mediaId = '01890000-0000-7000-8000-000000000001';
     expect(await faults([file({ content: null, mediaId })])).toEqual(
-      withFault('attachments[0].mediaId', 'not available yet'),
+      withFault('attachments[0].mediaId', 'is no image of the project'),
     );
     expect(await faults([file({ contentId: 'logo' })])).toEqual(
       withFault('attachments[0].contentId', 'has no cid:logo'),
@@ -281,5 +282,32 @@ describe('attachments of messages', () => {
        where not exists (select 1 from messaging.messages m where m.id = a.message_id)`,
     )) as [{ rows: number }];
     expect(rows).toBe(0);
+  });
+
+  it('may be images that the project keeps, and no others', async () => {
+    const image = { create: { width: 8, height: 4, channels: 3, background: '#0b57d0' } } as const;
+    const png = await sharp(image).png().toBuffer();
+    const uploaded = await client.post('/media', png, { headers: { 'content-type': 'image/png' } });
+    expect(uploaded.status).toBe(201);
+    const logo = {
+      filename: 'logo.png',
+      contentType: 'image/png',
+      mediaId: uploaded.at('id'),
+      contentId: 'logo',
+    };
+    const to = somebody();
+    const message = { to, contentJson: showing('<img src="cid:logo" alt="Logo">'), attachments: [logo] };
+    expect((await send(message)).status).toBe(202);
+    const mail = await sentTo(to);
+    const shown = await fetch(uploaded.at('url'));
+    expect(Buffer.from(mail.attachments[0]!.content as ArrayBuffer)).toEqual(
+      Buffer.from(await shown.arrayBuffer()),
+    );
+    const other = await (await system.project()).client('TEST');
+    const refused = await other.post('/messages', { purpose: 'An order', subject: 'Receipt', ...message });
+    expect([refused.status, refused.at('errors')]).toEqual([
+      422,
+      { 'attachments[0].mediaId': 'is no image of the project' },
+    ]);
   });
 });

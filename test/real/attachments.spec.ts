@@ -224,6 +224,7 @@ describeWith(['python'], "a message that Python's email and postal-mime read", (
               contentType: 'application/octet-stream',
               content: Buffer.from(bytes).toString('base64'),
             })),
+            () => Promise.resolve(null),
           );
           if ('errors' in read) return;
           await expectTheSame(octetsOf(await bodyOf(read.attachments)), read.attachments);

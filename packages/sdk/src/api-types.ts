@@ -4276,7 +4276,7 @@ export interface components {
              * @example JVBERi0xLjQK
              */
             content?: string | null;
-            /** @description Not available yet. */
+            /** @description An image of `/media`, in place of `content`; `contentType` is its own. */
             mediaId?: string | null;
             /** @description The name by which the content shows it as an image: `cid:…`. */
             contentId?: string | null;

@@ -68,7 +68,10 @@ const attachment = strictBody({
     )
     .optional()
     .meta({ type: ['string', 'null'], description: 'The file in base64.', example: 'JVBERi0xLjQK' }),
-  mediaId: z.uuid().nullish().meta({ description: 'Not available yet.' }),
+  mediaId: z
+    .uuid()
+    .nullish()
+    .meta({ description: 'An image of `/media`, in place of `content`; `contentType` is its own.' }),
   contentId: z
     .string()
     .nullish()

@@ -12,12 +12,15 @@ const file = (change: Partial<GivenAttachment> = {}): GivenAttachment => ({
 });
 const base64 = (text: string): string => Buffer.from(text, 'latin1').toString('base64');
 
+const IMAGE = { contentType: 'image/png', content: Buffer.from('89504e470d0a1a0a', 'hex') };
+const readMedia = (id: string) => Promise.resolve(id === 'kept' ? IMAGE : null);
+
 async function errorsOf(...given: GivenAttachment[]): Promise<Readonly<Record<string, string>>> {
-  const read = await readAttachments(given);
+  const read = await readAttachments(given, readMedia);
   return 'errors' in read ? read.errors : {};
 }
 async function readOne(change: Partial<GivenAttachment>) {
-  const read = await readAttachments([file(change)]);
+  const read = await readAttachments([file(change)], readMedia);
   if ('errors' in read) throw new Error(JSON.stringify(read.errors));
   return read.attachments[0]!;
 }
@@ -80,10 +83,24 @@ describe('the bytes of an attachment', () => {
     expect(turns).toBeGreaterThan(200);
   });
 
-  it('are required, and may not come by mediaId yet', async () => {
-    expect(await errorsOf(file({ content: undefined }), file({ content: undefined, mediaId: 'm' }))).toEqual({
-      'attachments[0].content': 'is required',
-      'attachments[1].mediaId': expect.stringContaining('not available yet'),
+  it('are required, or an image that is kept', async () => {
+    const image = { content: undefined, contentType: 'image/png' };
+    expect(
+      await errorsOf(
+        file({ content: undefined }),
+        file({ ...image, mediaId: 'gone' }),
+        file({ mediaId: 'kept' }),
+        file({ ...image, contentType: 'image/gif', mediaId: 'kept' }),
+      ),
+    ).toEqual({
+      'attachments[0].content': 'is required, or mediaId',
+      'attachments[1].mediaId': 'is no image of the project',
+      'attachments[2].mediaId': 'must not be given together with content',
+      'attachments[3].contentType': 'must be image/png, as the image is',
+    });
+    expect(await readOne({ ...image, filename: 'logo.png', mediaId: 'kept' })).toMatchObject({
+      content: IMAGE.content,
+      contentId: null,
     });
   });
 });

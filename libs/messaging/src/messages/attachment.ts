@@ -11,6 +11,7 @@ export interface GivenAttachment {
   readonly contentType: string;
   /** Base64 (RFC 4648 §4), with its padding; line ends and blanks may stand in it. */
   readonly content?: string | LargeText | undefined;
+  /** An image that the project keeps, in place of `content`. */
   readonly mediaId?: string | undefined;
   /** The name that `cid:` has in the HTML. */
   readonly contentId?: string | undefined;
@@ -24,12 +25,18 @@ export const MOST_ATTACHMENTS = 20;
 export const MOST_ATTACHED = 10 * 1_024 * 1_024;
 const LONGEST_FILENAME = 255;
 
+/** An image that the project keeps; null where there is none of this id. */
+export type ReadMedia = (
+  id: string,
+) => Promise<{ readonly contentType: string; readonly content: Buffer } | null>;
+
 /**
  * The files that a message may carry, decoded, the event loop going on meanwhile; or every fault of theirs. Of those together it takes
  * their decoded size, and stops at the first octet too many.
  */
 export async function readAttachments(
   given: readonly GivenAttachment[],
+  readMedia: ReadMedia,
 ): Promise<{ readonly attachments: readonly Attachment[] } | { readonly errors: AttachmentErrors }> {
   if (given.length > MOST_ATTACHMENTS)
     return { errors: { attachments: `must be ${MOST_ATTACHMENTS} files at most` } };
@@ -49,7 +56,7 @@ export async function readAttachments(
     if (contentId !== null && !CONTENT_ID.test(contentId)) fail('contentId', CONTENT_ID_FORM);
     if (contentId !== null && seen.has(contentId)) fail('contentId', 'is that of another attachment, too');
     if (contentId !== null) seen.add(contentId);
-    const content = await contentOf(one, room);
+    const content = await contentOf(one, room, readMedia);
     if ('fault' in content) fail(content.field, content.fault);
     else if ('isTooLarge' in content) {
       errors['attachments'] ??= `must have ${MOST_ATTACHED} bytes (10 MB) together at most, decoded`;
@@ -88,12 +95,19 @@ type Fault = { readonly fault: string };
 type FieldFault = Fault & { readonly field: 'content' | 'mediaId' | 'contentType' };
 
 async function contentOf(
-  { content, mediaId }: GivenAttachment,
+  { contentType, content, mediaId }: GivenAttachment,
   room: number,
+  readMedia: ReadMedia,
 ): Promise<{ readonly bytes: Buffer } | { readonly isTooLarge: true } | FieldFault> {
-  if (mediaId !== undefined)
-    return { field: 'mediaId', fault: 'is not available yet: give the file as content' };
-  if (content === undefined) return { field: 'content', fault: 'is required' };
+  if (mediaId !== undefined) {
+    if (content !== undefined) return { field: 'mediaId', fault: 'must not be given together with content' };
+    const image = await readMedia(mediaId);
+    if (image === null) return { field: 'mediaId', fault: 'is no image of the project' };
+    if (contentType !== image.contentType)
+      return { field: 'contentType', fault: `must be ${image.contentType}, as the image is` };
+    return image.content.length > room ? { isTooLarge: true } : { bytes: image.content };
+  }
+  if (content === undefined) return { field: 'content', fault: 'is required, or mediaId' };
   const decoded = await decodeBase64(content, room);
   return 'fault' in decoded ? { field: 'content', ...decoded } : decoded;
 }

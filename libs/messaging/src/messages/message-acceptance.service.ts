@@ -287,7 +287,7 @@ export class MessageAcceptanceService {
     const filled = filledHeaders(message.headers, data);
     const missing = missingData([...review.requiredData, ...filled.requiredData], data, optional);
     const { attachments = [] } = message;
-    const files = await readAttachments(attachments);
+    const files = await readAttachments(attachments, (id) => this.#image(scope, id));
     const isReadable = Object.keys(review.faults).length === 0;
     const fieldFaults = template === null ? (found: Faults) => found : faultsOfTemplate;
     const faults: Record<string, string> = {
@@ -319,6 +319,15 @@ export class MessageAcceptanceService {
       recipients: [message.to, ...message.cc, ...message.bcc],
       attachments: files.attachments,
     };
+  }
+
+  async #image(scope: ProjectScope, id: string) {
+    try {
+      return await this.media.read(scope, id);
+    } catch (error) {
+      if (error instanceof NotFoundError) return null;
+      throw error;
+    }
   }
 
   async #review(
