@@ -42,6 +42,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   updateRelay: { body: () => ({ name: 'Mine' }) },
   updateTemplate: { body: () => ({ name: 'Mine' }) },
   publishTemplate: { body: () => ({}) },
+  previewTemplate: { body: () => ({}) },
   duplicateTemplate: { body: () => ({}) },
 };
 

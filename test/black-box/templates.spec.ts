@@ -341,4 +341,75 @@ describe('templates', () => {
     });
     expect(Object.keys(answer.at('faults'))).toContain('html');
   });
+
+  it('are shown as mails would be, with data, in the reader’s language, and with what is wrong', async () => {
+    const layout = await published({
+      ...piece(text('<p>Acme</p>'), { type: 'content' }),
+      translations: { de: { contentJson: blocks(text('<p>Firma</p>'), { type: 'content' }) } },
+    });
+    const key = await created({
+      ...RECEIPT,
+      layout,
+      previewText: 'For {{ subscriber.first_name | default: "you" }}',
+      contentJson: blocks(
+        text('<p>Total: {{ data.order.total | money: "EUR" }}, {{ data.note }}</p>'),
+        text('{% for item in data.items %}<p>{{ item }}</p>{% endfor %}'),
+      ),
+      translations: { de: { subject: 'Bestellung {{ data.order.id }}' } },
+      variables: [
+        ...RECEIPT.variables,
+        { name: 'note', type: 'STRING', required: false, default: 'thank you' },
+        { name: 'items', type: 'LIST', required: true },
+      ],
+    });
+    const data = { order: { id: '<7>', total: 12.5 }, items: ['Pen', 'Ink'] };
+    const shown = await client.post(`/templates/${key}/preview`, { data });
+    expect(shown.body).toMatchObject({
+      subject: 'Your order <7>',
+      previewText: 'For Ada',
+      faults: {},
+      removed: [],
+    });
+    expect(shown.at('html')).toMatch(/Acme[^]*Total: €12\.50, thank you[^]*Pen[^]*Ink/);
+    expect(shown.at('text')).toContain('Total: €12.50, thank you');
+    const german = await client.post(`/templates/${key}/preview`, {
+      data,
+      locale: 'de-AT',
+      email: 'x@example.com',
+    });
+    expect(german.body).toMatchObject({ subject: 'Bestellung <7>', previewText: 'For you', faults: {} });
+    expect(german.at('html')).toMatch(/Firma[^]*Total: €\s12,50, thank you/);
+    const lacking = await client.post(`/templates/${key}/preview`, {
+      data: { order: { total: '12' }, items: {} },
+    });
+    expect(lacking.at('faults')).toEqual({
+      'data.order.id': 'is required',
+      'data.order.total': 'must be a number',
+      'data.items': 'must be a list',
+    });
+    await client.patch(`/templates/${key}`, { contentJson: blocks(text('<p>{% if %}</p>')) });
+    const broken = await client.post(`/templates/${key}/preview`, { data });
+    expect(broken.body).toMatchObject({
+      subject: null,
+      html: null,
+      faults: { contentJson: expect.any(String) },
+    });
+  });
+
+  it('are copied as a draft of their own', async () => {
+    const key = await published({ ...RECEIPT, alias: 'original' });
+    const copy = await client.post('/templates/original/duplicate', { name: 'Copy', alias: 'copy' });
+    expect([copy.status, copy.body]).toEqual([
+      201,
+      expect.objectContaining({
+        name: 'Copy',
+        alias: 'copy',
+        subject: RECEIPT.subject,
+        publishedVersion: null,
+        draftVersion: 1,
+      }),
+    ]);
+    expect(copy.at('templateKey')).not.toBe(key);
+    expect((await client.post(`/templates/${key}/duplicate`, { alias: 'copy' })).status).toBe(409);
+  });
 });

@@ -150,3 +150,4 @@ export { TEMPLATE_KINDS } from './content/document/template-review.js';
 export { VARIABLE_TYPES } from './content/merge/template-variables.js';
 export { type Template, TEMPLATE_ALIAS } from './templates/template.js';
 export { TemplatesService } from './templates/templates.service.js';
+export { TemplatePreviewsService } from './sending/mails/template-previews.service.js';

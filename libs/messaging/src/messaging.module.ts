@@ -44,6 +44,7 @@ import { TrackingService } from './engagement/tracking.service.js';
 import { CompiledMailsService } from './sending/mails/compiled-mails.service.js';
 import { MailViewService } from './sending/mails/mail-view.service.js';
 import { MessageRenderingService } from './sending/mails/message-rendering.service.js';
+import { TemplatePreviewsService } from './sending/mails/template-previews.service.js';
 import { TestMailsService } from './sending/mails/test-mails.service.js';
 import { TemplatesModule } from './templates/templates.module.js';
 import { TestInboxService } from './sending/test-inbox.service.js';
@@ -79,6 +80,7 @@ const SERVICES = [
   MessagesService,
   PreSendAnalysisService,
   SendingStopsService,
+  TemplatePreviewsService,
   TestInboxService,
   TestMailsService,
   TrackedEventsService,

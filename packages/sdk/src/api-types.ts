@@ -1754,6 +1754,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/templates/{templateKey}/preview': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Show a template as a mail would, with data
+     * @description The draft or a version, in the language of `locale`, else of the subscriber. `faults` has what publishing would refuse, and what is missing or wrong in `data`. Personal links lead nowhere.
+     *
+     *     The key needs the scope `templates:read`.
+     */
+    post: operations['previewTemplate'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/templates/{templateKey}/duplicate': {
     parameters: {
       query?: never;
@@ -5555,6 +5577,19 @@ export interface components {
       data: {
         [key: string]: unknown;
       };
+      /** @description Field path → fault, as publishing would refuse it. */
+      faults: {
+        [key: string]: string;
+      };
+      /** @description Pieces that no mail can carry, which are taken out, each with its path. */
+      removed: string[];
+    };
+    /** @description Null is what cannot be shown for its faults. */
+    TemplatePreview: {
+      subject: string | null;
+      previewText: string | null;
+      html: string | null;
+      text: string | null;
       /** @description Field path → fault, as publishing would refuse it. */
       faults: {
         [key: string]: string;
@@ -17868,6 +17903,121 @@ export interface operations {
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope.templates.write'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  previewTemplate: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example APIT-1 */
+        templateKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "data": {
+         *         "order": {
+         *           "id": "4711",
+         *           "total": 12.5
+         *         }
+         *       },
+         *       "locale": "en"
+         *     }
+         */
+        'application/json': {
+          version?: number | null;
+          data?: {
+            [key: string]: unknown;
+          } | null;
+          locale?: string | null;
+          email?: string | null;
+        };
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "subject": "Your order 4711",
+           *       "previewText": null,
+           *       "html": "<!doctype html><html lang=\"en\">…<p>Thank you. You paid €12.50.</p>…</html>",
+           *       "text": "Thank you. You paid €12.50.",
+           *       "faults": {},
+           *       "removed": []
+           *     }
+           */
+          'application/json': components['schemas']['TemplatePreview'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.templates.read'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */

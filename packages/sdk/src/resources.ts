@@ -864,6 +864,19 @@ class Templates extends Resource {
     });
   }
 
+  /** Show a template as a mail would, with data. */
+  preview(
+    templateKey: string,
+    body: Body<'previewTemplate'>,
+    options?: CallOptions,
+  ): Promise<Answer<'previewTemplate'>> {
+    return this.transport.call<'previewTemplate'>('POST /templates/{templateKey}/preview', {
+      ...options,
+      path: { templateKey },
+      json: body,
+    });
+  }
+
   /** Copy a template’s draft into a new one. */
   duplicate(
     templateKey: string,

@@ -1,16 +1,18 @@
 import { Body, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
-import { type Template, TemplatesService } from '#messaging';
+import { type Template, TemplatePreviewsService, TemplatesService } from '#messaging';
 import { ApiController, InScope, Operation, toPage } from '#platform/http';
 import {
   createTemplateBody,
   duplicateTemplateBody,
   MAX_TEMPLATE_BYTES,
   patchTemplateBody,
+  previewTemplateBody,
   publishTemplateBody,
   templateListQuery,
   templatePage,
+  templatePreviewView,
   templateVersionListQuery,
   templateVersionPage,
   templateVersionView,
@@ -29,7 +31,10 @@ const NEW_TEMPLATE = {
 
 @ApiController('templates', { tag: 'Templates' })
 export class TemplatesController {
-  constructor(private readonly templates: TemplatesService) {}
+  constructor(
+    private readonly templates: TemplatesService,
+    private readonly previews: TemplatePreviewsService,
+  ) {}
 
   @Get()
   @Operation({
@@ -150,6 +155,27 @@ export class TemplatesController {
     @Body({ schema: publishTemplateBody }) { version }: z.output<typeof publishTemplateBody>,
   ) {
     return viewOf(await this.templates.publish(scope, templateKey, version ?? null));
+  }
+
+  @Post(':templateKey/preview')
+  @Operation({
+    operationId: 'previewTemplate',
+    sdk: 'templates.preview',
+    summary: 'Show a template as a mail would, with data',
+    description:
+      'The draft or a version, in the language of `locale`, else of the subscriber. `faults` has what publishing would refuse, and what is ' +
+      'missing or wrong in `data`. Personal links lead nowhere.',
+    scope: 'templates:read',
+    body: previewTemplateBody,
+    response: { status: 200, schema: templatePreviewView },
+  })
+  preview(
+    @InScope() scope: ProjectScope,
+    @Param('templateKey') templateKey: string,
+    @Body({ schema: previewTemplateBody }) body: z.output<typeof previewTemplateBody>,
+  ) {
+    const { version = null, data = {}, locale = null, email = null } = body;
+    return this.previews.of(scope, templateKey, { version, data, locale, address: email });
   }
 
   @Post(':templateKey/duplicate')

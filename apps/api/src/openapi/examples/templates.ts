@@ -3,8 +3,10 @@ import type {
   createTemplateBody,
   duplicateTemplateBody,
   patchTemplateBody,
+  previewTemplateBody,
   publishTemplateBody,
   templatePage,
+  templatePreviewView,
   templateVersionPage,
   templateVersionView,
   templateView,
@@ -83,6 +85,18 @@ const VALIDATED = {
   removed: [],
 } satisfies z.output<typeof validatedTemplateView>;
 
+const PREVIEW = { data: { order: { id: '4711', total: 12.5 } }, locale: 'en' } satisfies z.input<
+  typeof previewTemplateBody
+>;
+const PREVIEWED = {
+  subject: 'Your order 4711',
+  previewText: null,
+  html: '<!doctype html><html lang="en">…<p>Thank you. You paid €12.50.</p>…</html>',
+  text: 'Thank you. You paid €12.50.',
+  faults: {},
+  removed: [],
+} satisfies z.output<typeof templatePreviewView>;
+
 export const TEMPLATE_EXAMPLES: WrittenExamples = {
   listTemplates: {
     answer: onePage({ ...SUMMARY, publishedVersion: 1, draftVersion: null, updatedAt: PUBLISHED.updatedAt }),
@@ -94,6 +108,7 @@ export const TEMPLATE_EXAMPLES: WrittenExamples = {
     answer: { ...PUBLISHED, ...CHANGES, draftVersion: 2, updatedAt: '2026-03-30T09:10:00.000Z' },
   },
   publishTemplate: { body: PUBLISH, answer: PUBLISHED },
+  previewTemplate: { body: PREVIEW, answer: PREVIEWED },
   duplicateTemplate: {
     body: COPY,
     answer: {

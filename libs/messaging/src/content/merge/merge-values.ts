@@ -16,7 +16,13 @@ export interface MergeValues {
   readonly campaign: { readonly name: string; readonly key: string };
   /** The address on one line, its lines joined by commas. */
   readonly project: { readonly name: string; readonly postal_address: string };
-  readonly links: { readonly unsubscribe: string; readonly preferences: string; readonly view: string };
+  readonly links: {
+    readonly unsubscribe: string;
+    readonly preferences: string;
+    readonly view: string;
+    /** Of mail that asks for a confirmation. */
+    readonly confirm?: string;
+  };
   /** Properties of the event that began the run of an automation, or the data that a client gave it. */
   readonly event?: Readonly<Record<string, unknown>>;
   /** The data that a message was given. */

@@ -63,7 +63,9 @@ function ancestorsOf(name: string): string[] {
 export function checkedData(
   variables: readonly TemplateVariable[],
   data: Data,
-): { readonly data: Data; readonly faults?: never } | { readonly faults: Readonly<Record<string, string>> } {
+):
+  | { readonly data: Data; readonly faults?: never }
+  | { readonly faults: Readonly<Record<string, string>>; readonly data?: never } {
   const faults: Record<string, string> = {};
   let filled = data;
   for (const { name, type, required, default: byDefault } of variables) {
