@@ -47,7 +47,7 @@ describe('templates', () => {
   });
   const contentOf = async (templateKey: string) => {
     const [row] = await system.database.query(
-      `select c.content from messaging.templates t join messaging.template_contents c on c.id = t.content_id where t.id = $1`,
+      `select c.content from messaging.templates t join messaging.template_contents c on c.id = t.content_id and c.environment_id = t.environment_id where t.id = $1`,
       [(await client.get(`/templates/${templateKey}`)).at('id')],
     );
     return row!['content'] as {

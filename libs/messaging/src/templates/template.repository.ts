@@ -331,7 +331,8 @@ const NOTHING: Pick<TemplateContent, 'contentJson' | 'layout' | 'translations'> 
 
 const asJson = <Content>(content: Content) => sql<Content>`${JSON.stringify(content)}::jsonb`;
 
+/** The index of a shard ends in its number. */
 const isAliasTaken = (error: unknown): boolean =>
   error instanceof Error &&
   'constraint' in error &&
-  error.constraint === 'templates_environment_id_alias_key';
+  String(error.constraint).startsWith('templates_environment_id_alias_key');
