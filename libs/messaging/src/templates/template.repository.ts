@@ -9,7 +9,7 @@ import {
   type ProjectScope,
   type ResourceUser,
 } from '#kernel';
-import { Database, NEWEST_FIRST } from '#platform';
+import { Database, NEWEST_FIRST, unlessTaken } from '#platform';
 import type { TemplateKind } from '../content/document/template-review.js';
 import type { MessagingTables } from '../messaging-tables.js';
 import {
@@ -117,13 +117,9 @@ export class TemplateRepository {
   }
 
   /** Writes what was changed. Throws AliasTakenError. */
-  async flush(): Promise<void> {
-    try {
-      await this.database.em.flush();
-    } catch (error) {
-      if (isAliasTaken(error)) throw new AliasTakenError();
-      throw error;
-    }
+  flush(): Promise<void> {
+    // Keys are made by a sequence: nothing but an alias can be taken.
+    return unlessTaken(this.database.em.flush(), () => new AliasTakenError());
   }
 
   /** Newest first. */
@@ -330,9 +326,3 @@ const NOTHING: Pick<TemplateContent, 'contentJson' | 'layout' | 'translations'> 
 };
 
 const asJson = <Content>(content: Content) => sql<Content>`${JSON.stringify(content)}::jsonb`;
-
-/** The index of a shard ends in its number. */
-const isAliasTaken = (error: unknown): boolean =>
-  error instanceof Error &&
-  'constraint' in error &&
-  String(error.constraint).startsWith('templates_environment_id_alias_key');
