@@ -102,7 +102,8 @@ describe('messages of templates', () => {
     const pinned = await send({ templateKey: 'receipt', templateVersion: 1 });
     expect(pinned.at('templateVersion')).toBe(1);
     expect((await mailOf(pinned)).html).toContain('Receipt 4711');
-    await client.patch(`/messages/${scheduled.at('id')}`, { scheduledAt: ahead(-1_000) });
+    const moved = await client.patch(`/messages/${scheduled.at('id')}`, { scheduledAt: ahead(-1_000) });
+    expect([moved.status, moved.body]).toEqual([200, expect.anything()]);
     expect((await mailOf(scheduled)).html).toContain('Receipt 4711');
   });
 

@@ -133,9 +133,13 @@ export class MessagesService {
           ['SCHEDULED', 'QUEUED'],
         );
       const changes = await change(message, now);
-      const changed = await sql<MessageView>`
+      await sql`
         update messaging.messages m set ${changes}, updated_at = ${now}
-        where m.environment_id = ${scope.environmentId} and m.id = ${id} returning ${MESSAGE_COLUMNS}
+        where m.environment_id = ${scope.environmentId} and m.id = ${id}
+      `.execute(tables);
+      // On a cluster an UPDATE returns nothing that is computed.
+      const changed = await sql<MessageView>`
+        select ${MESSAGE_COLUMNS} from messaging.messages m where m.environment_id = ${scope.environmentId} and m.id = ${id}
       `.execute(tables);
       return messageViewOf(changed.rows[0]!, now);
     });
