@@ -34,7 +34,9 @@ function placeOf({ operationId, 'x-sdk-method': method }) {
 function methodOf(name, route, { operationId: id, summary, parameters = [], requestBody }) {
   const named = (place) => parameters.filter((parameter) => parameter.in === place).map((one) => one.name);
   const [path, query] = [named('path'), named('query').filter((one) => one !== 'fields')];
-  const takes = path.map((one) => `${one}: string`);
+  const takes = parameters
+    .filter((parameter) => parameter.in === 'path')
+    .map((one) => `${one.name}: ${one.schema?.type === 'integer' ? 'number' : 'string'}`);
   if (query.includes('page')) {
     const values = [`'${route}'`, 'filters', ...(path.length === 0 ? [] : [`{ ${path.join(', ')} }`])];
     return `/** ${summary}. */

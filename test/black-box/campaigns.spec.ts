@@ -103,6 +103,7 @@ describe('campaigns', () => {
         sendStrategy: null,
         topicIds: [],
         segmentIds: [],
+        resendOf: null,
         estimatedRecipientCount: null,
         estimatedAt: null,
         scheduledAt: null,

@@ -197,7 +197,7 @@ export async function settle(
        insert into messaging.templates (id, environment_id, template_key, alias, name, kind, draft, created_at, updated_at)
        select platform.new_id(), $1, 'TPLS-' || n, 'template-' || n, 'Receipt', case when n % 7919 = 7 then 'PARTIAL' else 'MESSAGE' end, '{}',
          now() - make_interval(secs => n), now()
-       from generate_series(1, $2::int) n returning id, template_key
+       from generate_series(1, greatest($2::int, 1)) n returning id, template_key
      )
      insert into messaging.template_versions (id, environment_id, template_id, version, content, created_at)
      select platform.new_id(), $1, made.id, n, '{}', now() - make_interval(secs => $2 - n) from made, generate_series(1, $2::int) n

@@ -33,6 +33,8 @@ const PUBLIC_ROUTES = new Set([
   'GET /p/:token',
   'POST /p/:token',
   'GET /v/:token',
+  'GET /d/:token',
+  'GET /media/:file',
   'GET /o/:token',
   'GET /l/:token',
   'GET /i/:token',

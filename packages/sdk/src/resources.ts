@@ -903,7 +903,7 @@ class Templates extends Resource {
   /** Get a version of a template as it was published. */
   version(
     templateKey: string,
-    version: string,
+    version: number,
     options?: ReadOptions,
   ): Promise<Answer<'getTemplateVersion'>> {
     return this.transport.call<'getTemplateVersion'>('GET /templates/{templateKey}/versions/{version}', {

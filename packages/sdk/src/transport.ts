@@ -32,7 +32,7 @@ export type Route = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`;
 
 /** The parts of one request. */
 export interface Call extends ReadOptions {
-  readonly path?: Readonly<Record<string, string>>;
+  readonly path?: Readonly<Record<string, string | number>>;
   readonly query?: object;
   readonly json?: unknown;
   /** Sent as CSV. */
