@@ -146,7 +146,7 @@ export { DeliveryFeedbackService } from './engagement/delivery-feedback.service.
 export { MailboxSimulatorService } from './sending/mailbox-simulator.service.js';
 export { type TrackedRequest, TrackingService } from './engagement/tracking.service.js';
 export { TEMPLATE_KEY } from './content/document/content-document.js';
-export { TEMPLATE_KINDS } from './content/document/template-review.js';
+export { TEMPLATE_KINDS } from './content/merge/template-variables.js';
 export { VARIABLE_TYPES } from './content/merge/template-variables.js';
 export { type Template, TEMPLATE_ALIAS } from './templates/template.js';
 export { TemplatesService } from './templates/templates.service.js';

@@ -10,9 +10,8 @@ import {
   type ProjectScope,
 } from '#kernel';
 import { Database } from '#platform';
-import { ContentCompileError, MergeTemplateError } from '../content/content.errors.js';
+import { ContentCompileError, lossesIn, MergeTemplateError } from '../content/content.errors.js';
 import { contentField, parseContentDocument } from '../content/document/content-document.js';
-import { lossesIn } from '../content/document/content-review.js';
 import {
   ContentProcessesService,
   expectContent,

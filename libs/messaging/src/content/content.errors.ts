@@ -45,3 +45,14 @@ export function errorOf({ kind, message, line }: TaskFault): Error {
   if (kind === 'content') return new ContentCompileError(message);
   return kind === 'too-complex' ? new ContentTooComplexError() : new Error(message);
 }
+
+/** Pieces that a fault names; all are counted. */
+const SHOWN_PIECES = 3;
+
+/** The fault of content that loses these pieces; null where there are none. */
+export function lossesIn(removed: readonly string[]): string | null {
+  if (removed.length === 0) return null;
+  const more = removed.length - SHOWN_PIECES;
+  const pieces = removed.slice(0, SHOWN_PIECES).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  return `has what no mail can carry: ${pieces}`;
+}

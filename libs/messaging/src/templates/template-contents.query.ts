@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { ProjectScope } from '#kernel';
 import { Database, named } from '#platform';
-import type { TemplateKind } from '../content/document/template-review.js';
+import type { TemplateKind } from '../content/merge/template-variables.js';
 import type { ResolvedContent } from './template.js';
 import { columnOf } from './template.repository.js';
 

@@ -9,7 +9,7 @@ import {
   type TemplateBlocks,
 } from '../content/document/content-document.js';
 import { handlebarsFault } from '../content/merge/handlebars-tags.js';
-import type { TemplateKind } from '../content/document/template-review.js';
+import type { TemplateKind } from '../content/merge/template-variables.js';
 import { type TemplateVariable, variableFaults } from '../content/merge/template-variables.js';
 import type { ResolvedContent, Template, TemplateContent, TemplateTranslation } from './template.js';
 

@@ -10,7 +10,7 @@ import {
   type ResourceUser,
 } from '#kernel';
 import { Database, NEWEST_FIRST, unlessTaken } from '#platform';
-import type { TemplateKind } from '../content/document/template-review.js';
+import type { TemplateKind } from '../content/merge/template-variables.js';
 import type { MessagingTables } from '../messaging-tables.js';
 import {
   AliasTakenError,

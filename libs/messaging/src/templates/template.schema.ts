@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
 import type { Metadata } from '#kernel';
-import type { TemplateKind } from '../content/document/template-review.js';
+import type { TemplateKind } from '../content/merge/template-variables.js';
 import { Template, type TemplateContent } from './template.js';
 
 /** messaging.templates */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DomainError, type Metadata, type MetadataPatch, patchedMetadata } from '#kernel';
 import { TEMPLATE_KEY } from '../content/document/content-document.js';
-import type { TemplateKind } from '../content/document/template-review.js';
+import type { TemplateKind } from '../content/merge/template-variables.js';
 import type { TemplateVariable } from '../content/merge/template-variables.js';
 
 /** Content in one language. */

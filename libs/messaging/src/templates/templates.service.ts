@@ -11,7 +11,7 @@ import {
 } from '#kernel';
 import { Database } from '#platform';
 import type { Faults } from '../content/document/content-document.js';
-import type { TemplateKind } from '../content/document/template-review.js';
+import type { TemplateKind } from '../content/merge/template-variables.js';
 import { type TemplateVariable, type VariableType, withValue } from '../content/merge/template-variables.js';
 import { expectContent, hashOf } from '../content/processes/content-processes.service.js';
 import {

@@ -12,7 +12,7 @@ import {
 import { contentIdsIn } from './content-ids.js';
 import { type CampaignContent, type CompiledContent, compileSources } from './content-compiler.js';
 import type { MailFooter } from './mail-footer.js';
-import { ContentCompileError, MergeTemplateError } from '../content.errors.js';
+import { ContentCompileError, lossesIn, MergeTemplateError } from '../content.errors.js';
 import { contentField, type Faults, parseContentDocument } from './content-document.js';
 import {
   type KnownInMessage,
@@ -200,9 +200,6 @@ export async function reviewMail(
   return { faults: { ...inParts, ...inDocument }, removed };
 }
 
-/** Pieces that a message says it would lose; all are counted. */
-const SHOWN_PIECES = 3;
-
 /** Reviews the content of a message to one person before it is accepted. */
 export async function reviewMessage(
   content: CampaignContent,
@@ -234,14 +231,6 @@ export async function reviewMessage(
     requiredData: requiredDataIn([subject, html, text]),
     contentIds: contentIdsIn(html),
   };
-}
-
-/** The fault of content that loses these pieces; null where there are none. */
-export function lossesIn(removed: readonly string[]): string | null {
-  if (removed.length === 0) return null;
-  const more = removed.length - SHOWN_PIECES;
-  const pieces = removed.slice(0, SHOWN_PIECES).join(', ') + (more > 0 ? ` and ${more} more` : '');
-  return `has what no mail can carry: ${pieces}`;
 }
 
 /** Faults of the colours and style sheets of the HTML. */

@@ -1,12 +1,15 @@
 import { type CampaignContent, type CompiledContent } from './content-compiler.js';
-import { compiledOrFaults, lossesIn } from './content-review.js';
+import { lossesIn } from '../content.errors.js';
+import { compiledOrFaults } from './content-review.js';
 import type { Faults } from './content-document.js';
 import type { MailFooter } from './mail-footer.js';
 import { mapTexts, requiredDataIn, reviewMergeTags, tagsIn } from '../merge/merge-review.js';
-import { isDeclared, type TemplateVariable, type VariableType } from '../merge/template-variables.js';
-
-export const TEMPLATE_KINDS = ['CAMPAIGN', 'MESSAGE', 'PARTIAL', 'OPT_IN'] as const;
-export type TemplateKind = (typeof TEMPLATE_KINDS)[number];
+import {
+  isDeclared,
+  type TemplateKind,
+  type TemplateVariable,
+  type VariableType,
+} from '../merge/template-variables.js';
 
 /** A template in one language, with its layout and partials put in. */
 export interface TemplateInput {

@@ -1,3 +1,6 @@
+export const TEMPLATE_KINDS = ['CAMPAIGN', 'MESSAGE', 'PARTIAL', 'OPT_IN'] as const;
+export type TemplateKind = (typeof TEMPLATE_KINDS)[number];
+
 export const VARIABLE_TYPES = ['STRING', 'NUMBER', 'BOOLEAN', 'DATE', 'OBJECT', 'LIST'] as const;
 export type VariableType = (typeof VARIABLE_TYPES)[number];
 
