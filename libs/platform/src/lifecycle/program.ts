@@ -64,5 +64,8 @@ const GROWING_PER_CENT = 50;
  */
 export function settleMemory(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWING_PER_CENT}`);
+  // Bytecode that ran in the start alone is given up now, and not after several collections.
+  setFlagsFromString('--stress-flush-code');
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  setFlagsFromString('--no-stress-flush-code');
 }
