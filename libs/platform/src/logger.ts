@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { createRequire } from 'node:module';
 import { types } from 'node:util';
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, type LoggerOptions, pino } from 'pino';
-import pretty from 'pino-pretty';
+import type pretty from 'pino-pretty';
 import type { Config } from './config.js';
 
 const ADDRESS = /[^\s<>"',;:()]+@[^\s<>"',;:()]+/g;
@@ -69,8 +70,10 @@ function isError(value: unknown): value is Error {
 }
 
 function prettyStream(destination: NodeJS.WritableStream): NodeJS.WritableStream {
+  // Loaded where it is wanted: production logs JSON.
+  const load = createRequire(import.meta.url)('pino-pretty') as typeof pretty;
   const isTerminal = 'isTTY' in destination && destination.isTTY === true;
-  return pretty({
+  return load({
     destination,
     colorize: isTerminal,
     singleLine: true,

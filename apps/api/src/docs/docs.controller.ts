@@ -7,8 +7,8 @@ import { projectRoot } from '#platform';
 import { ApiDocument } from '../openapi/api-document.js';
 import { operationsOf } from '../openapi/document.js';
 import { HTML, SCRIPTED_PAGE_POLICY } from '../openapi/page-shell.js';
-import { type DocsContents, docsPage, DOWNLOADS, readContents, searchPage, startPage } from './docs-page.js';
-import { DocsSearch, type Passage, passagesOf } from './docs-search.js';
+import type { DocsContents } from './docs-page.js';
+import type { DocsSearch, Passage } from './docs-search.js';
 
 const MAX_QUERY = 200;
 const MARKDOWN = 'text/markdown; charset=utf-8';
@@ -18,6 +18,9 @@ interface Served {
   readonly type: string;
   readonly body: string;
 }
+
+/** Markdown and search take memory from the first page that is read on, and not from programs whose documentation nobody reads. */
+const loadPages = () => import('./docs-page.js');
 
 /** The documentation of the running version. Renders each page on its first request. */
 @Controller()
@@ -39,6 +42,7 @@ export class DocsController {
   @Header('content-type', HTML)
   @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
   async start(): Promise<string> {
+    const { startPage } = await loadPages();
     return startPage(await this.#readContents());
   }
 
@@ -62,6 +66,7 @@ export class DocsController {
   async search(@Query('q') asked: unknown): Promise<string> {
     const query = typeof asked === 'string' ? asked.slice(0, MAX_QUERY).trim() : '';
     this.#search ??= this.#makeSearch();
+    const { searchPage } = await loadPages();
     return searchPage(query, (await this.#search).find(query), await this.#readContents());
   }
 
@@ -80,6 +85,7 @@ export class DocsController {
   }
 
   async #make(page: string): Promise<Served> {
+    const { docsPage, DOWNLOADS } = await loadPages();
     const download = DOWNLOADS.get(page);
     if (download !== undefined) return { type: download, body: await readDocs(page) };
     const contents = await this.#readContents();
@@ -92,6 +98,7 @@ export class DocsController {
   }
 
   async #makeSearch(): Promise<DocsSearch> {
+    const { DocsSearch, passagesOf } = await import('./docs-search.js');
     const { sections } = await this.#readContents();
     const entries = sections.flatMap((section) => section.entries).filter(({ isMarkdown }) => isMarkdown);
     const pages = entries.map(async ({ name, title }) =>
@@ -110,6 +117,7 @@ export class DocsController {
   }
 
   async #readContents(): Promise<DocsContents> {
+    const { readContents } = await loadPages();
     this.#contents ??= readContents(await readDocs('llms.txt'));
     return this.#contents;
   }

@@ -58,12 +58,20 @@ function takeOverConsole(logger: Logger): void {
 /** Growth of old objects until they are collected, in per cent of the live ones; V8 would let a small heap grow fourfold. */
 const GROWING_PER_CENT = 50;
 
+/** What the start has set off, such as first looks for work, has ended by then. */
+const AFTERMATH_MS = 10_000;
+
 /**
  * Gives back memory that only the start needed, with `--expose-gc`, and has the process grow in small steps from there. Called
- * before the process says that it is ready, since it takes some 100 ms.
+ * before the process says that it is ready, since it takes some 100 ms; and once more a while later.
  */
 export function settleMemory(): void {
   setFlagsFromString(`--heap-growing-percent=${GROWING_PER_CENT}`);
+  collectAll();
+  setTimeout(collectAll, AFTERMATH_MS).unref();
+}
+
+function collectAll(): void {
   // Bytecode that ran in the start alone is given up now, and not after several collections.
   setFlagsFromString('--stress-flush-code');
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });

@@ -1,5 +1,6 @@
 import { isIP, isIPv4, type Socket } from 'node:net';
-import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import { createRequire } from 'node:module';
+import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { SmtpStage } from './mail-transport.js';
 import { SmtpChannel } from './smtp-channel.js';
 import { type Capabilities, capabilitiesOf } from './smtp-message.js';
@@ -137,7 +138,10 @@ export async function openSession(
 }
 
 function connectionTo(route: SmtpRoute, name: string, timeouts: SmtpTimeouts): SMTPConnection {
-  return new SMTPConnection({
+  // Loaded with the first connection: an api seldom makes one.
+  const load = createRequire(import.meta.url);
+  const Connection = load('nodemailer/lib/smtp-connection') as typeof SMTPConnection;
+  return new Connection({
     host: route.address ?? route.host,
     ...(isIP(route.host) === 0 ? { servername: route.host } : {}),
     port: route.port,
