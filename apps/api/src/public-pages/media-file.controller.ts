@@ -8,7 +8,7 @@ import { PublicPage } from './public-page.js';
 const YEAR_SECONDS = 31_536_000;
 const MINUTE_SECONDS = 60;
 
-/** What is called an image is nothing else, and does nothing: it came from a customer. */
+/** Headers by which an image that came from a customer is nothing else, and does nothing. */
 const IMAGE_HEADERS = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; sandbox",
@@ -36,7 +36,7 @@ export class MediaFileController {
     void reply.headers({ ...IMAGE_HEADERS, 'cache-control': cacheControl(served), etag });
     if (isKnown(request.headers['if-none-match'], etag)) return void reply.status(304).send();
     void reply.status(200).type(media.contentType).header('content-length', served.content.bytes);
-    // Of a HEAD without a body Fastify would say that it is empty.
+    // Fastify would say of a HEAD without a body that it is empty.
     const body = request.method === 'HEAD' ? Readable.from([]) : await served.content.stream();
     void reply.send(body);
   }

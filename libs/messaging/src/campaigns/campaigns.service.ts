@@ -25,7 +25,7 @@ import {
   timeFaults,
 } from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
-import { contentFaults } from '../content/document/translated-content.js';
+import { contentFaults, inLanguages, pathOf } from '../content/document/translated-content.js';
 import type { MailFooter } from '../content/document/mail-footer.js';
 import { FromAddressesService } from './from-addresses.service.js';
 import { CampaignRepository, type CampaignRow } from './campaign.repository.js';
@@ -131,19 +131,16 @@ export class CampaignsService {
 
   /** Throws DomainValidationError with what mails would lose of the content that is given, by its path. */
   async refuseLosses(scope: ProjectScope, given: CampaignChanges): Promise<void> {
-    const { contentJson = null, translations = {} } = given;
     const origin = await this.fromAddresses.of(scope);
     // Faults of the document itself are told when it is saved.
     if (origin === null || Object.keys(contentFaults(given)).length > 0) return;
-    const others = Object.entries(translations).map(
-      ([locale, other]) => [`translations.${locale}.`, locale, other.contentJson] as const,
-    );
     const losses: Record<string, string> = {};
-    for (const [prefix, locale, json] of [['', null, contentJson] as const, ...others]) {
+    for (const [locale, { contentJson: json = null }] of inLanguages(given)) {
       if (json === null) continue;
       const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, locale));
       const loss = await this.#lossOf(scope, json, footer);
-      if (loss !== null) losses[`${prefix}${contentField(parseContentDocument(json).document)}`] = loss;
+      if (loss !== null)
+        losses[`${pathOf(locale)}${contentField(parseContentDocument(json).document)}`] = loss;
     }
     if (Object.keys(losses).length > 0) throw new DomainValidationError(losses);
   }

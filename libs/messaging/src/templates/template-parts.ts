@@ -8,9 +8,13 @@ import {
   type TemplateBlock,
   type TemplateBlocks,
 } from '../content/document/content-document.js';
+import { inLanguages, pathOf } from '../content/document/translated-content.js';
 import { handlebarsFault } from '../content/merge/handlebars-tags.js';
-import type { TemplateKind } from '../content/merge/template-variables.js';
-import { type TemplateVariable, variableFaults } from '../content/merge/template-variables.js';
+import {
+  type TemplateKind,
+  type TemplateVariable,
+  variableFaults,
+} from '../content/merge/template-variables.js';
 import type { ResolvedContent, Template, TemplateContent, TemplateTranslation } from './template.js';
 
 /** Partials inside each other, the layout counted. */
@@ -34,14 +38,10 @@ const showsFiles = (kind: TemplateKind): boolean => kind === 'MESSAGE' || kind =
 type NamingContent = Pick<TemplateContent, 'contentJson' | 'layout' | 'translations'>;
 
 /** The documents of a template by the beginning of their paths. */
-function documentsOf({ contentJson, translations }: NamingContent): readonly (readonly [string, string])[] {
-  const all = [
-    ['', contentJson] as const,
-    ...Object.entries(translations).map(
-      ([locale, other]) => [`translations.${locale}.`, other.contentJson] as const,
-    ),
-  ];
-  return all.flatMap(([prefix, json]) => (json === null ? [] : [[prefix, json] as const]));
+function documentsOf(content: NamingContent): readonly (readonly [string, string])[] {
+  return inLanguages(content).flatMap(([locale, { contentJson }]) =>
+    contentJson === null ? [] : [[pathOf(locale), contentJson] as const],
+  );
 }
 
 const inColumns = (block: TemplateBlock) =>
@@ -59,11 +59,11 @@ export function draftFaults(kind: TemplateKind, content: TemplateContent): Fault
   if (kind === 'PARTIAL') Object.assign(faults, faultsOfPartial(content));
   else
     for (const [locale, { subject }] of Object.entries(content.translations))
-      if (subject === null) faults[`translations.${locale}.subject`] = 'is required';
-  for (const [prefix, texts] of [['', content] as const, ...translationsOf(content)])
+      if (subject === null) faults[`${pathOf(locale)}subject`] = 'is required';
+  for (const [locale, texts] of inLanguages(content))
     for (const part of ['subject', 'previewText', 'contentText'] as const) {
       const fault = handlebarsFault(texts[part] ?? '');
-      if (fault !== null) faults[`${prefix}${part}`] ??= fault;
+      if (fault !== null) faults[`${pathOf(locale)}${part}`] ??= fault;
     }
   let places: number | null = null;
   for (const [prefix, json] of documentsOf(content)) {
@@ -78,16 +78,13 @@ export function draftFaults(kind: TemplateKind, content: TemplateContent): Fault
   return faults;
 }
 
-const translationsOf = ({ translations }: TemplateContent) =>
-  Object.entries(translations).map(([locale, other]) => [`translations.${locale}.`, other] as const);
-
 function faultsOfPartial(content: TemplateContent): Faults {
   const faults: Record<string, string> = {};
   if (content.layout !== null) faults['layout'] = 'is not for a PARTIAL';
-  for (const [prefix, texts] of [['', content] as const, ...translationsOf(content)])
+  for (const [locale, texts] of inLanguages(content))
     for (const part of ['subject', 'previewText', 'contentText'] as const)
       if (texts[part] !== null)
-        faults[`${prefix}${part}`] = 'is not for a PARTIAL, which has contentJson alone';
+        faults[`${pathOf(locale)}${part}`] = 'is not for a PARTIAL, which has contentJson alone';
   return faults;
 }
 
@@ -164,24 +161,27 @@ export class TemplateResolver {
     const { layout, ...own } = content;
     const documents = new Map(documentsOf(content));
     const isOfParts = keysIn(content).length > 0;
-    const assemble = (json: string | null, prefix: string, locale: string | null): string | null =>
+    /** `writtenIn`: the language whose document it is. */
+    const assemble = (json: string | null, locale: string | null, writtenIn = locale): string | null =>
       json === null
         ? null
-        : this.#document({ templateKey, kind, layout }, json, { prefix, locale, blocks: 0, partials: 0 });
+        : this.#document({ templateKey, kind, layout }, json, {
+            prefix: pathOf(writtenIn),
+            locale,
+            blocks: 0,
+            partials: 0,
+          });
     if (layout !== null && !documents.has(''))
       this.#faults['contentJson'] = 'is required for what is put into a layout';
-    const contentJson = assemble(own.contentJson, '', null);
+    const contentJson = assemble(own.contentJson, null);
     const translations = Object.entries(own.translations).map(
       ([locale, other]): [string, TemplateTranslation] => {
         if (other.contentJson !== null)
-          return [
-            locale,
-            { ...other, contentJson: assemble(other.contentJson, `translations.${locale}.`, locale) },
-          ];
+          return [locale, { ...other, contentJson: assemble(other.contentJson, locale) }];
         if (other.contentText !== null || !isOfParts) return [locale, other];
         // It says the template's own content, with the partials of its language.
         const { previewText, contentText } = own;
-        const ofLanguage = assemble(own.contentJson, '', locale);
+        const ofLanguage = assemble(own.contentJson, locale, null);
         return [
           locale,
           { ...other, previewText: other.previewText ?? previewText, contentJson: ofLanguage, contentText },

@@ -3,7 +3,7 @@ import { CustomFieldsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
 import type { Faults } from '../content/document/content-document.js';
 import type { FoundVariable } from '../content/document/template-review.js';
-import { contentIn, type TranslatedContent } from '../content/document/translated-content.js';
+import { contentIn, pathOf, type TranslatedContent } from '../content/document/translated-content.js';
 import { ContentProcessesService } from '../content/processes/content-processes.service.js';
 import type { ResolvedContent } from './template.js';
 import { type Part, type Resolved, TemplateResolver } from './template-parts.js';
@@ -66,7 +66,7 @@ export class TemplateReviewsService {
     for (const locale of [null, ...Object.keys(content.translations)]) {
       const other = locale === null ? null : written.translations[locale];
       const ownJson = locale === null ? written.contentJson : (other?.contentJson ?? null);
-      const prefix = locale === null ? '' : `translations.${locale}.`;
+      const prefix = pathOf(locale);
       const review = await this.processes.reviewTemplate(scope, {
         content: {
           ...contentIn(mails, locale),

@@ -28,7 +28,7 @@ export interface FoundVariable {
   readonly type: VariableType;
   /** It is shown without a default. */
   readonly required: boolean;
-  /** Of a list: the names of what its items have. */
+  /** Names of what the items of a list have. */
   readonly items: readonly string[];
 }
 

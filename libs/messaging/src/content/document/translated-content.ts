@@ -37,17 +37,22 @@ export function contentIn(campaign: TranslatedContent, translation: string | nul
   return { ...own, subject: other.subject, previewText: other.previewText ?? previewText };
 }
 
+/** The beginning of the paths of a content in this language, null being its own: `translations.de.`. */
+export const pathOf = (locale: string | null): string => (locale === null ? '' : `translations.${locale}.`);
+
+/** A content and its translations by their languages, null being its own. */
+export const inLanguages = <Own, Other>(
+  content: Own & { readonly translations?: Readonly<Record<string, Other>> },
+): readonly (readonly [string | null, Own | Other])[] => [
+  [null, content],
+  ...Object.entries(content.translations ?? {}),
+];
+
 /** Faults of what was written by their paths: `contentJson.blocks[0].level`, `translations.de.subject`. */
-export function contentFaults({
-  translations = {},
-  ...own
-}: Partial<TranslatedContent>): Record<string, string> {
-  const others = Object.entries(translations).map(
-    ([locale, other]) => [`translations.${locale}.`, other] as const,
-  );
+export function contentFaults(written: Partial<TranslatedContent>): Record<string, string> {
   const faults: Record<string, string> = {};
-  for (const [prefix, content] of [['', own] as const, ...others]) {
-    const { contentJson = null, ...parts } = content;
+  for (const [locale, { contentJson = null, ...parts }] of inLanguages(written)) {
+    const prefix = pathOf(locale);
     const { errors = {} } = contentJson === null ? {} : parseContentDocument(contentJson);
     for (const [path, fault] of Object.entries(errors)) faults[`${prefix}${path}`] = fault;
     for (const part of ['subject', 'previewText', 'contentText'] as const) {

@@ -5,7 +5,14 @@ import { compileMergeTemplate, compilePlainTemplate, type MergeTemplate } from '
 import type { MergeValues } from '../merge/merge-values.js';
 import { encodeBody, type EncodedBody } from './body-encoding.js';
 
-type MailParts = Readonly<Record<'subject' | 'fromName' | 'html' | 'text', string>>;
+/** The parts of a mail: as templates, or as its recipient gets them. */
+export interface MailParts {
+  readonly subject: string;
+  /** The sender's, in From. */
+  readonly fromName: string;
+  readonly html: string;
+  readonly text: string;
+}
 
 /** Compiled parts of a mail. */
 export type MailTemplates = Readonly<Record<keyof MailParts, MergeTemplate>>;
@@ -89,15 +96,24 @@ export class MailRenderer {
   }
 }
 
+/** @throws {MergeTemplateError} */
+export const filledIn = (
+  { subject, fromName, html, text }: MailTemplates,
+  values: MergeValues,
+): MailParts => ({
+  subject: subject.render(values),
+  fromName: fromName.render(values),
+  html: html.render(values),
+  text: text.render(values),
+});
+
 function renderOne(parsed: MailTemplates, values: MergeValues): Rendered {
   try {
-    const subject = parsed.subject.render(values);
-    const fromName = parsed.fromName.render(values);
-    const html = parsed.html.render(values);
-    const text = parsed.text.render(values);
+    const parts = filledIn(parsed, values);
+    const { html, text } = parts;
     if (Math.max(html.length, text.length) > LONGEST_PART) return { fault: 'output limit exceeded' };
     const bodies = { html: asText(encodeBody(html)), text: asText(encodeBody(text)) };
-    return { subject, fromName, html, text, bodies };
+    return { ...parts, bodies };
   } catch (error) {
     if (error instanceof MergeTemplateError) return { fault: error.message };
     throw error;

@@ -20,7 +20,7 @@ export interface MergeValues {
     readonly unsubscribe: string;
     readonly preferences: string;
     readonly view: string;
-    /** Of mail that asks for a confirmation. */
+    /** The link that confirms, in mail that asks for that. */
     readonly confirm?: string;
   };
   /** Properties of the event that began the run of an automation, or the data that a client gave it. */

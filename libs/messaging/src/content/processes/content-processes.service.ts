@@ -17,7 +17,14 @@ import type { MailFooter } from '../document/mail-footer.js';
 import type { MailReview } from '../document/content-review.js';
 import type { TemplateReview } from '../document/template-review.js';
 import type { Faults } from '../document/content-document.js';
-import type { LogicParts, RenderedBatch, RenderedMail } from '../mail/mail-renderer.js';
+import {
+  filledIn,
+  type LogicParts,
+  type MailParts,
+  plainTemplatesOf,
+  type RenderedBatch,
+  type RenderedMail,
+} from '../mail/mail-renderer.js';
 import { type EventPath, type MessageReview, reviewPlainMessage } from '../merge/merge-review.js';
 import type { MergeValues } from '../merge/merge-values.js';
 import { ContentPoolService } from './content-pool.service.js';
@@ -188,6 +195,14 @@ export class ContentProcessesService implements OnApplicationBootstrap, OnApplic
     if (mail === undefined) throw new Error('Nothing was rendered.');
     if ('fault' in mail) throw errorOf({ kind: 'merge-tags', message: mail.fault });
     return mail;
+  }
+
+  /** One mail's parts: filled in here where their merge tags are plain, else by a process. @throws as `renderOne` */
+  async fillIn(scope: ProjectScope, parts: MailParts, values: MergeValues): Promise<MailParts> {
+    const plain = plainTemplatesOf(parts);
+    return plain === null
+      ? this.renderOne(scope, { ...parts, key: hashOf(parts) }, values)
+      : filledIn(plain, values);
   }
 
   /** As many mails as there is time for, now. @throws {MergeTemplateError} @throws {ContentTooComplexError} */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { CustomFieldsQuery, type Recipient, templateDefaults } from '#audience';
 import { Clock, newId } from '#kernel';
-import { ContentProcessesService, hashOf } from '../../content/processes/content-processes.service.js';
-import { plainTemplatesOf, type RenderedMail } from '../../content/mail/mail-renderer.js';
+import { ContentProcessesService } from '../../content/processes/content-processes.service.js';
+import type { MailParts, RenderedMail } from '../../content/mail/mail-renderer.js';
 import { MergeTemplateError } from '../../content/content.errors.js';
 import {
   type CampaignMail,
@@ -14,15 +14,6 @@ import {
 } from './campaign-mail.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import { MailLinksService } from '../../content/mail/mail-links.service.js';
-
-/** The parts of a mail as its recipient gets them. */
-export interface MailParts {
-  readonly subject: string;
-  /** The sender's, in From. */
-  readonly fromName: string;
-  readonly html: string;
-  readonly text: string;
-}
 
 /** The result of rendering mails with logic ahead. */
 interface Ahead {
@@ -42,7 +33,10 @@ export class MailRenderingService {
   ) {}
 
   /** Somebody who does not exist, for a preview or a test mail: the links made for it lead to nobody. */
-  async sampleRecipient({ scope, topics }: CampaignMail, email: string): Promise<Recipient> {
+  async sampleRecipient(
+    { scope, topics }: Pick<CampaignMail, 'scope' | 'topics'>,
+    email: string,
+  ): Promise<Recipient> {
     return {
       subscriberId: newId(),
       email,
@@ -74,11 +68,7 @@ export class MailRenderingService {
   /** A line beside the mail, such as its preview text, as its reader would see it. @throws {MergeTemplateError} */
   async line(mail: CampaignMail, source: string, one: ShownMail): Promise<string> {
     const parts = { subject: source, fromName: '', html: '', text: '' };
-    const values = valuesOf(mail, one, this.links);
-    const plain = plainTemplatesOf(parts);
-    if (plain !== null) return plain.subject.render(values);
-    const logic = { ...parts, key: hashOf(parts) };
-    return (await this.processes.renderOne(mail.scope, logic, values)).subject;
+    return (await this.processes.fillIn(mail.scope, parts, valuesOf(mail, one, this.links))).subject;
   }
 
   /** One that was sent, as it was then if its view link says so, of which `sealed` is a part. */

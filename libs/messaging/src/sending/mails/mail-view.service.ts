@@ -20,11 +20,12 @@ import {
   contentIn,
   translationFor,
 } from '../../content/document/translated-content.js';
+import type { MailParts } from '../../content/mail/mail-renderer.js';
 import { ContentCompileError, MergeTemplateError } from '../../content/content.errors.js';
 import { findMailOfLink, type MailOfLink } from '../../deliveries/linked-mails.service.js';
 import type { CampaignMail } from './campaign-mail.js';
 import { CompiledMailsService, type DraftOfMail, footerLocaleOf } from './compiled-mails.service.js';
-import { type MailParts, MailRenderingService } from './mail-rendering.service.js';
+import { MailRenderingService } from './mail-rendering.service.js';
 
 const SAMPLE_ADDRESS = 'ada@example.com';
 const SAMPLE_NAME = 'Ada Lovelace';

@@ -5,13 +5,9 @@ import { isUuid, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { FromAddressesService, type MailOrigin } from '../../campaigns/from-addresses.service.js';
 import { type MailFooter, withFooterText } from '../../content/document/mail-footer.js';
-import { type LogicParts, plainTemplatesOf } from '../../content/mail/mail-renderer.js';
+import type { MailParts } from '../../content/mail/mail-renderer.js';
 import { projectValues, subscriberValues } from '../../content/merge/merge-values.js';
-import {
-  ContentProcessesService,
-  footerOf,
-  hashOf,
-} from '../../content/processes/content-processes.service.js';
+import { ContentProcessesService, footerOf } from '../../content/processes/content-processes.service.js';
 import type { MailLinks } from '../../deliveries/delivery.js';
 import { languageOf, MessageTemplatesService } from '../../messages/message-templates.service.js';
 import type { AttachedFile, MessageContent, MessageParts } from '../../messages/message.js';
@@ -155,16 +151,8 @@ export class MessageRenderingService {
         now: now.toISOString(),
       },
     };
-    const plain = plainTemplatesOf(parts);
-    const rendered =
-      plain === null
-        ? await this.processes.renderOne(scope, { ...parts, key: hashOf(parts) }, values)
-        : {
-            subject: plain.subject.render(values),
-            html: plain.html.render(values),
-            text: plain.text.render(values),
-          };
-    return { ...rendered, html: content.contentJson === null ? null : rendered.html, language };
+    const { subject, html, text } = await this.processes.fillIn(scope, parts, values);
+    return { subject, html: content.contentJson === null ? null : html, text, language };
   }
 
   /** The templates of its parts; without HTML where it is text alone. */
@@ -173,7 +161,7 @@ export class MessageRenderingService {
     { subject, previewText = null, contentJson, text }: MessageParts,
     footer: MailFooter,
     language: string,
-  ): Promise<Omit<LogicParts, 'key'>> {
+  ): Promise<MailParts> {
     if (contentJson === null)
       return { subject, fromName: '', html: '', text: withFooterText(footer, text ?? '') };
     return this.processes.compile(scope, {

@@ -1,18 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import {
-  CustomFieldsQuery,
-  type Recipient,
-  RecipientsQuery,
-  SubscribersQuery,
-  templateDefaults,
-} from '#audience';
-import { Clock, type EmailAddress, newId, NotFoundError, type ProjectScope } from '#kernel';
+import { type Recipient, RecipientsQuery, SubscribersQuery } from '#audience';
+import { Clock, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { FromAddressesService } from '../../campaigns/from-addresses.service.js';
 import { ContentCompileError, MergeTemplateError } from '../../content/content.errors.js';
 import type { Faults } from '../../content/document/content-document.js';
 import { contentIn, translationFor } from '../../content/document/translated-content.js';
-import { plainTemplatesOf } from '../../content/mail/mail-renderer.js';
 import {
   type MergeValues,
   projectValues,
@@ -20,13 +13,10 @@ import {
   subscriberValues,
 } from '../../content/merge/merge-values.js';
 import { checkedData } from '../../content/merge/template-variables.js';
-import {
-  ContentProcessesService,
-  footerOf,
-  hashOf,
-} from '../../content/processes/content-processes.service.js';
+import { ContentProcessesService, footerOf } from '../../content/processes/content-processes.service.js';
 import { revisedContent, type Template } from '../../templates/template.js';
 import { TemplateRepository } from '../../templates/template.repository.js';
+import { MailRenderingService } from './mail-rendering.service.js';
 import { TemplateReviewsService, translatedContent } from '../../templates/template-reviews.service.js';
 
 /** The reader and data that a template is shown with. */
@@ -61,10 +51,10 @@ export class TemplatePreviewsService {
     private readonly templates: TemplateRepository,
     private readonly reviews: TemplateReviewsService,
     private readonly fromAddresses: FromAddressesService,
-    private readonly fields: CustomFieldsQuery,
     private readonly subscribers: SubscribersQuery,
     private readonly recipients: RecipientsQuery,
     private readonly processes: ContentProcessesService,
+    private readonly rendering: MailRenderingService,
     private readonly clock: Clock,
   ) {}
 
@@ -84,6 +74,7 @@ export class TemplatePreviewsService {
     const recipient = await this.#reader(scope, sample.address);
     const locale = sample.locale ?? recipient.locale;
     const translated = translatedContent(content);
+    const shown = contentIn(translated, translationFor(translated, locale));
     const origin = await this.fromAddresses.of(scope);
     if (origin === null) throw new NotFoundError();
     const { project } = origin;
@@ -93,7 +84,7 @@ export class TemplatePreviewsService {
     try {
       const sources = await this.processes.compile(scope, {
         content: {
-          ...contentIn(translated, translationFor(translated, locale)),
+          ...shown,
           language: wording.locale,
           showsFiles: kind === 'MESSAGE' || kind === 'PARTIAL',
         },
@@ -111,25 +102,15 @@ export class TemplatePreviewsService {
         },
       };
       // In the place of a sender's name, which no template has.
-      const previewText = contentIn(translated, translationFor(translated, locale)).previewText ?? '';
       const mailParts = {
         subject: sources.subject,
-        fromName: previewText,
+        fromName: shown.previewText ?? '',
         html: sources.html,
         text: sources.text,
       };
-      const plain = plainTemplatesOf(mailParts);
-      const shown =
-        plain === null
-          ? await this.processes.renderOne(scope, { ...mailParts, key: hashOf(mailParts) }, values)
-          : {
-              subject: plain.subject.render(values),
-              fromName: plain.fromName.render(values),
-              html: plain.html.render(values),
-              text: plain.text.render(values),
-            };
-      const { subject, fromName, html, text } = shown;
-      return { subject, previewText: previewText === '' ? null : fromName, html, text, faults: all, removed };
+      const { subject, fromName, html, text } = await this.processes.fillIn(scope, mailParts, values);
+      const previewText = mailParts.fromName === '' ? null : fromName;
+      return { subject, previewText, html, text, faults: all, removed };
     } catch (error) {
       if (error instanceof MergeTemplateError || error instanceof ContentCompileError)
         return {
@@ -153,20 +134,10 @@ export class TemplatePreviewsService {
   }
 
   async #reader(scope: ProjectScope, address: EmailAddress | null): Promise<Recipient> {
-    const nobody = {
-      subscriberId: newId(),
-      email: address?.value ?? SAMPLE_VALUES.subscriber.email,
-      externalId: null,
-      firstName: null,
-      lastName: null,
-      phone: null,
-      locale: null,
-      timeZone: null,
-      customFields: templateDefaults(await this.fields.definitions(scope)),
-      topicNames: [],
-      obstacle: null,
-    };
-    if (address === null) return { ...nobody, firstName: 'Ada', lastName: 'Lovelace' };
+    const email = address?.value ?? SAMPLE_VALUES.subscriber.email;
+    const sample = await this.rendering.sampleRecipient({ scope, topics: [] }, email);
+    if (address === null) return sample;
+    const nobody = { ...sample, firstName: null, lastName: null };
     const found = await this.subscribers.get(scope, address).catch((error: unknown) => {
       if (error instanceof NotFoundError) return null;
       throw error;
