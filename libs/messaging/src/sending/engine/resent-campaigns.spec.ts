@@ -124,6 +124,7 @@ describe('a campaign that is sent again to those who did not open it', () => {
     await send();
     await expand();
     expect(addresses(await deliveriesOf(copy))).toEqual(othersThan([left, blocked, pausing, erased]));
+    await isSent(copy);
     await fixture.test.query(
       `update messaging.deliveries d set subscriber_id = b.id from audience.subscribers b where d.id = $1 and b.email = d.address`,
       [erased.id],
