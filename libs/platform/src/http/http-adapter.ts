@@ -1,4 +1,5 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import serializers, { type SerializerFactory } from '@fastify/fast-json-stringify-compiler';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -107,6 +108,7 @@ export function createHttpAdapter({ config, clock, logger }: HttpAdapterOptions)
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, caseSensitive: true, ignoreTrailingSlash: false },
     skipMiddie: true,
+    schemaController: { compilersFactory: { buildSerializer: compileOnDemand } },
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       void reply.header('x-request-id', request.id);
       void refuseUnread(problems, error, request, reply);
@@ -118,6 +120,21 @@ export function createHttpAdapter({ config, clock, logger }: HttpAdapterOptions)
     },
   });
 }
+
+/**
+ * Compiles the writer of a route's answers with the first of them: most routes of an installation are never asked, and all
+ * writers take 4 MB.
+ */
+const compileOnDemand: SerializerFactory = (schemas, options) => {
+  const compile = serializers.SerializerSelector()(schemas, options);
+  return (route) => {
+    let write: ReturnType<typeof compile> | undefined;
+    return (answer) => {
+      write ??= compile(route);
+      return write(answer);
+    };
+  };
+};
 
 /** Without a key that may ask there is nothing to be learned about the path. */
 async function refuseUnread(
