@@ -3167,6 +3167,9 @@ create table messaging.campaigns (
   deleted_at timestamp with time zone,
   metadata jsonb not null default '{}'::jsonb,
   resend_of text,
+  template_key text collate "C",
+  template_version integer,
+  template_content_id uuid,
   constraint campaigns_pkey PRIMARY KEY (id, environment_id),
   constraint campaigns_ambiguous_policy_check CHECK ((ambiguous_policy = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
   constraint campaigns_pre_send_score_check CHECK (((pre_send_score >= 0) AND (pre_send_score <= 100))),
@@ -3176,6 +3179,7 @@ create table messaging.campaigns (
   constraint campaigns_environment_id_campaign_key_key UNIQUE (environment_id, campaign_key)
 );
 CREATE INDEX campaigns_newest ON messaging.campaigns USING btree (environment_id, created_at DESC, id DESC);
+CREATE INDEX campaigns_of_template ON messaging.campaigns USING btree (environment_id, template_key) WHERE (template_key IS NOT NULL);
 CREATE INDEX campaigns_queued ON messaging.campaigns USING btree (environment_id, queued_at DESC) WHERE (queued_at IS NOT NULL);
 CREATE INDEX campaigns_scheduled ON messaging.campaigns USING btree (scheduled_at) WHERE (status = 'SCHEDULED'::text);
 CREATE INDEX campaigns_sent ON messaging.campaigns USING btree (completed_at) WHERE (status = ANY (ARRAY['SENT'::text, 'ARCHIVED'::text]));
@@ -3205,6 +3209,9 @@ comment on column messaging.campaigns.retry_from is 'The moment of `retry-failed
 comment on column messaging.campaigns.deleted_at is 'Deleted after mails went out: the API does not show it, but the links of its mails go on working.';
 comment on column messaging.campaigns.metadata is 'Strings of the client by key, at most 20.';
 comment on column messaging.campaigns.resend_of is 'Key of a sent campaign: the audience is those who got it and did not open it. That row is never deleted.';
+comment on column messaging.campaigns.template_key is 'The template whose content it has in place of its own, also once that is deleted.';
+comment on column messaging.campaigns.template_version is 'Null: the one in use.';
+comment on column messaging.campaigns.template_content_id is 'What it keeps from the moment that it is scheduled or sent. A change of the template makes another.';
 
 create table messaging.data_export_parts (
   export_id uuid not null,

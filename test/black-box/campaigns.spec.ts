@@ -103,6 +103,8 @@ describe('campaigns', () => {
         sendStrategy: null,
         topicIds: [],
         segmentIds: [],
+        templateKey: null,
+        templateVersion: null,
         resendOf: null,
         estimatedRecipientCount: null,
         estimatedAt: null,

@@ -32,6 +32,10 @@ const USES = {
     automation: 'its rules, and values that it sets fields to, while active',
     segment: 'its rules, always',
   },
+  template: {
+    campaign: 'its content, until it has ended, also as a draft',
+    template: 'its layout and partials, while published',
+  },
   'sending domain': {
     campaign: 'scheduled or under way',
     automation: 'with a mail, while active',
@@ -44,6 +48,7 @@ export type UsedThings =
   | { readonly kind: 'custom field'; readonly key: string }
   | { readonly kind: 'default of a custom field'; readonly key: string }
   | { readonly kind: 'option'; readonly key: string; readonly values: readonly string[] }
+  | { readonly kind: 'template'; readonly templateKey: string }
   /** The project's. */
   | { readonly kind: 'sending domain' };
 

@@ -7,6 +7,7 @@ import { WebhooksModule } from '#webhooks';
 import { AutomationsModule } from './automations/automations.module.js';
 import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 import { CampaignAudienceQuery } from './campaigns/campaign-audience.query.js';
+import { CampaignContentsQuery } from './campaigns/campaign-contents.query.js';
 import { CampaignLifecycleService } from './campaigns/campaign-lifecycle.service.js';
 import { CampaignRepository } from './campaigns/campaign.repository.js';
 import { CampaignUsageQuery } from './campaigns/campaign-usage.query.js';
@@ -52,6 +53,7 @@ import { TestInboxService } from './sending/test-inbox.service.js';
 const SERVICES = [
   AddressConsequencesService,
   CampaignAudienceQuery,
+  CampaignContentsQuery,
   CampaignLifecycleService,
   CampaignRepository,
   CampaignUsageQuery,

@@ -15,6 +15,7 @@ import {
   type RetentionKind,
   RetiredTablesService,
 } from '#platform';
+import { SENT_TRANSLATIONS } from './campaigns/campaign-contents.query.js';
 import { PARTITION } from './deliveries/campaign-front.query.js';
 import { ProjectRetentionRepository } from './project-retention.repository.js';
 import { domainFigures } from './reports/statistics/campaign-figures.query.js';
@@ -234,7 +235,7 @@ class Settlement {
     return this.database.system(async () => {
       const { rows } = await sql<Omit<SettledCampaign, 'scope'> & ProjectScope>`
         select c.id, ${PARTITION}::text as queued_on,
-          array(select jsonb_object_keys(c.translations)) as translations, ${scopeColumns}
+          ${SENT_TRANSLATIONS} as translations, ${scopeColumns}
         from messaging.campaigns c join ${environmentScopes} e on e.environment_id = c.environment_id
         where ${PARTITION} >= ${from}::date and ${PARTITION} < ${day}::date
           and ${within(environmentId, 'c.environment_id')} and (${after}::uuid is null or c.id > ${after}::uuid)

@@ -923,7 +923,7 @@ export interface paths {
     head?: never;
     /**
      * Change a campaign
-     * @description For a DRAFT, SCHEDULED or FAILED campaign. JSON merge-patch: absent fields stay, null clears a field. A SCHEDULED campaign stays scheduled and is checked again at its time; clearing `scheduledAt` makes it a DRAFT. `scheduledAt` and `scheduledAtLocal` replace each other. A change of content or audience clears `preSendScore` and `preSendStatus`.
+     * @description For a DRAFT, SCHEDULED or FAILED campaign. JSON merge-patch: absent fields stay, null clears a field. A SCHEDULED campaign stays scheduled and is checked again at its time; clearing `scheduledAt` makes it a DRAFT. `scheduledAt` and `scheduledAtLocal` replace each other, and so do content and `templateKey`, which takes the version in use anew. A change of content or audience clears `preSendScore` and `preSendStatus`.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -941,7 +941,7 @@ export interface paths {
     put?: never;
     /**
      * Duplicate a campaign
-     * @description A DRAFT with the same content, translations, sender, audience and metadata; times and `sendStrategy` are not copied. With `resendTo` its audience is those who got the original and did not open it, as far as they still want it: counted anew by `send`, and an open before a mail leaves excludes its reader. Opens are those of people, not of proxies or scanners. 409 then unless the original is SENT, its opens were recorded and its deliveries are still kept.
+     * @description A DRAFT with the same content, translations, sender, audience and metadata; times and `sendStrategy` are not copied; of a template it has the same version. With `resendTo` its audience is those who got the original and did not open it, as far as they still want it: counted anew by `send`, and an open before a mail leaves excludes its reader. Opens are those of people, not of proxies or scanners. 409 then unless the original is SENT, its opens were recorded and its deliveries are still kept.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -1716,7 +1716,7 @@ export interface paths {
     post?: never;
     /**
      * Delete a template
-     * @description Not while a published template uses it as partial or layout. Mails that were made of it stay as they are.
+     * @description Not while a published template uses it as partial or layout, or a campaign that has not ended its content. Mails that were made of it stay as they are.
      *
      *     The key needs the scope `templates:write`.
      */
@@ -3759,6 +3759,13 @@ export interface components {
           contentText: string | null;
         };
       };
+      /**
+       * @description The template that the content is from, with `subject`, `previewText` and `translations` where the campaign has none.
+       * @example APIT-1
+       */
+      templateKey: string | null;
+      /** @description The version that was chosen, or that it keeps since it was scheduled or sent; null: the one in use. */
+      templateVersion: number | null;
       /** @description Strings of yours by key. */
       metadata: {
         [key: string]: string;
@@ -12560,6 +12567,8 @@ export interface operations {
            *           "scheduledAtLocal": null,
            *           "completedAt": "2026-03-02T08:01:30.000Z",
            *           "replyTo": "hello@example.com",
+           *           "templateKey": null,
+           *           "templateVersion": null,
            *           "resendOf": null,
            *           "preSendScore": 100,
            *           "preSendStatus": "PASSED",
@@ -12628,7 +12637,8 @@ export interface operations {
          */
         'application/json': {
           name: string;
-          subject: string;
+          /** @description Required without `templateKey`. */
+          subject?: string | null;
           previewText?: string | null;
           contentJson?: string | null;
           /** @description The content as a whole page of HTML, at most 512 KB, in place of `contentJson`. Its head, style sheets and comments stay. In answers it is in `contentJson`, as `{"html":"…"}`. */
@@ -12636,6 +12646,13 @@ export interface operations {
           /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
           mjml?: string | null;
           contentText?: string | null;
+          /**
+           * @description Key or alias of a template of kind CAMPAIGN that the content is from, in place of `contentJson` and the like.
+           * @example APIT-1
+           */
+          templateKey?: string | null;
+          /** @description A version of the template that was published. Default: the one in use. */
+          templateVersion?: number | null;
           /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content. */
           translations?: {
             [key: string]: {
@@ -12721,6 +12738,8 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": null,
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "resendOf": null,
            *       "preSendScore": null,
            *       "preSendStatus": null,
@@ -12842,6 +12861,8 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": "2026-03-02T08:01:30.000Z",
            *       "replyTo": "hello@example.com",
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
@@ -12969,6 +12990,13 @@ export interface operations {
           /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
           mjml?: string | null;
           contentText?: string | null;
+          /**
+           * @description Key or alias of a template of kind CAMPAIGN that the content is from, in place of `contentJson` and the like.
+           * @example APIT-1
+           */
+          templateKey?: string | null;
+          /** @description A version of the template that was published. Default: the one in use. */
+          templateVersion?: number | null;
           /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content. */
           translations?: {
             [key: string]: {
@@ -13059,6 +13087,8 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "resendOf": null,
            *       "preSendScore": null,
            *       "preSendStatus": null,
@@ -13184,6 +13214,8 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "resendOf": "APIT-001",
            *       "preSendScore": null,
            *       "preSendStatus": null,
@@ -13464,6 +13496,13 @@ export interface operations {
           /** @description The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`. */
           mjml?: string | null;
           contentText?: string | null;
+          /**
+           * @description Key or alias of a template of kind CAMPAIGN that the content is from, in place of `contentJson` and the like.
+           * @example APIT-1
+           */
+          templateKey?: string | null;
+          /** @description A version of the template that was published. Default: the one in use. */
+          templateVersion?: number | null;
           fromName?: string | null;
           /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content. */
           translations?: {
@@ -13816,6 +13855,8 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
@@ -13940,6 +13981,8 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
@@ -14064,6 +14107,8 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
@@ -14188,6 +14233,8 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
@@ -14312,6 +14359,8 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",
@@ -14436,6 +14485,8 @@ export interface operations {
            *       "scheduledAtLocal": null,
            *       "completedAt": null,
            *       "replyTo": "hello@example.com",
+           *       "templateKey": null,
+           *       "templateVersion": null,
            *       "resendOf": null,
            *       "preSendScore": 100,
            *       "preSendStatus": "PASSED",

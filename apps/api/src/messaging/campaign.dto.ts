@@ -15,7 +15,7 @@ import {
   requiredLine,
   translations,
 } from '../fields.js';
-import { contentForms, hasOneForm, withContentJson } from './content.dto.js';
+import { contentForms, hasOneForm, hasOneSource, templateForm, withContentJson } from './content.dto.js';
 
 const MAX_CONTENT = 500_000;
 
@@ -53,6 +53,7 @@ const translation = strictBody(content)
 const fields = {
   name,
   ...content,
+  ...templateForm,
   translations: translations(
     translation,
     'The content in other languages,',
@@ -95,9 +96,21 @@ const strict = leftOut(
   }),
 );
 
-export const createCampaignBody = strictBody({ ...fields, strict })
+export const createCampaignBody = strictBody({
+  ...fields,
+  strict,
+  subject: content.subject.nullish().meta({ description: 'Required without `templateKey`.' }),
+})
+  .refine(({ subject, templateKey }) => subject != null || templateKey != null, {
+    path: ['subject'],
+    error: 'is required',
+    // Beside other faults, too.
+    when: ({ value, issues }) =>
+      typeof value === 'object' && value !== null && !issues.some(({ path }) => path?.[0] === 'subject'),
+  })
   .refine(hasOneTime, TWO_TIMES)
   .superRefine(hasOneForm)
+  .superRefine(hasOneSource)
   .transform(withContentJson);
 
 /** JSON merge-patch (RFC 7396): absent fields stay, null clears. */
@@ -109,6 +122,7 @@ export const patchCampaignBody = strictBody({
 })
   .refine(hasOneTime, TWO_TIMES)
   .superRefine(hasOneForm)
+  .superRefine(hasOneSource)
   .transform(withContentJson);
 
 export const duplicateCampaignBody = strictBody({
@@ -152,6 +166,15 @@ export const campaignView = z
         contentText: z.string().nullable(),
       }),
     ),
+    templateKey: z.string().nullable().meta({
+      description:
+        'The template that the content is from, with `subject`, `previewText` and `translations` where the campaign has none.',
+      example: 'APIT-1',
+    }),
+    templateVersion: z.int().nullable().meta({
+      description:
+        'The version that was chosen, or that it keeps since it was scheduled or sent; null: the one in use.',
+    }),
     metadata: metadataView,
     status: z.enum(CAMPAIGN_STATUSES),
     sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
@@ -205,10 +228,12 @@ export const previewCampaignBody = strictBody({
   ),
   ...content,
   subject: content.subject.nullish(),
+  ...templateForm,
   fromName: fields.fromName,
   translations: fields.translations,
 })
   .superRefine(hasOneForm)
+  .superRefine(hasOneSource)
   .transform(withContentJson);
 
 export const campaignPreviewView = z

@@ -75,7 +75,7 @@ export class CampaignsController {
     description:
       'For a DRAFT, SCHEDULED or FAILED campaign. JSON merge-patch: absent fields stay, null clears a field. A ' +
       'SCHEDULED campaign stays scheduled and is checked again at its time; clearing `scheduledAt` makes it a DRAFT. `scheduledAt` and ' +
-      '`scheduledAtLocal` replace each other. ' +
+      '`scheduledAtLocal` replace each other, and so do content and `templateKey`, which takes the version in use anew. ' +
       'A change of content or audience clears `preSendScore` and `preSendStatus`.',
     scope: 'campaigns:write',
     body: patchCampaignBody,
@@ -97,7 +97,7 @@ export class CampaignsController {
     sdk: 'campaigns.duplicate',
     summary: 'Duplicate a campaign',
     description:
-      'A DRAFT with the same content, translations, sender, audience and metadata; times and `sendStrategy` are not copied. With ' +
+      'A DRAFT with the same content, translations, sender, audience and metadata; times and `sendStrategy` are not copied; of a template it has the same version. With ' +
       '`resendTo` its audience is those who got the original and did not open it, as far as they still want it: counted anew ' +
       'by `send`, and an open before a mail leaves excludes its reader. Opens are those of people, not of proxies or scanners. ' +
       '409 then unless the original is SENT, its opens were recorded and its deliveries are still kept.',

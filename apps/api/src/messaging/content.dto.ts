@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonText } from '../fields.js';
+import { jsonText, requiredLine } from '../fields.js';
 
 const MAX_CONTENT = 500_000;
 const MAX_PAGE = 512 * 1024;
@@ -19,6 +19,39 @@ export const contentForms = {
       'The content as MJML, at most 512 KB, in place of `contentJson`. In answers it is in `contentJson`, as `{"mjml":"…"}`.',
   }),
 };
+
+/** Content of a template, in place of content that is given. */
+export const templateForm = {
+  templateKey: requiredLine(100).nullish().meta({
+    description:
+      'Key or alias of a template of kind CAMPAIGN that the content is from, in place of `contentJson` and the like.',
+    example: 'APIT-1',
+  }),
+  templateVersion: z
+    .int()
+    .min(1)
+    .nullish()
+    .meta({ description: 'A version of the template that was published. Default: the one in use.' }),
+};
+
+/** Check of a body: with a template it has no content of its own. */
+export function hasOneSource(
+  given: GivenForms & {
+    readonly contentText?: string | null | undefined;
+    readonly templateKey?: string | null | undefined;
+  },
+  context: z.core.$RefinementCtx,
+): void {
+  if (given.templateKey == null) return;
+  for (const form of ['contentJson', 'html', 'mjml', 'contentText'] as const)
+    if (given[form] != null)
+      context.addIssue({
+        code: 'custom',
+        path: [form],
+        message: 'must not be given together with templateKey',
+        input: given,
+      });
+}
 
 interface GivenForms {
   readonly contentJson?: string | null | undefined;

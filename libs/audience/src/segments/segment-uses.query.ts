@@ -42,6 +42,7 @@ export class SegmentUsesQuery implements UserSource, OnModuleInit {
         case 'option':
           return this.#ofField(scope, things);
         case 'default of a custom field':
+        case 'template':
         case 'sending domain':
           return [];
       }

@@ -5,6 +5,9 @@ import { type PreSendCheck, quotaMessage, summarise } from '#deliverability';
 import { Clock, InvalidStateError, type ProjectScope } from '#kernel';
 import { CONFIG, type Config, Database, enqueue, jobType, LOGGER, Publisher } from '#platform';
 import { wakeSenders } from '../deliveries/delivery-queue.query.js';
+import { MediaService } from '../media/media.service.js';
+import type { ResolvedContent } from '../templates/template.js';
+import { TemplateContentsQuery } from '../templates/template-contents.query.js';
 import { type Campaign, lastTimeOf, type UnboundEmails } from './campaign.js';
 import { describeFailures, PreSendRejectedError } from './campaign.errors.js';
 import { CampaignRepository } from './campaign.repository.js';
@@ -25,6 +28,7 @@ export type PublishedCampaign = Pick<
   | 'campaignKey'
   | 'name'
   | 'subject'
+  | 'templateContentId'
   | 'status'
   | 'metadata'
   | 'estimatedRecipientCount'
@@ -49,6 +53,8 @@ export class CampaignLifecycleService {
     private readonly quota: EmailQuotaService,
     private readonly stops: SendingStopsService,
     private readonly failed: FailedDeliveriesService,
+    private readonly templates: TemplateContentsQuery,
+    private readonly media: MediaService,
     private readonly publisher: Publisher,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
@@ -70,6 +76,7 @@ export class CampaignLifecycleService {
       const analysis = await this.analysis.analyse(scope, campaign, now);
       campaign.judge(analysis, now);
       if (analysis.status === 'FAILED') return analysis;
+      campaign.keepTemplate(analysis.template);
       campaign.schedule(now);
       await this.publish(scope, 'campaign.scheduled', campaign);
       return analysis;
@@ -159,8 +166,22 @@ export class CampaignLifecycleService {
     campaign: PublishedCampaign,
     failure?: { readonly failureReason: string },
   ): Promise<void> {
-    if (this.publisher.hasListeners(scope, type))
-      await this.publisher.publish(scope, { type, data: { ...dataOf(campaign), ...failure } });
+    if (!this.publisher.hasListeners(scope, type)) return;
+    const subject = campaign.subject ?? (await this.#kept(scope, campaign))?.subject ?? null;
+    await this.publisher.publish(scope, { type, data: { ...dataOf({ ...campaign, subject }), ...failure } });
+  }
+
+  async #kept(
+    scope: ProjectScope,
+    { templateContentId: id }: Pick<Campaign, 'templateContentId'>,
+  ): Promise<ResolvedContent | null> {
+    return id === null ? null : await this.templates.withId(scope, id);
+  }
+
+  /** Images of content of its own are in use as long as the campaign is there; those of a template's while mails may show them. */
+  async #noteImages(scope: ProjectScope, campaign: Campaign, now: Date): Promise<void> {
+    const kept = await this.#kept(scope, campaign);
+    if (kept !== null) await this.media.noteShown(scope, [JSON.stringify(kept)], now);
   }
 
   #change(
@@ -216,6 +237,8 @@ export class CampaignLifecycleService {
     const reserved = await this.#reserve(scope, recipients, now);
     // Another campaign was faster between the check and the reservation.
     if ('shortage' in reserved) return { ...analysis, ...summarise(withCheck(checks, reserved.shortage)) };
+    campaign.keepTemplate(analysis.template);
+    await this.#noteImages(scope, campaign, now);
     campaign.queue({ recipients, ...reserved }, now, this.config.AMBIGUOUS_POLICY);
     await enqueue(this.database, scope, expandCampaign({ campaignId: campaign.id }));
     await this.publish(scope, 'campaign.queued', campaign);

@@ -6,6 +6,7 @@ import { Database } from '#platform';
 import { ContentProcessesService } from '../content/processes/content-processes.service.js';
 import type { MessagingTables } from '../messaging-tables.js';
 import { contentIn } from '../content/document/translated-content.js';
+import { CampaignContentsQuery } from './campaign-contents.query.js';
 import { type CampaignStatus, UNDER_WAY } from './campaign.js';
 
 const COLUMNS = { topic: 'topic_ids', segment: 'segment_ids' } as const;
@@ -13,7 +14,10 @@ const COLUMNS = { topic: 'topic_ids', segment: 'segment_ids' } as const;
 /** States of campaigns whose topics, segments and custom fields must stay. */
 const USING: readonly CampaignStatus[] = ['SCHEDULED', ...UNDER_WAY];
 
-/** Campaigns that are scheduled or under way, as users: see `USES`. */
+/** States of campaigns that are sent no more. */
+const ENDED: readonly CampaignStatus[] = ['SENT', 'CANCELLED', 'ARCHIVED'];
+
+/** Campaigns that are scheduled or under way, and drafts of templates, as users: see `USES`. */
 @Injectable()
 export class CampaignUsageQuery implements UserSource, OnModuleInit {
   readonly users: UserKind = 'campaign';
@@ -21,6 +25,7 @@ export class CampaignUsageQuery implements UserSource, OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly usage: UsageCatalogueService,
+    private readonly contents: CampaignContentsQuery,
     private readonly processes: ContentProcessesService,
   ) {}
 
@@ -37,6 +42,8 @@ export class CampaignUsageQuery implements UserSource, OnModuleInit {
         case 'custom field':
         case 'default of a custom field':
           return this.#byContent(scope, things.key);
+        case 'template':
+          return this.#byTemplate(scope, things.templateKey);
         case 'option':
           return [];
         case 'sending domain':
@@ -64,13 +71,24 @@ export class CampaignUsageQuery implements UserSource, OnModuleInit {
     return rows;
   }
 
+  async #byTemplate(scope: ProjectScope, templateKey: string): Promise<readonly Use[]> {
+    const campaigns = await this.#campaigns(scope)
+      .where('templateKey', '=', templateKey)
+      .where('status', 'not in', ENDED)
+      .where('deletedAt', 'is', null)
+      .select(['campaignKey as key', 'name'])
+      .execute();
+    return campaigns.map((campaign) => ({ kind: 'campaign', ...campaign, of: templateKey }));
+  }
+
   /** One campaign at a time: content may be large. */
   async #byContent(scope: ProjectScope, key: string): Promise<readonly Use[]> {
     const uses: Use[] = [];
     for (const { id } of await this.#using(scope).select('id').execute()) {
       const campaign = await this.#using(scope).where('id', '=', id).selectAll().executeTakeFirst();
       if (campaign === undefined) continue;
-      const contents = [contentIn(campaign, null), ...Object.values(campaign.translations)];
+      const { content } = await this.contents.of(scope, campaign);
+      const contents = [contentIn(content, null), ...Object.values(content.translations)];
       const named = await this.processes.customKeys(scope, {
         texts: [campaign.fromName, contents.map(({ contentJson: _json, ...texts }) => texts)],
         documents: contents.flatMap(({ contentJson }) => contentJson ?? []),
@@ -81,12 +99,15 @@ export class CampaignUsageQuery implements UserSource, OnModuleInit {
     return uses;
   }
 
-  #using({ environmentId }: ProjectScope) {
+  #using(scope: ProjectScope) {
+    return this.#campaigns(scope).where('status', 'in', USING);
+  }
+
+  #campaigns({ environmentId }: ProjectScope) {
     return this.database
       .tables<MessagingTables>()
       .selectFrom('messaging.campaigns')
       .where('environmentId', '=', environmentId)
-      .where('status', 'in', USING)
       .orderBy('createdAt')
       .orderBy('id');
   }

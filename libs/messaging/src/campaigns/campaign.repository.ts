@@ -14,6 +14,7 @@ import {
 import { Database, keptDay, NEWEST_FIRST, present } from '#platform';
 import { PARTITION } from '../deliveries/campaign-front.query.js';
 import type { MessagingTables } from '../messaging-tables.js';
+import { SENT_SUBJECT, SENT_TRANSLATIONS } from './campaign-contents.query.js';
 import { Campaign, type CampaignStatus, DRAFT_FIELDS, isCampaignKey, type NewCampaign } from './campaign.js';
 
 const COLUMNS = [
@@ -44,7 +45,7 @@ export interface DueCampaign {
 /** Campaigns of a project that are not deleted. */
 function campaignsOf(tables: Kysely<MessagingTables>, { environmentId }: ProjectScope) {
   return tables
-    .selectFrom('messaging.campaigns')
+    .selectFrom('messaging.campaigns as c')
     .where('environmentId', '=', environmentId)
     .where('deletedAt', 'is', null);
 }
@@ -60,9 +61,9 @@ export function sentCampaign(tables: Kysely<MessagingTables>, scope: ProjectScop
   return campaignsOf(tables, scope)
     .where('id', '=', id)
     .where('queuedAt', 'is not', null)
-    .select(['id', 'campaignKey', 'name', 'subject', 'queuedAt'])
+    .select(['id', 'campaignKey', 'name', 'queuedAt'])
+    .select([SENT_SUBJECT.as('subject'), SENT_TRANSLATIONS.as('translations')])
     .select(sql<string>`to_char(queued_at at time zone 'UTC', 'YYYY-MM-DD')`.as('queuedOn'))
-    .select(sql<string[]>`array(select jsonb_object_keys(translations))`.as('translations'))
     .$narrowType<{ queuedAt: Date }>();
 }
 

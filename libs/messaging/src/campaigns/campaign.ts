@@ -57,6 +57,8 @@ export const DRAFT_FIELDS = [
   'name',
   ...CONTENT_PARTS,
   'translations',
+  'templateKey',
+  'templateVersion',
   'fromEmail',
   'fromName',
   'replyTo',
@@ -73,6 +75,20 @@ export type NewCampaign = Pick<CampaignDraft, 'name'> & CampaignChanges;
 
 /** The author's changes; absent keys of metadata stay. */
 export type CampaignChanges = Partial<CampaignDraft> & { readonly metadata?: MetadataPatch | undefined };
+
+/** All that says which content a campaign's mails have: see `CampaignContentsQuery`. */
+export type ContentSource = Readonly<
+  Pick<
+    Campaign,
+    (typeof CONTENT_PARTS)[number] | 'translations' | 'templateKey' | 'templateVersion' | 'templateContentId'
+  >
+>;
+
+/** Content of a template that never changes. */
+export interface KeptTemplate {
+  readonly contentId: string;
+  readonly version: number;
+}
 
 export type CampaignIdentity = Pick<Campaign, 'id' | 'environmentId' | 'campaignKey'>;
 
@@ -120,6 +136,12 @@ export class Campaign {
   contentJson: string | null = null;
   contentText: string | null = null;
   translations: CampaignTranslations = {};
+  /** The template that its content is from, in place of its own. */
+  templateKey: string | null = null;
+  /** Null: the one in use. */
+  templateVersion: number | null = null;
+  /** The content that it keeps from the moment that it is scheduled or sent. */
+  templateContentId: string | null = null;
   fromEmail: string | null = null;
   fromName: string | null = null;
   /** The address for answers; null: the sender's. */
@@ -180,9 +202,11 @@ export class Campaign {
   /** The author's part, without times and `sendStrategy`. */
   copy() {
     const { name, subject, previewText, contentJson, contentText, translations } = this;
+    const { templateKey, templateVersion } = this;
     const { fromEmail, fromName, replyTo, topicIds, segmentIds, metadata } = this;
     const content = { subject, previewText, contentJson, contentText, translations };
-    return { name, ...content, fromEmail, fromName, replyTo, topicIds, segmentIds, metadata };
+    const template = { templateKey, templateVersion };
+    return { name, ...content, ...template, fromEmail, fromName, replyTo, topicIds, segmentIds, metadata };
   }
 
   /** Applies changes. An analysis is void when a part that it looked at has changed; a schedule stands. */
@@ -201,6 +225,13 @@ export class Campaign {
       this.estimatedAt = null;
     }
     this.updatedAt = now;
+  }
+
+  /** Keeps this content of its template, whatever becomes of that; null changes nothing. */
+  keepTemplate(template: KeptTemplate | null): void {
+    if (template === null) return;
+    this.templateContentId = template.contentId;
+    this.templateVersion = template.version;
   }
 
   judge({ score, status, recipients }: PreSendVerdict, now: Date): void {
@@ -296,7 +327,8 @@ export class Campaign {
     const { topicIds = this.topicIds, segmentIds = this.segmentIds } = changes;
     const audience = { topicIds: distinct(topicIds), segmentIds: distinct(segmentIds) };
     const metadata = patchedMetadata(this.metadata, changes.metadata);
-    Object.assign(this, changes, audience, changedTimes(changes, this), { metadata });
+    const source = sourceWith(changes, this);
+    Object.assign(this, changes, audience, changedTimes(changes, this), source, { metadata });
   }
 
   /** True once its time has come; a campaign that failed since and is sent again keeps to its recipients' hours. */
@@ -344,6 +376,33 @@ export function changedTimes(changes: Partial<CampaignTimes>, before: CampaignTi
   return { scheduledAt: scheduledAt ?? null, scheduledAtLocal: null };
 }
 
+/** Where the content is from after changes: of content of its own and a template one takes the other's place. */
+export function sourceWith(
+  changes: CampaignChanges,
+  before: ContentSource,
+): Omit<ContentSource, 'subject' | 'previewText' | 'translations'> {
+  const { templateKey, templateVersion, contentJson, contentText } = changes;
+  const none = { templateKey: null, templateVersion: null, templateContentId: null };
+  if (templateKey != null) {
+    const version = { templateVersion: templateVersion ?? null, templateContentId: null };
+    return { contentJson: null, contentText: null, templateKey, ...version };
+  }
+  const own = {
+    contentJson: contentJson === undefined ? before.contentJson : contentJson,
+    contentText: contentText === undefined ? before.contentText : contentText,
+  };
+  if (templateKey === null || own.contentJson !== null || own.contentText !== null)
+    return { ...own, ...none };
+  if (templateVersion !== undefined && before.templateKey !== null)
+    return { ...own, templateKey: before.templateKey, templateVersion, templateContentId: null };
+  return {
+    ...own,
+    templateKey: before.templateKey,
+    templateVersion: before.templateVersion,
+    templateContentId: before.templateContentId,
+  };
+}
+
 /** The last moment at which a recipient is to get it. */
 export function lastTimeOf({ scheduledAt, scheduledAtLocal }: CampaignTimes): Date | null {
   return scheduledAtLocal === null ? scheduledAt : lastMomentOf(scheduledAtLocal);
@@ -365,14 +424,15 @@ function audienceParts({ topicIds, segmentIds }: CampaignDraft): string {
 }
 
 /** All that an analysis looks at, to compare. */
-function analysedParts(draft: CampaignDraft): string {
-  const { fromEmail, fromName, translations } = draft;
+function analysedParts(draft: CampaignDraft & ContentSource): string {
+  const { fromEmail, fromName, translations, templateKey, templateVersion, templateContentId } = draft;
   const others = Object.entries(translations).sort(([one], [other]) => (one < other ? -1 : 1));
   const contents = [['', draft] as const, ...others].map(([locale, content]) => [
     locale,
     ...CONTENT_PARTS.map((part) => content[part]),
   ]);
-  return JSON.stringify([contents, fromEmail, fromName, audienceParts(draft)]);
+  const template = [templateKey, templateVersion, templateContentId];
+  return JSON.stringify([contents, template, fromEmail, fromName, audienceParts(draft)]);
 }
 
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];

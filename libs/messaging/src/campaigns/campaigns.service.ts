@@ -21,11 +21,20 @@ import {
   type Campaign,
   type CampaignChanges,
   type CampaignStatus,
+  type ContentSource,
+  type KeptTemplate,
   type NewCampaign,
+  sourceWith,
   timeFaults,
 } from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
-import { contentFaults, inLanguages, pathOf } from '../content/document/translated-content.js';
+import { CampaignContentsQuery } from './campaign-contents.query.js';
+import {
+  contentFaults,
+  inLanguages,
+  pathOf,
+  type TranslatedContent,
+} from '../content/document/translated-content.js';
 import type { MailFooter } from '../content/document/mail-footer.js';
 import { FromAddressesService } from './from-addresses.service.js';
 import { CampaignRepository, type CampaignRow } from './campaign.repository.js';
@@ -50,6 +59,7 @@ export class CampaignsService {
     private readonly database: Database,
     private readonly campaigns: CampaignRepository,
     private readonly audience: CampaignAudienceQuery,
+    private readonly contents: CampaignContentsQuery,
     private readonly topics: TopicsQuery,
     private readonly fromAddresses: FromAddressesService,
     private readonly processes: ContentProcessesService,
@@ -80,7 +90,7 @@ export class CampaignsService {
   create(scope: ProjectScope, draft: NewCampaign): Promise<Campaign> {
     return this.database.transaction(scope, async () => {
       const now = this.clock.now();
-      const named = await this.#checked(scope, draft, now);
+      const { changes: named } = await this.#checked(scope, draft, NO_CONTENT, now);
       await this.planLimits.admitCampaign(scope, now);
       expectContent(this.database);
       return this.campaigns.add(scope, named, now);
@@ -89,7 +99,7 @@ export class CampaignsService {
 
   /**
    * Adds a DRAFT with the content, sender and audience of a campaign. With `resendTo`, `InvalidStateError` unless that one is SENT
-   * and its opens were recorded and are kept. `PlanLimitReachedError` as `create`.
+   * and its opens were recorded and are kept. `DomainValidationError` and `PlanLimitReachedError` as `create`.
    */
   duplicate(scope: ProjectScope, campaignKey: string, { name, resendTo }: CampaignCopy): Promise<Campaign> {
     return this.database.transaction(scope, async () => {
@@ -99,6 +109,7 @@ export class CampaignsService {
       await this.planLimits.admitCampaign(scope, now);
       expectContent(this.database);
       const copy = { ...original.copy(), ...(name !== undefined && { name }) };
+      if (copy.templateKey !== null) await this.#checked(scope, templateOf(copy), NO_CONTENT, now);
       const resendOf = resendTo === undefined ? original.resendOf : original.campaignKey;
       return this.campaigns.add(scope, copy, now, resendOf);
     });
@@ -115,7 +126,9 @@ export class CampaignsService {
   revise(scope: ProjectScope, campaignKey: string, changes: CampaignChanges): Promise<Campaign> {
     return this.campaigns.whileLocked(scope, campaignKey, async (campaign, now) => {
       if (campaign.status === 'SCHEDULED') await this.audience.hold(scope);
-      campaign.revise(await this.#checked(scope, changes, now), now);
+      const checked = await this.#checked(scope, changes, campaign, now);
+      campaign.revise(checked.changes, now);
+      if (campaign.status === 'SCHEDULED') campaign.keepTemplate(checked.template);
       expectContent(this.database);
       return campaign;
     });
@@ -135,14 +148,21 @@ export class CampaignsService {
     // Faults of the document itself are told when it is saved.
     if (origin === null || Object.keys(contentFaults(given)).length > 0) return;
     const losses: Record<string, string> = {};
-    for (const [locale, { contentJson: json = null }] of inLanguages(given)) {
+    const template = given.templateKey == null ? null : await this.#contentOfTemplate(scope, given);
+    for (const [locale, { contentJson: json = null }] of inLanguages(template ?? given)) {
       if (json === null) continue;
       const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, locale));
       const loss = await this.#lossOf(scope, json, footer);
-      if (loss !== null)
-        losses[`${pathOf(locale)}${contentField(parseContentDocument(json).document)}`] = loss;
+      if (loss === null) continue;
+      const path = template === null ? contentField(parseContentDocument(json).document) : 'templateKey';
+      losses[`${template === null ? pathOf(locale) : ''}${path}`] ??= loss;
     }
     if (Object.keys(losses).length > 0) throw new DomainValidationError(losses);
+  }
+
+  async #contentOfTemplate(scope: ProjectScope, given: CampaignChanges): Promise<TranslatedContent> {
+    const source = { ...NO_CONTENT, ...sourceWith(given, NO_CONTENT) };
+    return (await this.contents.of(scope, source)).content;
   }
 
   async #lossOf(scope: ProjectScope, contentJson: string, footer: MailFooter): Promise<string | null> {
@@ -157,19 +177,43 @@ export class CampaignsService {
     }
   }
 
-  /** The draft with the ids of what it names by key. Throws DomainValidationError with all its faults. */
+  /**
+   * The changes with the ids of what they name by key, and the content of a template that the campaign then has. Throws
+   * DomainValidationError with all their faults.
+   */
   async #checked<Draft extends CampaignChanges>(
     scope: ProjectScope,
     given: Draft,
+    before: ContentSource,
     now: Date,
-  ): Promise<Draft> {
+  ): Promise<{ readonly changes: Draft; readonly template: KeptTemplate | null }> {
+    if (given.templateKey != null) await this.audience.hold(scope);
     const { draft, faults } = await this.audience.chosen(scope, given);
+    const { changes, template, faults: ofTemplate } = await this.contents.chosen(scope, draft, before);
     const errors = {
       ...faults,
       ...contentFaults(draft),
+      ...ofTemplate,
       ...timeFaults(draft, now),
     };
     if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
-    return draft;
+    return { changes, template };
   }
 }
+
+const NO_CONTENT: ContentSource = {
+  subject: null,
+  previewText: null,
+  contentJson: null,
+  contentText: null,
+  translations: {},
+  templateKey: null,
+  templateVersion: null,
+  templateContentId: null,
+};
+
+const templateOf = ({ templateKey, templateVersion, translations }: CampaignChanges): CampaignChanges => ({
+  templateKey,
+  templateVersion,
+  translations,
+});

@@ -16,14 +16,17 @@ import { placeName } from '../content/mail/link-tracking.js';
 import { MailLinksService } from '../content/mail/mail-links.service.js';
 import { projectValues, SAMPLE_VALUES } from '../content/merge/merge-values.js';
 import { ContentProcessesService, footerOf } from '../content/processes/content-processes.service.js';
-import type { Campaign } from './campaign.js';
+import type { Campaign, KeptTemplate } from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
+import { CampaignContentsQuery } from './campaign-contents.query.js';
 import { contentIn } from '../content/document/translated-content.js';
 import { CampaignRepository } from './campaign.repository.js';
 import { type MailOrigin, FromAddressesService } from './from-addresses.service.js';
 
 export interface CampaignAnalysis extends PreSendAnalysis {
   readonly audience: AudienceBreakdown;
+  /** The content of its template that was analysed, unless it keeps one already. */
+  readonly template: KeptTemplate | null;
   /** The people who would receive it now. */
   readonly recipients: number;
 }
@@ -32,6 +35,7 @@ export interface CampaignAnalysis extends PreSendAnalysis {
 interface ContentReview {
   readonly own: ReviewedContent;
   readonly translations: ReadonlyMap<string, ReviewedContent>;
+  readonly template: KeptTemplate | null;
 }
 
 /** The recipient of the sample: always the same, so that equal content is reviewed once. */
@@ -44,6 +48,7 @@ export class PreSendAnalysisService {
     private readonly database: Database,
     private readonly campaigns: CampaignRepository,
     private readonly audience: CampaignAudienceQuery,
+    private readonly contents: CampaignContentsQuery,
     private readonly fromAddresses: FromAddressesService,
     private readonly subscriptions: SubscriptionsQuery,
     private readonly quota: EmailQuotaService,
@@ -54,7 +59,10 @@ export class PreSendAnalysisService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** The analysis for an author; a campaign that can still be changed keeps the verdict and how many would receive it. */
+  /**
+   * The analysis for an author; a campaign that can still be changed keeps the verdict and how many would receive it. Throws
+   * DomainValidationError, as all do, where its template has no content for it.
+   */
   async of(scope: ProjectScope, campaignKey: string): Promise<CampaignAnalysis> {
     const campaign = await this.campaigns.named(scope, campaignKey);
     const now = this.clock.now();
@@ -78,7 +86,7 @@ export class PreSendAnalysisService {
     const origin = await this.#origin(scope, campaign);
     const { breakdown, destinations } = await this.audience.survey(scope, campaign, now);
     const recipients = breakdown.willReceive;
-    const { own, translations } = await this.#review(scope, campaign, origin);
+    const { own, translations, template } = await this.#review(scope, campaign, origin);
     const facts: CampaignFacts = {
       ...(await this.audience.facts(scope, campaign)),
       recipients,
@@ -89,7 +97,7 @@ export class PreSendAnalysisService {
       emailsRemaining: scope.environment === 'LIVE' ? await this.quota.remaining(scope, now) : null,
       ...own,
     };
-    return { ...analyseCampaign(facts, translations), audience: breakdown, recipients };
+    return { ...analyseCampaign(facts, translations), audience: breakdown, recipients, template };
   }
 
   /** The failed check of merge tags, whose values would come out empty; null when there are none. Holds as `analyse` does. */
@@ -117,6 +125,7 @@ export class PreSendAnalysisService {
 
   /** Reviews the content in all its languages; the same content once, so that it can be fetched ahead. */
   async #review(scope: ProjectScope, campaign: Campaign, origin: MailOrigin): Promise<ContentReview> {
+    const { content: written, template } = await this.contents.of(scope, campaign);
     const definitions = await this.customFields.definitions(scope);
     const known = {
       customKeys: definitions.map((definition) => definition.key),
@@ -124,13 +133,13 @@ export class PreSendAnalysisService {
     };
     const review = async (locale: string | null): Promise<ReviewedContent> => {
       const footer = footerOf(origin.project, await this.fromAddresses.wording(scope, locale));
-      const content = { ...contentIn(campaign, locale), fromName: campaign.fromName };
+      const content = { ...contentIn(written, locale), fromName: campaign.fromName };
       return this.processes.review(scope, { ...known, footer, content });
     };
     const own = await review(null);
     const translations = new Map<string, ReviewedContent>();
-    for (const locale of Object.keys(campaign.translations)) translations.set(locale, await review(locale));
-    return { own, translations };
+    for (const locale of Object.keys(written.translations)) translations.set(locale, await review(locale));
+    return { own, translations, template };
   }
 
   #sample(

@@ -1,14 +1,7 @@
 import { type FindOneOptions, LockMode } from '@mikro-orm/postgresql';
 import { Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
-import {
-  newId,
-  NotFoundError,
-  type Page,
-  type PageRequest,
-  type ProjectScope,
-  type ResourceUser,
-} from '#kernel';
+import { newId, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database, NEWEST_FIRST, unlessTaken } from '#platform';
 import type { TemplateKind } from '../content/merge/template-variables.js';
 import type { MessagingTables } from '../messaging-tables.js';
@@ -264,16 +257,6 @@ export class TemplateRepository {
       from messaging.templates t join messaging.template_versions v
         on v.environment_id = ${environmentId} and v.template_id = t.id and v.version = t.published_version
       where t.environment_id = ${environmentId} and t.id in (select id from users) order by t.created_at, t.id
-    `.execute(this.database.tables());
-    return rows;
-  }
-
-  /** Published templates that name it themselves. */
-  async directUsers({ environmentId }: ProjectScope, templateId: string): Promise<readonly ResourceUser[]> {
-    const { rows } = await sql<ResourceUser>`
-      select 'template' as kind, t.template_key as key, t.name from messaging.template_uses u
-      join messaging.templates t on t.environment_id = ${environmentId} and t.id = u.template_id
-      where u.environment_id = ${environmentId} and u.used_id = ${templateId} order by t.created_at, t.id
     `.execute(this.database.tables());
     return rows;
   }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { UsageCatalogueService } from '#audience';
 import {
   Clock,
   DomainValidationError,
-  InUseError,
   NotFoundError,
   type Page,
   type PageRequest,
@@ -65,6 +65,7 @@ export class TemplatesService {
     private readonly database: Database,
     private readonly templates: TemplateRepository,
     private readonly reviews: TemplateReviewsService,
+    private readonly usage: UsageCatalogueService,
     private readonly clock: Clock,
   ) {}
 
@@ -116,13 +117,14 @@ export class TemplatesService {
     });
   }
 
-  /** Throws NotFoundError, InUseError while a published template names it. */
+  /** Throws NotFoundError, InUseError while mail is to be made of it: see `USES`. */
   remove(scope: ProjectScope, keyOrAlias: string): Promise<void> {
     return this.database.transaction(scope, async () => {
+      await this.usage.close(scope);
       await this.templates.lockPublished(scope);
       const template = await this.templates.lock(scope, keyOrAlias);
-      const users = await this.templates.directUsers(scope, template.id);
-      if (users.length > 0) throw new InUseError('The template', users);
+      const { templateKey } = template;
+      await this.usage.refuseIfUsed(scope, 'The template', { kind: 'template', templateKey });
       await this.templates.remove(template);
     });
   }

@@ -50,6 +50,8 @@ const CREATED_CAMPAIGN = {
   scheduledAtLocal: null,
   completedAt: null,
   replyTo: null,
+  templateKey: null,
+  templateVersion: null,
   resendOf: null,
   preSendScore: null,
   preSendStatus: null,

@@ -3,6 +3,7 @@ import type { ProjectScope } from '#kernel';
 import { type Database, keptDay } from '#platform';
 import { PARTITION } from '../../deliveries/campaign-front.query.js';
 import { type CampaignCounts, countsOf } from '../statistics/campaign-statistics.js';
+import { SENT_SUBJECT } from '../../campaigns/campaign-contents.query.js';
 import { IS_TRACKED } from '../../engagement/link-sets.service.js';
 import { COUNTED_CAMPAIGNS } from '../statistics/campaign-statistics.query.js';
 import { domainFigures } from '../statistics/campaign-figures.query.js';
@@ -81,7 +82,7 @@ async function campaignRow(
   campaignId: string,
 ): Promise<CampaignRow | null> {
   const { rows } = await sql<CampaignRow>`
-    select c.id, c.name, c.subject, ${IS_TRACKED} as is_tracked, c.queued_at,
+    select c.id, c.name, ${SENT_SUBJECT} as subject, ${IS_TRACKED} as is_tracked, c.queued_at,
       (c.queued_at at time zone 'UTC')::date as queued_on, n.*
     from ${COUNTED_CAMPAIGNS}
     where c.environment_id = ${scope.environmentId} and c.id = ${campaignId} and c.queued_at is not null

@@ -5,6 +5,7 @@ import { TopicsQuery } from '#audience';
 import { type ProjectScope, shippedLocale } from '#kernel';
 import type { ShippedLocale } from '#wording';
 import { type Config, CONFIG, Database, MAX_TRACKED_PLACES } from '#platform';
+import { CampaignContentsQuery } from '../../campaigns/campaign-contents.query.js';
 import { FromAddressesService, type OwnSender } from '../../campaigns/from-addresses.service.js';
 import type { CampaignContent } from '../../content/document/content-compiler.js';
 import { plainTemplatesOf } from '../../content/mail/mail-renderer.js';
@@ -84,9 +85,12 @@ export interface AutomationMailStep {
   readonly footerLocale: ShippedLocale | null;
 }
 
-/** The parts of a campaign that its mails are made of. */
+/** The parts of a campaign that its mails are made of, its template's content in them. */
 export type DraftOfMail = CampaignMail['campaign'] &
   Pick<Campaign, (typeof CONTENT_PARTS)[number] | 'translations' | 'fromName' | 'fromEmail' | 'replyTo'>;
+
+/** A campaign with the content that its mails have. */
+type FilledCampaign = DraftOfMail & Pick<Campaign, 'audienceAt' | 'queuedAt'>;
 
 /** The owner of tracked mails. */
 type TrackedMails = Omit<LinkSetContent, 'urls' | 'translation'>;
@@ -99,7 +103,7 @@ type TrackedMails = Omit<LinkSetContent, 'urls' | 'translation'>;
 export class CompiledMailsService {
   readonly #campaigns = new MailCache();
   readonly #steps = new MailCache();
-  readonly #queued = new LRUCache<string, Campaign, QueuedCampaign>({
+  readonly #queued = new LRUCache<string, FilledCampaign, QueuedCampaign>({
     max: KEPT_CAMPAIGNS,
     fetchMethod: (_key, _stale, { context: { scope, campaignId } }) => this.#find(scope, campaignId),
   });
@@ -107,6 +111,7 @@ export class CompiledMailsService {
   constructor(
     private readonly database: Database,
     private readonly plans: VersionPlansQuery,
+    private readonly contents: CampaignContentsQuery,
     private readonly fromAddresses: FromAddressesService,
     private readonly topics: TopicsQuery,
     private readonly processes: ContentProcessesService,
@@ -165,10 +170,11 @@ export class CompiledMailsService {
     return this.#compile(scope, source, tracked);
   }
 
-  #find(scope: ProjectScope, id: string): Promise<Campaign> {
-    return this.database.transaction(scope, () =>
+  async #find(scope: ProjectScope, id: string): Promise<FilledCampaign> {
+    const campaign = await this.database.transaction(scope, () =>
       this.database.em.findOneOrFail(Campaign, { environmentId: scope.environmentId, id }),
     );
+    return this.contents.filled(scope, campaign);
   }
 
   /** The mail of a step of an automation, compiled. */

@@ -11,8 +11,9 @@ import {
   type ProjectScope,
 } from '#kernel';
 import { type Config, CONFIG, Database, LinkTokens } from '#platform';
-import type { Campaign } from '../../campaigns/campaign.js';
+import { type Campaign, sourceWith } from '../../campaigns/campaign.js';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
+import { CampaignContentsQuery } from '../../campaigns/campaign-contents.query.js';
 import { CampaignRepository } from '../../campaigns/campaign.repository.js';
 import {
   type CONTENT_PARTS,
@@ -42,7 +43,10 @@ interface PreviewReader {
 
 /** The content of a campaign as its author is about to change it; what is absent is as it was stored. */
 export type PreviewChanges = Partial<
-  Pick<Campaign, (typeof CONTENT_PARTS)[number] | 'fromName' | 'translations'>
+  Pick<
+    Campaign,
+    (typeof CONTENT_PARTS)[number] | 'fromName' | 'translations' | 'templateKey' | 'templateVersion'
+  >
 >;
 
 /** A campaign's mail as one reader would get it. */
@@ -88,6 +92,7 @@ export class MailViewService {
   constructor(
     private readonly database: Database,
     private readonly campaigns: CampaignRepository,
+    private readonly contents: CampaignContentsQuery,
     private readonly subscribers: SubscribersQuery,
     private readonly recipients: RecipientsQuery,
     private readonly mails: CompiledMailsService,
@@ -109,11 +114,13 @@ export class MailViewService {
     reader: PreviewReader,
     changes: PreviewChanges = {},
   ): Promise<MailPreview> {
-    const faults = contentFaults(changes);
-    if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
     const campaign = await this.campaigns.named(scope, campaignKey);
     const { id } = campaign;
-    return this.#preview(scope, { ...campaign.copy(), ...changes, id, campaignKey }, reader);
+    const { faults: ofTemplate } = await this.contents.chosen(scope, changes, campaign);
+    const faults = { ...contentFaults(changes), ...ofTemplate };
+    if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
+    const draft = { ...campaign.copy(), ...changes, ...sourceWith(changes, campaign), id, campaignKey };
+    return this.#preview(scope, await this.contents.filled(scope, draft), reader);
   }
 
   /** A link that is good for seven days, whatever becomes of the campaign but its end. `NotFoundError` */
@@ -129,10 +136,11 @@ export class MailViewService {
     const campaign = await this.campaigns.find(scope, id);
     const project = await this.projects.ofScope(scope);
     if (campaign === null || project === null) return null;
-    const languages = [project.defaultLocale, ...Object.keys(campaign.translations)];
-    const shown = { name: campaign.name, reader: SAMPLE_NAME, languages };
+    const shown = { name: campaign.name, reader: SAMPLE_NAME, languages: [project.defaultLocale] };
     try {
-      const mail = await this.#preview(scope, campaign, { address: null, locale });
+      const draft = await this.contents.filled(scope, campaign);
+      shown.languages.push(...Object.keys(draft.translations));
+      const mail = await this.#preview(scope, draft, { address: null, locale });
       return { ...shown, mail, fault: null };
     } catch (error) {
       if (error instanceof DomainValidationError)
