@@ -44,7 +44,10 @@ describe('the documentation as the api shows it', () => {
       const loaded = [...outsideCode.matchAll(/<link rel="stylesheet|src="([^"]*)|@import|url\(/g)].map(
         ([all, source]) => source ?? all,
       );
-      expect([path, loaded.filter((source) => !/^\/docs\/[\w/-]+\.js$/.test(source))]).toEqual([path, []]);
+      expect([
+        path,
+        loaded.filter((source) => !/^\/docs\/(?:[\w/-]+\.js|images\/[\w-]+\.(?:svg|png))$/.test(source)),
+      ]).toEqual([path, []]);
       expect(page).toContain('name="viewport"');
       expect([path, [...page.matchAll(/<h1/g)].length]).toEqual([path, 1]);
     }
@@ -103,7 +106,7 @@ describe('the documentation as the api shows it', () => {
         const [target = '', anchor] = href.split('#');
         const there = pages.get(target === '' ? path : target);
         const isFile =
-          /^\/(?:openapi\.json|llms\.txt|problems\/[a-z-]+|docs\/(?:search|[a-z/-]+\.(?:md|yml|json)))$/.test(
+          /^\/(?:openapi\.json|llms\.txt|problems\/[a-z-]+|docs\/(?:search|images\/.+|[a-z/-]+\.(?:md|yml|json)))$/.test(
             target,
           );
         if (there === undefined && !isFile) faults.push(`${path}: ${href}`);
@@ -112,6 +115,20 @@ describe('the documentation as the api shows it', () => {
       }
     }
     expect(faults).toEqual([]);
+  });
+
+  it('has the pictures that it shows and links to', async () => {
+    const named = [...pages.values()].flatMap((page) => [
+      ...page.matchAll(/(?:src|href)="(\/docs\/images\/[^"]+)"/g),
+    ]);
+    const files = new Set(named.map(([, file = '']) => file));
+    expect(files.size).toBeGreaterThan(5);
+    for (const file of files) {
+      const { status, headers } = await get(file);
+      const type = file.endsWith('.svg') ? 'image/svg+xml' : 'image/png';
+      expect([file, status, headers.get('content-type')]).toEqual([file, 200, type]);
+    }
+    expect((await get('/docs/images/unknown.png')).status).toBe(404);
   });
 
   it('leads from a page in a folder to those above it and beside it', () => {

@@ -167,10 +167,13 @@ function linksWithin({ name }: DocsEntry, { sections }: DocsContents): LinkTarge
 function addressOf(file: string, names: ReadonlySet<string>): string | null {
   const path = file.replace(/^\/docs\//, '');
   if (path === 'openapi.json' || path === 'llms.txt') return `/${path}`;
-  if (DOWNLOADS.has(path)) return file;
+  if (DOWNLOADS.has(path) || PICTURE.test(path)) return file;
   const name = path.replace(/\.md$/, '');
   return names.has(name) ? `/docs/${name}` : null;
 }
+
+/** Path of a picture in the pages. */
+export const PICTURE = /^images\/[\w-]+\.(?<type>svg|png)$/;
 
 /** Files beside the pages, by their type. */
 export const DOWNLOADS: ReadonlyMap<string, string> = new Map([

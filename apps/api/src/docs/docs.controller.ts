@@ -16,7 +16,7 @@ const TEXT = 'text/plain; charset=utf-8';
 
 interface Served {
   readonly type: string;
-  readonly body: string;
+  readonly body: string | Buffer;
 }
 
 /** Markdown and search take memory from the first page that is read on, and not from programs whose documentation nobody reads. */
@@ -76,7 +76,7 @@ export class DocsController {
     @Param('folder') folder: string | undefined,
     @Param('page') file: string,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<string> {
+  ): Promise<string | Buffer> {
     const page = folder === undefined ? file : `${folder}/${file}`;
     const served = this.#served.get(page) ?? (await this.#make(page));
     this.#served.set(page, served);
@@ -85,7 +85,9 @@ export class DocsController {
   }
 
   async #make(page: string): Promise<Served> {
-    const { docsPage, DOWNLOADS } = await loadPages();
+    const { docsPage, DOWNLOADS, PICTURE } = await loadPages();
+    const picture = PICTURE.exec(page)?.groups?.['type'];
+    if (picture !== undefined) return { type: PICTURE_TYPES[picture]!, body: await readPicture(page) };
     const download = DOWNLOADS.get(page);
     if (download !== undefined) return { type: download, body: await readDocs(page) };
     const contents = await this.#readContents();
@@ -126,6 +128,15 @@ export class DocsController {
 /** The anchor of a tag in the reference. */
 function anchorOf(tag: string): string {
   return tag.toLowerCase().replaceAll(' ', '-');
+}
+
+const PICTURE_TYPES: Readonly<Record<string, string>> = { svg: 'image/svg+xml', png: 'image/png' };
+
+/** @throws {NotFoundError} */
+function readPicture(name: string): Promise<Buffer> {
+  return readFile(join(projectRoot(), 'docs', name)).catch(() => {
+    throw new NotFoundError();
+  });
 }
 
 /** The SDK's page lives in its package. */

@@ -38,6 +38,12 @@ describe('a page in Markdown', () => {
       '```ts\nif (a < b) {}\n\n# no heading\n```\nafter',
       '<pre tabindex="0"><code>if (a &lt; b) {}# no heading</code></pre><p>after</p>',
     ],
+    [
+      'a picture of a size',
+      '![A & b](c.svg "375 × 400")',
+      '<p><img src="c.svg" alt="A &amp; b" width="375" height="400" loading="lazy" /></p>',
+    ],
+    ['a picture', '![a](c.png)', '<p><img src="c.png" alt="a" loading="lazy" /></p>'],
     ['HTML as text', '<script>alert(1)</script>', '<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>'],
   ])('has %s', (_what, source, expected) => {
     expect(htmlOf(source)).toBe(expected);

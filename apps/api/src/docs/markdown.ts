@@ -16,8 +16,8 @@ interface RenderedMarkdown {
 }
 
 /**
- * Renders GitHub's Markdown as HTML, with GitHub's anchors for headings. HTML is shown as text and images as their
- * alternative text: every tag comes from our own templates. `highestLevel` is the level of the largest heading.
+ * Renders GitHub's Markdown as HTML, with GitHub's anchors for headings. HTML is shown as text, and pictures that are not
+ * served as their alternative text: every tag comes from our own templates. A picture's size is its title: `375 × 400`. `highestLevel` is the level of the largest heading.
  */
 export function renderMarkdown(source: string, target: LinkTarget, highestLevel = 1): RenderedMarkdown {
   const renderer = new Renderer(target, highestLevel);
@@ -149,9 +149,20 @@ class Renderer {
         const label = this.#inline(token.tokens);
         return address === null ? label : html`<a href="${address}">${label}</a>`;
       }
+      case 'image':
+        return this.#picture(token as Tokens.Image);
       default:
         return token.tokens === undefined ? seen(token) : this.#inline(token.tokens);
     }
+  }
+
+  #picture({ href, title, text }: Tokens.Image): Html | string {
+    const address = this.target(href);
+    if (address === null) return text;
+    const [, width, height] = /^(\d+) × (\d+)$/.exec(title ?? '') ?? [];
+    if (width === undefined || height === undefined)
+      return html`<img src="${address}" alt="${text}" loading="lazy" />`;
+    return html`<img src="${address}" alt="${text}" width="${width}" height="${height}" loading="lazy" />`;
   }
 }
 
