@@ -135,8 +135,8 @@ export class WebhookLogService {
     await this.database.transaction(scope, async () => {
       const tables = this.database.tables<WebhookTables>();
       const { rows } = await sql<{ id: string }>`
-        update webhooks.events e set data = case when e.subscriber_id is null
-          then jsonb_build_object('messageId', e.data -> 'messageId') else jsonb_build_object('subscriberId', e.subscriber_id) end
+        update webhooks.events e set data = jsonb_strip_nulls(jsonb_build_object(
+          'subscriberId', e.subscriber_id, 'messageId', case when e.subscriber_id is null then e.data -> 'messageId' end))
         where ${isAbout(scope, person)} returning e.id
       `.execute(tables);
       // A receiver's answer may repeat the data.
