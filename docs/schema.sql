@@ -3,6 +3,81 @@ grant usage on schema platform to mailwright_app;
 grant usage on schema platform to mailwright_system;
 comment on schema platform is 'What all contexts build on: the scope of row-level security, events and jobs, rate limits, idempotency.';
 
+create table platform.audit_checkpoints (
+  environment_id bigint not null,
+  sequence bigint not null,
+  hash bytea not null,
+  removed_at timestamp(3) with time zone not null,
+  constraint audit_checkpoints_pkey PRIMARY KEY (environment_id, sequence)
+);
+alter table platform.audit_checkpoints enable row level security;
+alter table platform.audit_checkpoints force row level security;
+create policy app_rows on platform.audit_checkpoints for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on platform.audit_checkpoints for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on platform.audit_checkpoints for all to mailwright_system using (true) with check (true);
+grant select on platform.audit_checkpoints to mailwright_app;
+grant insert, select on platform.audit_checkpoints to mailwright_system;
+comment on table platform.audit_checkpoints is 'The last row of an audit log that was removed for its age, each time: the chain goes on from there.';
+
+create table platform.audit_inbox (
+  environment_id bigint not null,
+  occurred_at timestamp(3) with time zone not null,
+  id uuid not null,
+  entry jsonb not null,
+  constraint audit_inbox_pkey PRIMARY KEY (environment_id, occurred_at, id)
+);
+alter table platform.audit_inbox enable row level security;
+alter table platform.audit_inbox force row level security;
+create policy app_rows on platform.audit_inbox for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on platform.audit_inbox for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on platform.audit_inbox for all to mailwright_system using (true) with check (true);
+grant insert, select on platform.audit_inbox to mailwright_app;
+grant delete, insert, select on platform.audit_inbox to mailwright_system;
+comment on table platform.audit_inbox is 'Entries of the audit log that were written with what they tell of, and wait for their place in the chain.';
+
+create table platform.audit_log (
+  environment_id bigint not null,
+  sequence bigint not null,
+  id uuid not null,
+  occurred_at timestamp(3) with time zone not null,
+  actor_type text not null,
+  key_id uuid,
+  key_name text,
+  network text,
+  request_id text,
+  action text not null,
+  target_type text not null,
+  target_id text,
+  items integer,
+  outcome text not null,
+  problem text,
+  before jsonb,
+  after jsonb,
+  previous_hash bytea not null,
+  hash bytea not null,
+  constraint audit_log_pkey PRIMARY KEY (environment_id, sequence),
+  constraint audit_log_actor_type_check CHECK ((actor_type = ANY (ARRAY['KEY'::text, 'OPERATOR'::text, 'SYSTEM'::text]))),
+  constraint audit_log_outcome_check CHECK ((outcome = ANY (ARRAY['SUCCEEDED'::text, 'REFUSED'::text, 'FAILED'::text, 'REPLAYED'::text])))
+);
+CREATE INDEX audit_log_in_order ON platform.audit_log USING btree (environment_id, occurred_at, sequence);
+CREATE INDEX audit_log_of_action ON platform.audit_log USING btree (environment_id, action, occurred_at, sequence);
+CREATE INDEX audit_log_of_key ON platform.audit_log USING btree (environment_id, key_id, occurred_at, sequence);
+CREATE INDEX audit_log_of_outcome ON platform.audit_log USING btree (environment_id, outcome, occurred_at, sequence);
+CREATE INDEX audit_log_of_request ON platform.audit_log USING btree (environment_id, request_id);
+CREATE INDEX audit_log_of_target ON platform.audit_log USING btree (environment_id, target_id, occurred_at, sequence);
+CREATE TRIGGER keep_audit_log BEFORE DELETE ON platform.audit_log FOR EACH ROW EXECUTE FUNCTION platform.keep_audit_log();
+alter table platform.audit_log enable row level security;
+alter table platform.audit_log force row level security;
+create policy app_rows on platform.audit_log for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on platform.audit_log for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on platform.audit_log for all to mailwright_system using (true) with check (true);
+grant select on platform.audit_log to mailwright_app;
+grant delete, insert, select on platform.audit_log to mailwright_system;
+comment on table platform.audit_log is 'Requests that change something, or would have: rows are added at the end of the environment''s chain and never changed.';
+comment on column platform.audit_log.sequence is 'Number in the environment, from 1 without gaps.';
+comment on column platform.audit_log.key_name is 'Name of the key when the row was chained.';
+comment on column platform.audit_log.hash is 'SHA-256 of the row as `GET /audit-log/export` shows it, without this one, with that of the row before in `previous_hash`.';
+
 create table platform.idempotency_keys (
   environment_id bigint not null,
   api_key_id uuid not null,
@@ -100,6 +175,31 @@ create policy owner_rows on platform.rate_limit_windows for all to mailwright_ow
 create policy system_rows on platform.rate_limit_windows for all to mailwright_system using (true) with check (true);
 grant delete, select on platform.rate_limit_windows to mailwright_system;
 comment on table platform.rate_limit_windows is 'Fixed windows of the rate limits. Unlogged: a crash may lose a minute''s counts.';
+
+create unlogged table platform.request_log (
+  environment_id bigint not null,
+  id uuid not null,
+  answered_at timestamp(3) with time zone not null,
+  method text not null,
+  route text,
+  status integer not null,
+  request_id text not null,
+  key_id uuid not null,
+  ms integer not null,
+  constraint request_log_pkey PRIMARY KEY (environment_id, answered_at, id)
+);
+CREATE INDEX request_log_of_request ON platform.request_log USING btree (environment_id, request_id);
+CREATE INDEX request_log_of_status ON platform.request_log USING btree (environment_id, status, answered_at, id) WHERE (status >= 400);
+CREATE INDEX request_log_old ON platform.request_log USING brin (answered_at);
+alter table platform.request_log enable row level security;
+alter table platform.request_log force row level security;
+create policy app_rows on platform.request_log for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on platform.request_log for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on platform.request_log for all to mailwright_system using (true) with check (true);
+grant select on platform.request_log to mailwright_app;
+grant delete, insert, select on platform.request_log to mailwright_system;
+comment on table platform.request_log is 'Requests of keys in the last 24 hours, for `GET /requests`. A crash of the server empties it.';
+comment on column platform.request_log.route is 'The path with the names of its parameters; null for a path that does not exist.';
 
 create table platform.retention_horizons (
   kind text not null,
@@ -319,6 +419,19 @@ CREATE OR REPLACE FUNCTION platform.is_owner_at_work()
 RETURN ((current_setting('search_path'::text) = 'pg_catalog'::text) OR (COALESCE(current_setting('mailwright.owner'::text, true), ''::text) = 'on'::text));
 -- called by public
 comment on function platform.is_owner_at_work() is 'Whether the owner of the tables sees rows: in functions with definer''s rights, each of which answers one question (they and nothing else run with pg_catalog as their whole search path), and where a session says `set mailwright.owner = ''on''`, as migrations do. Foreign keys are checked past row-level security.';
+
+CREATE OR REPLACE FUNCTION platform.keep_audit_log()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if old.occurred_at > now() - interval '13 months' then
+    raise exception 'Rows of the audit log are kept for 13 months.' using errcode = 'insufficient_privilege';
+  end if;
+  return old;
+end $function$;
+-- called by public
+comment on function platform.keep_audit_log() is 'Refuses to remove young rows of the audit log, whoever asks.';
 
 CREATE OR REPLACE FUNCTION platform.kept_from(of_kind text, of_environment bigint)
  RETURNS date

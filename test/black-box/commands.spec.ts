@@ -89,7 +89,7 @@ describe('every command of the operator', () => {
     expect(await status()).toBe('ARCHIVED');
     const { url } = await run('report:link', ...TEST, '--campaign', campaign);
     expect((await fetch(String(url))).status).toBe(200);
-    for (const check of ['counters', 'statistics', 'credits', 'automations', 'stripe'])
+    for (const check of ['audit', 'counters', 'statistics', 'credits', 'automations', 'stripe'])
       expect((await outcome(`check:${check}`)).exitCode).toBe(0);
     const ada = [...TEST, '--email', 'ada@example.com'];
     expect(await run('subscriber:export', ...ada)).toMatchObject({

@@ -20,7 +20,7 @@ const UNKNOWN: Readonly<Record<string, string>> = {
 };
 
 /** Keys can have them before there is anything that they open. */
-const OF_OPERATIONS_TO_COME = ['webhooks:write', 'keys:manage', 'audit:read'];
+const OF_OPERATIONS_TO_COME = ['webhooks:write', 'keys:manage'];
 
 /** Statuses of operations that need no scope; an export's depends on what it has, which `exports.spec` tries. */
 const ANSWER_WITHOUT_SCOPE: Readonly<Record<string, number>> = {

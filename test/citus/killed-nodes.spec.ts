@@ -71,7 +71,13 @@ describe('campaigns of twenty environments on Citus, whose nodes crash and whose
   });
 
   it('leave figures that are what the rows say', async () => {
-    for (const command of ['check:counters', 'check:statistics', 'check:credits', 'check:automations']) {
+    for (const command of [
+      'check:counters',
+      'check:statistics',
+      'check:credits',
+      'check:automations',
+      'check:audit',
+    ]) {
       const outcome = await runCli({ DATABASE_URL: run.system.database.adminUrl }, [command]);
       expect({ command, ...outcome }).toMatchObject({ command, exitCode: 0 });
     }

@@ -90,7 +90,13 @@ describeWith(['postgresql'], 'dumps as the pages say', () => {
     });
 
   async function expectCountersToAgree(at: EmptyPostgres, database: string): Promise<void> {
-    for (const command of ['check:counters', 'check:statistics', 'check:credits', 'check:automations']) {
+    for (const command of [
+      'check:counters',
+      'check:statistics',
+      'check:credits',
+      'check:automations',
+      'check:audit',
+    ]) {
       const outcome = await runCliProgram({ DATABASE_URL: at.url(LOGIN, database), ...SECRETS }, [command]);
       expect([command, outcome.exitCode, outcome.stderr]).toEqual([command, 0, '']);
     }

@@ -60,7 +60,7 @@ function isWritten(body: unknown): body is string | Buffer<ArrayBuffer> {
 /** Reads a response to its end. */
 export async function readAnswer(response: Response): Promise<ApiAnswer> {
   const text = await response.text();
-  const isJson = /json/.test(response.headers.get('content-type') ?? '');
+  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '');
   const body: unknown = isJson && text !== '' ? JSON.parse(text) : undefined;
   return {
     status: response.status,

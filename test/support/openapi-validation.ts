@@ -84,7 +84,7 @@ export async function validateAnswer(
   if (media === undefined) throw new Error(`${where} is ${type}, which the document does not know.`);
   // What `fields` leaves out may be missing.
   const isPartial = answer.status === 200 && /[?&]fields=/.test(url);
-  if (/json/.test(type) && media.schema !== undefined)
+  if (/\bjson\b/.test(type) && media.schema !== undefined)
     check(document, where, media.schema, answer.body, isPartial);
   const problem = type === 'application/problem+json' ? answer.at('type').split('/').at(-1) : undefined;
   if (problem !== undefined && !Object.keys(media.examples ?? {}).includes(problem))

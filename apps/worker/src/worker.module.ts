@@ -21,6 +21,7 @@ import {
   WebhookCaller,
 } from '#messaging';
 import {
+  AuditLogService,
   type Config,
   CONFIG,
   Database,
@@ -60,6 +61,7 @@ const instancesIn = (discovery: DiscoveryService) =>
 
 /** The queue, its jobs, and what takes them from their table to it. */
 const QUEUE: Provider[] = [
+  AuditLogService,
   HousekeepingService,
   {
     provide: QUEUE_BACKEND,

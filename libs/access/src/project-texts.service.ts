@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, DomainValidationError, type ProjectScope, shippedLocale } from '#kernel';
-import { Database, named } from '#platform';
+import { auditedSettings, AuditTrail, Database, named } from '#platform';
 import {
   defaultTexts,
   messageFaults,
@@ -61,6 +61,10 @@ export class ProjectTextsService {
       const { own, version, defaults } = await this.of(scope, locale);
       const texts = changed(own, changes, defaults);
       if (!isSame(texts, own)) {
+        AuditTrail.current?.changes(
+          { locale, ...auditedSettings(own) },
+          { locale, ...auditedSettings(texts) },
+        );
         await this.database
           .tables<AccessTables>()
           .insertInto('access.project_texts')

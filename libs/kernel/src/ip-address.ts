@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 
 /** An address with a port, and IPv6 in brackets with or without one (RFC 3986 §3.2.2), as proxies write them. */
 const WITH_PORT = /^(?:(?<v4>[\d.]+):\d{1,5}|\[(?<v6>[^\]]+)\](?::\d{1,5})?)$/;
@@ -22,4 +22,17 @@ export function firstIpAddress(list: string): string | null {
     if (address !== null) return address;
   }
   return null;
+}
+
+/** The network of an IP address, which stands for many callers: /24 of IPv4, /48 of IPv6. Null for a text that is none. */
+export function networkOf(text: string): string | null {
+  const address = parseIpAddress(text);
+  if (address === null) return null;
+  if (isIPv4(address)) return address.replace(/\.\d+$/, '.0/24');
+  const [head = '', tail] = address.toLowerCase().split('::');
+  const first = head === '' ? [] : head.split(':');
+  const last = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0');
+  const groups = [...first, ...(tail === undefined ? [] : zeros), ...last].slice(0, 3);
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/48`;
 }

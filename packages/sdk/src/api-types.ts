@@ -60,6 +60,72 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/audit-log': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the requests that changed something, or were refused
+     * @description One entry for each request but reads, newest first, for 400 days. With filters, `totalElements` counts at most 10 000 entries.
+     *
+     *     The key needs the scope `audit:read`.
+     */
+    get: operations['listAuditLog'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/audit-log/export': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Download the audit log as lines of JSON
+     * @description Newest first, of any size. The last member of each line is `hash`: the SHA-256 of the line without it, in which `previousHash` is that of the entry before. Two lines next to each other so prove each other.
+     *
+     *     The key needs the scope `audit:read`.
+     */
+    get: operations['exportAuditLog'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/requests': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the requests of the last 24 hours
+     * @description Reads too, newest first, without queries and bodies. They are written together: one that was answered in the last second may be missing, and a crash of the database loses all. At most 10 000 are counted.
+     *
+     *     The key needs the scope `audit:read`.
+     */
+    get: operations['listRequests'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/topics': {
     parameters: {
       query?: never;
@@ -2637,6 +2703,104 @@ export interface components {
         'reportExpired.text'?: string | null;
       };
     };
+    AuditEntryPage: {
+      data: components['schemas']['AuditEntry'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    AuditEntry: {
+      /**
+       * Format: int64
+       * @description Its number in the environment, from 1 without gaps.
+       */
+      sequence: number;
+      /** Format: uuid */
+      id: string;
+      /** Format: date-time */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @description The same: entries do not change.
+       */
+      updatedAt: string;
+      actor: {
+        /** @enum {string} */
+        type: 'KEY' | 'OPERATOR' | 'SYSTEM';
+        keyId: string | null;
+        /** @description The name that the key had then. */
+        keyName: string | null;
+        /** @description The caller’s network, /24 of IPv4 or /48 of IPv6; no address is kept. */
+        network: string | null;
+      };
+      /** @description As in X-Request-Id; null for the operator’s commands. */
+      requestId: string | null;
+      /** @description The `operationId`, or the name of the operator’s command. */
+      action: string;
+      target: {
+        /** @description E.g. `topic`. */
+        type: string;
+        /** @description The key or id in the path, or of what was made; of a person the id, if they are known. */
+        id: string | null;
+      };
+      /** @description How many items a bulk request had. */
+      items: number | null;
+      /**
+       * @description REFUSED: a 4xx; FAILED: a 5xx; REPLAYED: the kept answer of an earlier request with the same Idempotency-Key.
+       * @enum {string}
+       */
+      outcome: 'SUCCEEDED' | 'REFUSED' | 'FAILED' | 'REPLAYED';
+      /** @description The last part of the problem’s `type`. */
+      problem: string | null;
+      /** @description Settings before; of secrets, addresses and content it says only `changed`. */
+      before: {
+        [key: string]: unknown;
+      } | null;
+      after: {
+        [key: string]: unknown;
+      } | null;
+      /** @description The hash of the entry before; zeros for the first. */
+      previousHash: string;
+      /** @description SHA-256 of this entry in its line of the export, without this last member. */
+      hash: string;
+    };
+    Pagination: {
+      page: number;
+      size: number;
+      /** Format: int64 */
+      totalElements: number;
+      totalPages: number;
+      hasNext: boolean;
+      hasPrevious: boolean;
+      /** @description Only with `after`: where the next page begins, for `after`; null at the end. */
+      next?: string | null;
+    };
+    LoggedRequestPage: {
+      data: components['schemas']['LoggedRequest'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    LoggedRequest: {
+      /** Format: uuid */
+      id: string;
+      /**
+       * Format: date-time
+       * @description When it was answered.
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+      method: string;
+      /** @description The path with the names of its parameters; null for a path that does not exist. */
+      route: string | null;
+      status: number;
+      requestId: string;
+      /** Format: uuid */
+      keyId: string;
+      /** @description Milliseconds until the answer. */
+      ms: number;
+    };
     TopicPage: {
       data: components['schemas']['Topic'][];
       pagination: components['schemas']['Pagination'];
@@ -2683,17 +2847,6 @@ export interface components {
        * @example 2026-11-21T06:00:00.000Z
        */
       createdAt: string;
-    };
-    Pagination: {
-      page: number;
-      size: number;
-      /** Format: int64 */
-      totalElements: number;
-      totalPages: number;
-      hasNext: boolean;
-      hasPrevious: boolean;
-      /** @description Only with `after`: where the next page begins, for `after`; null at the end. */
-      next?: string | null;
     };
     CreateTopic: {
       name: string;
@@ -6445,6 +6598,36 @@ export interface components {
       };
     };
     /** @description `insufficient-scope`: The API key lacks a scope. */
+    'insufficient-scope.audit.read': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+        RateLimit: components['headers']['RateLimit'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
+    /** @description `insufficient-scope`: The API key lacks a scope. */
     'insufficient-scope.topics.read': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6491,21 +6674,6 @@ export interface components {
     };
     /** @description `in-use`: It is in use. */
     'in-use': {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        'RateLimit-Policy': components['headers']['RateLimit-Policy'];
-        RateLimit: components['headers']['RateLimit'];
-        [name: string]: unknown;
-      };
-      content: {
-        'application/problem+json': components['schemas']['Problem'];
-      };
-    };
-    /** @description `domain-validation`: The project does not allow this. */
-    'domain-validation': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -7596,6 +7764,279 @@ export interface operations {
       415: components['responses']['unsupported-media-type'];
       /** @description `domain-validation`: The project does not allow this. */
       422: components['responses']['domain-validation.project'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listAuditLog: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        /** @description Entries of this time and later. */
+        from?: string;
+        /** @description Entries before this time; now if left out. At most 400 days after `from`. */
+        to?: string;
+        /** @description Requests of this key. */
+        keyId?: string;
+        /** @description The `operationId`, e.g. `updateTopic`. */
+        action?: string;
+        /** @description E.g. `topic`; with `targetId` alone, since other things have the same keys. */
+        targetType?: string;
+        /** @description E.g. `APIT-1`. */
+        targetId?: string;
+        outcome?: 'SUCCEEDED' | 'REFUSED' | 'FAILED' | 'REPLAYED';
+        requestId?: string;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "sequence": 2,
+           *           "id": "019bb67a-fc80-7f19-b27e-1c8d4a6f3b95",
+           *           "createdAt": "2026-01-13T08:31:12.000Z",
+           *           "updatedAt": "2026-01-13T08:31:12.000Z",
+           *           "actor": {
+           *             "type": "KEY",
+           *             "keyId": "019bb13c-a3e0-7b21-9c64-3f1e8a7d5b02",
+           *             "keyName": "Website",
+           *             "network": "203.0.113.0/24"
+           *           },
+           *           "requestId": "019bb67a-fc80-7a83-90c5-6b1d8e4f2a37",
+           *           "action": "deleteTopic",
+           *           "target": {
+           *             "type": "topic",
+           *             "id": "APIT-1"
+           *           },
+           *           "items": null,
+           *           "outcome": "REFUSED",
+           *           "problem": "insufficient-scope",
+           *           "before": null,
+           *           "after": null,
+           *           "previousHash": "6b86f80b344d23d139f1d5480ca5c6a75018e9ff7f47e83a80e5e2b2e81103d7",
+           *           "hash": "409568d435a6cd3621f6eb96f7c17c191217451896e0faa6d467d7b5798d29b8"
+           *         },
+           *         {
+           *           "sequence": 1,
+           *           "id": "019bb679-e340-7c0a-8d13-5e9f2b4a6c71",
+           *           "createdAt": "2026-01-13T08:30:00.000Z",
+           *           "updatedAt": "2026-01-13T08:30:00.000Z",
+           *           "actor": {
+           *             "type": "KEY",
+           *             "keyId": "019bb13c-a3e0-7b21-9c64-3f1e8a7d5b02",
+           *             "keyName": "Website",
+           *             "network": "203.0.113.0/24"
+           *           },
+           *           "requestId": "019bb679-e340-7e44-a1b0-9d3c5f7e2a18",
+           *           "action": "updateProject",
+           *           "target": {
+           *             "type": "project",
+           *             "id": null
+           *           },
+           *           "items": null,
+           *           "outcome": "SUCCEEDED",
+           *           "problem": null,
+           *           "before": {
+           *             "timeZone": "UTC",
+           *             "replyTo": null
+           *           },
+           *           "after": {
+           *             "timeZone": "Europe/Berlin",
+           *             "replyTo": "changed"
+           *           },
+           *           "previousHash": "0000000000000000000000000000000000000000000000000000000000000000",
+           *           "hash": "6b86f80b344d23d139f1d5480ca5c6a75018e9ff7f47e83a80e5e2b2e81103d7"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 2,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['AuditEntryPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.audit.read'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  exportAuditLog: {
+    parameters: {
+      query?: {
+        /** @description Entries of this time and later. */
+        from?: string;
+        /** @description Entries before this time; now if left out. At most 400 days after `from`. */
+        to?: string;
+        /** @description Requests of this key. */
+        keyId?: string;
+        /** @description The `operationId`, e.g. `updateTopic`. */
+        action?: string;
+        /** @description E.g. `topic`; with `targetId` alone, since other things have the same keys. */
+        targetType?: string;
+        /** @description E.g. `APIT-1`. */
+        targetId?: string;
+        outcome?: 'SUCCEEDED' | 'REFUSED' | 'FAILED' | 'REPLAYED';
+        requestId?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/x-ndjson; charset=utf-8': string;
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.audit.read'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listRequests: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. Far from the beginning `after` is faster. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        /** @description Walks through the list, instead of `page`: empty for its beginning, then the `next` of the page before, with the same filters. Nothing comes twice or is left out, whatever is added or removed meanwhile; `totalElements` stays as it was at the beginning. */
+        after?: string;
+        requestId?: string;
+        /** @description E.g. `422`. */
+        status?: number;
+        /** @description Only these properties, separated by commas, with dots for those inside others: `email,customFields.plan`. Through an array a path leads to each of its items; in a page it begins at an item, and `pagination` stays. The answer then lacks what its schema requires and `fields` does not name. An unknown property is a 422. */
+        fields?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'RateLimit-Policy': components['headers']['RateLimit-Policy'];
+          RateLimit: components['headers']['RateLimit'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019bb67a-fc84-7d52-8e0f-4a9c6b3d1f28",
+           *           "createdAt": "2026-01-13T08:31:12.004Z",
+           *           "updatedAt": "2026-01-13T08:31:12.004Z",
+           *           "method": "DELETE",
+           *           "route": "/api/v1/topics/{topicKey}",
+           *           "status": 403,
+           *           "requestId": "019bb67a-fc80-7a83-90c5-6b1d8e4f2a37",
+           *           "keyId": "019bb13c-a3e0-7b21-9c64-3f1e8a7d5b02",
+           *           "ms": 3
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['LoggedRequestPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope.audit.read'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation.fields'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */

@@ -27,6 +27,25 @@ class ProjectTexts extends Resource {
   }
 }
 
+class AuditLog extends Resource {
+  /** List the requests that changed something, or were refused. */
+  all(filters: Filters<'listAuditLog'> = {}): List<Item<'listAuditLog'>> {
+    return this.listOf<'listAuditLog'>('GET /audit-log', filters);
+  }
+
+  /** Download the audit log as lines of JSON. */
+  export(query: Query<'exportAuditLog'> = {}, options?: CallOptions): Promise<Answer<'exportAuditLog'>> {
+    return this.transport.call<'exportAuditLog'>('GET /audit-log/export', { ...options, query });
+  }
+}
+
+class Requests extends Resource {
+  /** List the requests of the last 24 hours. */
+  all(filters: Filters<'listRequests'> = {}): List<Item<'listRequests'>> {
+    return this.listOf<'listRequests'>('GET /requests', filters);
+  }
+}
+
 class Topics extends Resource {
   /** List topics, newest first. */
   all(filters: Filters<'listTopics'> = {}): List<Item<'listTopics'>> {
@@ -1067,6 +1086,8 @@ class Events extends Resource {
 /** The operations of the API, by what they are about. */
 export abstract class Resources extends Resource {
   readonly projectTexts = new ProjectTexts(this.transport);
+  readonly auditLog = new AuditLog(this.transport);
+  readonly requests = new Requests(this.transport);
   readonly topics = new Topics(this.transport);
   readonly subscribers = new Subscribers(this.transport);
   readonly imports = new Imports(this.transport);

@@ -51,6 +51,7 @@ export class ImportsController {
     body: importBody,
     streams: ['text/csv'],
     maxBodyBytes: MAX_JSON_BYTES,
+    bulk: ['rows'],
     response: { status: 202, schema: acceptedImportView, location: ({ id }) => `subscriber-imports/${id}` },
   })
   create(

@@ -19,6 +19,7 @@ const MEMBERS_CHANGE = {
   scope: 'segments:write',
   body: segmentMembersBody,
   maxBodyBytes: MAX_PEOPLE_BYTES,
+  bulk: ['emails', 'subscriberIds'],
   response: { status: 204 },
 } as const;
 
@@ -72,6 +73,7 @@ export class SegmentsController {
     operationId: 'previewSegment',
     sdk: 'segments.preview',
     summary: 'Count the subscribers who match rules, and show a few of them',
+    mutates: false,
     scope: 'segments:read',
     body: previewSegmentBody,
     response: { status: 200, schema: segmentPreviewView },

@@ -55,6 +55,7 @@ export class EventBatchesController {
     body: recordEventsBody,
     maxBodyBytes: MAX_EVENTS_BYTES,
     rateLimit: { name: 'events', perMinute: 600 },
+    bulk: ['events'],
     response: { status: 202, schema: recordedEventsView },
   })
   async recordAll(

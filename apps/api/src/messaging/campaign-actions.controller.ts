@@ -75,6 +75,7 @@ export class CampaignActionsController {
     description:
       'As the preview by GET, with the content of the body in place of the stored one: for an editor that shows what is written. ' +
       'Nothing is stored. 422 with the path where the content has faults.',
+    mutates: false,
     scope: 'campaigns:read',
     body: previewCampaignBody,
     response: { status: 200, schema: campaignPreviewView },

@@ -84,6 +84,7 @@ export class MessagesController {
     maxBodyBytes: MAX_BATCH_BYTES,
     largeTexts: ATTACHED_CONTENT,
     rateLimit: { ...LIMIT, countOf: messagesIn },
+    bulk: ['messages'],
     response: {
       status: 202,
       schema: sentMessagesView,

@@ -76,6 +76,7 @@ export class TemplatesController {
     operationId: 'validateTemplate',
     sdk: 'templates.validate',
     summary: 'Review content without keeping it',
+    mutates: false,
     scope: 'templates:read',
     body: validateTemplateBody,
     maxBodyBytes: MAX_TEMPLATE_BYTES,
@@ -165,6 +166,7 @@ export class TemplatesController {
     description:
       'The draft or a version, in the language of `locale`, else of the subscriber. `faults` has what publishing would refuse, and what is ' +
       'missing or wrong in `data`. Personal links lead nowhere.',
+    mutates: false,
     scope: 'templates:read',
     body: previewTemplateBody,
     response: { status: 200, schema: templatePreviewView },

@@ -83,6 +83,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'Sending domain': 'The domain of live mail, and its DNS records.',
   Media: 'Images that mails show by their URL.',
   Relays: 'Where live mail is handed over, and the feedback of providers.',
+  Audit: 'The log of changes, and that of requests.',
   Webhooks: 'What happened in a project, as its webhooks tell it.',
   Billing: 'Plan, usage and invoices of the tenant.',
   'AI credits': 'The credits that pay for AI reports.',

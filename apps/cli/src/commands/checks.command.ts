@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { CounterCheck } from '#audience';
+import type { AuditCheck } from '#platform';
 import { withServices } from '../command.js';
 import { OperatorError } from '../failures.js';
 import { type CliContext, type JsonOption, printing, printResult, table } from '../output.js';
@@ -33,6 +34,12 @@ export function addCheckCommands(program: Command, cli: CliContext): void {
       printResult(cli, { json }, result, () => countersText(result));
       refuseDifferences(result);
     });
+  program
+    .command('check:audit')
+    .description(
+      'compute the chains of all audit logs anew; exits with 1 for a row that was changed or is missing',
+    )
+    .action(printing(cli, () => checkAudit(cli), auditText));
   addCheck(program, cli, {
     command: 'check:automations',
     description:
@@ -131,6 +138,23 @@ async function checkCounters(cli: CliContext, repair: boolean): Promise<Counters
   );
 }
 
+async function checkAudit(cli: CliContext): Promise<Omit<AuditCheck, 'faults'>> {
+  const { checkAuditLogs } = await import('#platform');
+  const { faults, ...checked } = await withServices(cli, ({ database, clock }) =>
+    checkAuditLogs(database, clock.now()),
+  );
+  if (faults.length > 0)
+    throw new OperatorError('audit-log-broken', `The audit log is not whole.\n${listed(FAULTS, faults)}`);
+  return checked;
+}
+
+function auditText({ rows, heads }: Omit<AuditCheck, 'faults'>): string {
+  const summary = `${rows} rows are as they were written.`;
+  return heads.length === 0
+    ? summary
+    : `${summary} Keep the last of each elsewhere, to see later that none was cut off:\n${listed(HEADS, heads)}`;
+}
+
 function refuseDifferences(result: CountersResult): void {
   const wrong = result.differences.length - result.repaired;
   if (wrong > 0)
@@ -165,6 +189,8 @@ const COUNTERS = {
   COUNTER: 'counter',
   COUNTED: 'counted',
 } as const;
+const FAULTS = { ENVIRONMENT: 'environmentId', ROW: 'sequence', FAULT: 'fault' } as const;
+const HEADS = { ENVIRONMENT: 'environmentId', ROW: 'sequence', HASH: 'hash' } as const;
 const STATUSES = {
   ENVIRONMENT: 'environmentId',
   STATUS: 'status',

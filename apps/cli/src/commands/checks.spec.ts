@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AuditLogService, Database } from '#platform';
+import { SystemClock } from '#testing/clocks';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { runCli, runCliForJson } from '#testing/operator-cli';
@@ -76,5 +78,56 @@ describe('check:counters', () => {
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/SUBSCRIBER +3/);
     expect(stdout).toMatch(/TOPIC +10/);
+  });
+});
+
+describe('check:audit', () => {
+  let test: TestDatabase;
+  let environmentId: number;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    environmentId = (await createProject(test)).live.environmentId;
+    const entry = { actor: 'SYSTEM', action: 'createTopic', targetType: 'topic', outcome: 'SUCCEEDED' };
+    await test.query(
+      `insert into platform.audit_inbox (environment_id, occurred_at, id, entry)
+       select $1, now(), gen_random_uuid(), $2 from generate_series(1, 3)`,
+      [environmentId, entry],
+    );
+    const database = await Database.connect({
+      url: test.url,
+      poolSize: 1,
+      applicationName: 'spec',
+      entities: [],
+    });
+    await new AuditLogService(database, new SystemClock()).chainWaiting();
+    await database.close();
+  });
+  afterAll(() => test.drop());
+
+  const run = () => runCli({ DATABASE_URL: test.url }, ['check:audit']);
+  const asOwner = (statement: string) =>
+    test.query(
+      `do $$ begin alter table platform.audit_log disable trigger user; ${statement}; alter table platform.audit_log enable trigger user; end $$`,
+    );
+
+  it('shows the end of each chain, to be kept elsewhere', async () => {
+    const checked = await runCliForJson({ DATABASE_URL: test.url }, ['check:audit']);
+    const hash = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect(checked).toEqual({ rows: 3, heads: [{ environmentId, sequence: 3, hash }] });
+    expect((await run()).stdout).toMatch(
+      /^3 rows are as they were written\. Keep the last of each elsewhere/,
+    );
+  });
+
+  it('ends with 1 and names a row that its owner has changed, and one that is missing', async () => {
+    await asOwner(`update platform.audit_log set outcome = 'REFUSED' where sequence = 2`);
+    const changed = await run();
+    expect([changed.exitCode, changed.stderr]).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`\\n${environmentId} +2 +is not what its hash says`)),
+    ]);
+    await asOwner('delete from platform.audit_log where sequence = 2');
+    expect((await run()).stderr).toMatch(new RegExp(`\\n${environmentId} +3 +rows are missing from 2 on`));
   });
 });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, named } from '#platform';
+import { AuditTrail, Database, named } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import {
   changesBetween,
@@ -72,6 +72,7 @@ export class SubscriberRepository {
         .forUpdate()
         .executeTakeFirst();
       if (row === undefined) throw new NotFoundError();
+      AuditTrail.current?.concerns(row.id);
       const subscriber = Object.assign(new Subscriber(), row);
       const earlier = subscriber.fields();
       const result = await work(subscriber);
@@ -222,6 +223,7 @@ export class SubscriberRepository {
         where b.environment_id = ${scope.environmentId} and ${isNamed(ref)}
       `.execute(this.database.tables());
       if (rows[0] === undefined) throw new NotFoundError();
+      AuditTrail.current?.concerns(rows[0].id);
       return rows[0];
     });
   }
@@ -289,6 +291,7 @@ export class SubscriberRepository {
         where b.environment_id = ${scope.environmentId} and ${isNamed(ref)} for update
       `.execute(this.database.tables());
       if (rows[0] === undefined) throw new NotFoundError();
+      AuditTrail.current?.concerns(rows[0].id);
       return work(rows[0]);
     });
   }
@@ -316,6 +319,7 @@ export class SubscriberRepository {
       select b.id from audience.subscribers b
       where b.environment_id = ${scope.environmentId} and b.email_key = ${emailKey} for update
     `.execute(this.database.tables());
+    AuditTrail.current?.concerns(rows[0]?.id ?? null);
     return rows[0]?.id ?? null;
   }
 }

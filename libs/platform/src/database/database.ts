@@ -9,6 +9,7 @@ import {
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
+import { AuditTrail, SettingsAudit } from '../audit/audit-trail.js';
 import { Outage } from '../lifecycle/outage.js';
 import { type Notification, type NotificationTransport, Notifier } from '../notifications.js';
 import { postgresTransport } from '../postgres-notifications.js';
@@ -138,6 +139,7 @@ export class Database {
       discovery: { warnWhenNoEntities: false },
       ensureDatabase: false,
       allowGlobalContext: false,
+      subscribers: [new SettingsAudit()],
     });
     const lookUps = poolOf(options, LOOK_UP_CONNECTIONS, KEPT_PLANS);
     const lists = poolOf(options, LIST_CONNECTIONS, KEPT_PLANS);
@@ -377,17 +379,31 @@ export class Database {
     this.#refuseForeignSessions();
     const transaction = await Transaction.begin(this.pool, this.#settingsOf(scope));
     const own: OpenTransaction = { scope, transaction, isRead: false, notifications: [] };
+    const trail = trailOf(scope);
+    if (trail !== undefined) transaction.watchWrites();
     let result: T;
     try {
       result = await this.#current.run(own, work);
       await own.em?.flush();
-      await transaction.commit([]);
+      const isAudited = trail?.isWanted === true && transaction.hasWritten;
+      await (isAudited ? transaction.commit([trail.ofChange(result)]) : transaction.commit([]));
+      if (isAudited) trail.written();
+    } catch (error) {
+      trail?.forgetChanges();
+      throw error;
     } finally {
       await transaction.rollback();
     }
     this.#notifier.notify(own.notifications);
     return result;
   }
+}
+
+/** The trail that waits for a change, if this can be its transaction. */
+function trailOf(scope: ProjectScope | 'system'): AuditTrail | undefined {
+  const trail = AuditTrail.current;
+  if (trail?.isWanted !== true) return undefined;
+  return scope === 'system' || scope.environmentId === trail.environmentId ? trail : undefined;
 }
 
 const flushing = (isFlushed: boolean): Settings => ({ synchronous_commit: isFlushed ? 'on' : 'off' });

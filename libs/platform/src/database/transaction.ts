@@ -57,6 +57,9 @@ const executor = offline.getExecutor();
 /** The plugin looks at none. */
 const queryId = createQueryId();
 
+/** A statement that writes: locks (`for update`) do not, and `on conflict do update` stands behind an INSERT. */
+const WRITING = /\b(?:insert\s+into|delete\s+from|merge\s+into|(?<!\b(?:for|key|do)\s+)update)\s/i;
+
 const WRITES: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
 
 /** One transaction under settings, which ends with `commit` or `rollback`: nothing is asked in it afterwards. */
@@ -69,6 +72,8 @@ export class Transaction implements DatabaseConnection {
   });
   #tables: Sql | undefined;
   #isOver = false;
+  #watchesWrites = false;
+  #hasWritten = false;
 
   private constructor(private readonly client: PooledConnection) {}
 
@@ -90,9 +95,20 @@ export class Transaction implements DatabaseConnection {
     return this.#tables;
   }
 
+  /** Looks at statements from now on whether they write. */
+  watchWrites(): void {
+    this.#watchesWrites = true;
+  }
+
+  /** A statement that wrote has been asked since `watchWrites`. Functions that write are not known. */
+  get hasWritten(): boolean {
+    return this.#hasWritten;
+  }
+
   async executeQuery<Row>(statement: CompiledQuery): Promise<QueryResult<Row>> {
     this.#refuseLate();
     const { text, values, name } = askedOf(statement);
+    this.#look(text);
     const { command, rowCount, rows } =
       name === undefined
         ? await this.client.query<Row & QueryResultRow>(text, values)
@@ -136,12 +152,18 @@ export class Transaction implements DatabaseConnection {
     statements: Statements<Rows>,
     ask: (asked: readonly AskedStatement[]) => Promise<readonly PostgresResult[]>,
   ): Promise<RowsOf<Rows>> {
-    const results = await ask(statements.map((statement) => askedOf(statement.compile(this.tables))));
+    const asked = statements.map((statement) => askedOf(statement.compile(this.tables)));
+    for (const { text } of asked) this.#look(text);
+    const results = await ask(asked);
     const named = statements.map(async (_, index) => {
       const result = results[index] as QueryResult<Record<string, unknown>>;
       return (await camelCaseColumns.transformResult({ queryId, result })).rows;
     });
     return (await Promise.all(named)) as unknown as RowsOf<Rows>;
+  }
+
+  #look(text: string): void {
+    if (this.#watchesWrites && !this.#hasWritten) this.#hasWritten = WRITING.test(text);
   }
 
   async #undo(): Promise<void> {

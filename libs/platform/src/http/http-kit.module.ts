@@ -11,6 +11,8 @@ import { collectProcessMetrics, HttpMetrics } from '../metrics.js';
 import { databaseChecks, HealthChecks, Operations } from '../operations.js';
 import { CONFIG, LOGGER } from '../platform.module.js';
 import { LinkTokens } from '../secrets/link-tokens.js';
+import { RequestLog } from '../audit/request-log.js';
+import { RequestAudit } from './audit.hook.js';
 import { Draining } from './connections.js';
 import { ScopeGuard } from './guards/access.hook.js';
 import { IdempotencyKeyRepository } from './guards/idempotency-key.repository.js';
@@ -33,6 +35,8 @@ const PROVIDERS = [
   RouteTable,
   Draining,
   HttpMetrics,
+  RequestAudit,
+  RequestLog,
   ProblemFilter,
   IdempotencyKeyRepository,
   ...GUARDS,
@@ -75,9 +79,13 @@ const throttler = ThrottlerModule.forRootAsync({
   exports: PROVIDERS,
 })
 export class HttpKitModule implements OnApplicationShutdown {
-  constructor(private readonly storage: RateLimitStorage) {}
+  constructor(
+    private readonly storage: RateLimitStorage,
+    private readonly requestLog: RequestLog,
+  ) {}
 
   async onApplicationShutdown(): Promise<void> {
+    await this.requestLog.write();
     await this.storage.close();
   }
 }

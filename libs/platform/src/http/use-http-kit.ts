@@ -8,6 +8,8 @@ import { logContext } from '../logger.js';
 import { HttpMetrics } from '../metrics.js';
 import { OPERATIONS_PATHS } from '../operations.js';
 import { CONFIG, LOGGER } from '../platform.module.js';
+import { RequestLog } from '../audit/request-log.js';
+import { RequestAudit } from './audit.hook.js';
 import { registerBodyParsers } from './body-parsers.js';
 import { clientAddressReader, connectingAddress, keepConnectingAddress } from './client-address.js';
 import { Draining, leaveUnread } from './connections.js';
@@ -56,6 +58,8 @@ function decorateRequests(fastify: FastifyInstance, { TRUST_PROXY }: Config): vo
     },
   });
   fastify.decorateRequest('caller', null);
+  fastify.decorateRequest('problem', null);
+  fastify.decorateRequest('auditTrail', null);
   fastify.decorateRequest('isCounted', false);
   fastify.decorateRequest('rawBody', null);
   fastify.decorateRequest('bodyFault', null);
@@ -138,7 +142,10 @@ function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplicat
     );
   });
   // Reading the body has left the context of onRequest.
-  fastify.addHook('preHandler', (request, _reply, done) => inContext(request, done));
+  const audit = app.get(RequestAudit);
+  fastify.addHook('preHandler', (request, _reply, done) =>
+    inContext(request, () => audit.begin(request, done)),
+  );
 }
 
 /** Also where a part of the prefix is percent-encoded. */
@@ -153,7 +160,7 @@ function inContext(request: FastifyRequest, done: () => void): void {
 function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplication): void {
   const [idempotency, rateLimit] = [app.get(IdempotencyGuard), app.get(RateLimitGuard)];
   const [logger, metrics] = [app.get<Logger>(LOGGER), app.get(HttpMetrics)];
-  const draining = app.get(Draining);
+  const [draining, audit, requestLog] = [app.get(Draining), app.get(RequestAudit), app.get(RequestLog)];
   const { PUBLIC_URL } = app.get<Config>(CONFIG);
   fastify.addHook('preSerialization', (request, reply, payload, done) => {
     const { operation } = request.routeOptions.config;
@@ -181,11 +188,13 @@ function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplicatio
     // Answered before the guards, such as a body that is too large.
     if (request.caller !== null && !request.isCounted)
       await rateLimit.checkUnrouted(request, reply).catch(() => undefined);
+    await audit.end(request, reply);
     await idempotency.end(request, reply, payload);
     return payload;
   });
   fastify.addHook('onResponse', (request, reply, done) => {
     logAnswer(logger, metrics, request, reply);
+    requestLog.add(request, reply);
     done();
   });
 }

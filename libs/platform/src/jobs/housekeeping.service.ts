@@ -45,7 +45,7 @@ export class HousekeepingService {
     for (const table of PARTITIONED) await this.#makeMonths(table, until);
   }
 
-  /** Removes jobs that ended, idempotency keys a day after their request, and the windows of clients that have not come again. */
+  /** Removes jobs that ended, requests of the log and idempotency keys after a day, and the windows of clients that have not come again. */
   @Periodic('platform.remove_expired_rows', { everyMs: 10 * 60_000 })
   removeExpiredRows(): Promise<void> {
     const now = this.clock.now();
@@ -55,6 +55,7 @@ export class HousekeepingService {
       this.database,
       { table: 'platform.jobs', where: isFinished, isOfInstallation: true },
       { table: 'platform.idempotency_keys', where: sql`expires_at <= ${present}` },
+      { table: 'platform.request_log', where: sql`answered_at < ${before(now, DAY_MS)}` },
       {
         table: 'platform.rate_limit_windows',
         where: sql`window_ends_at < clock_timestamp()`,

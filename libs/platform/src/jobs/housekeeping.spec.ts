@@ -56,6 +56,16 @@ const partitionsOf = async (table: string) =>
     )
   ).map(({ name }) => name);
 
+it('removes requests of the log after a day', async () => {
+  await test.query(
+    `insert into platform.request_log (environment_id, id, answered_at, method, status, request_id, key_id, ms)
+     select 1, gen_random_uuid(), now() - hours * interval '1 hour', 'GET', 200, hours, gen_random_uuid(), 1
+     from unnest(array[23, 25]) hours`,
+  );
+  await new HousekeepingService(database, new ManualClock(new Date()), logger).removeExpiredRows();
+  expect(await test.query('select request_id from platform.request_log')).toEqual([{ request_id: '23' }]);
+});
+
 const write = (day: string) =>
   test.query(
     `insert into messaging.automation_steps (environment_id, at, entered_on, position, run_id, status)

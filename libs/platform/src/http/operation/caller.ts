@@ -41,6 +41,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The owner of the request's key; null on routes without a key. */
     caller: AuthenticatedCaller | null;
+    /** The type of problem that it was answered with. */
+    problem: string | null;
     /** It was counted against a limit. */
     isCounted: boolean;
     /** The client's IP address, behind a trusted proxy the one that it reports. */

@@ -76,6 +76,10 @@ export interface OperationOptions<Schema extends z.ZodType = z.ZodType> {
   /** Texts of the body that are as large as files: see `LargeText`. */
   readonly largeTexts?: LargeTexts;
   readonly response: OperationResponse<Schema>;
+  /** False for a POST that only reads, such as a preview: the audit log leaves it out. */
+  readonly mutates?: false;
+  /** Properties of the body that list what a bulk request is about: the audit log counts their items. */
+  readonly bulk?: readonly string[];
   /** Statuses of problems that do not follow from the operation's shape, such as 409. */
   readonly problems?: readonly number[];
   /** Milliseconds that the whole request may take; the default is 30 s, and 10 min with `streams`. */
@@ -98,6 +102,8 @@ declare module 'fastify' {
 
 /** The extension of the OpenAPI operation that names the scope which a key needs. */
 export const SCOPE_EXTENSION = 'x-required-scope';
+/** The extension of a POST that only reads: false. */
+const MUTATES_EXTENSION = 'x-mutates';
 /** The extension that names the SDK's method. */
 const SDK_EXTENSION = 'x-sdk-method';
 /** Carries the additional problem statuses from the decorator to the document's last step, which removes it. */
@@ -143,6 +149,7 @@ export function Operation<Schema extends z.ZodType = z.ZodUnknown>(
     ApiExtension(PROBLEMS_EXTENSION, [...(options.problems ?? [])]),
     ...documentedResponses(response),
   ];
+  if (options.mutates === false) decorators.push(ApiExtension(MUTATES_EXTENSION, false));
   if (options.sdk !== undefined) decorators.push(ApiExtension(SDK_EXTENSION, options.sdk));
   if (response.schema !== undefined) {
     const written = serializerSchema(response.schema);

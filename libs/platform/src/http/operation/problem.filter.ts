@@ -42,6 +42,7 @@ export class ProblemFilter implements ExceptionFilter {
 
   #send(problem: ProblemError, request: FastifyRequest, reply: FastifyReply): void {
     const { members, headers } = problem.details;
+    request.problem = problem.slug;
     const beginning = beginningOf(problem, this.config);
     const body = {
       ...beginning,
