@@ -179,14 +179,14 @@ async function keyNames(
 }
 
 /** A fault of an environment's audit log. */
-export interface AuditFault {
+interface AuditFault {
   readonly environmentId: number;
   readonly sequence: number | null;
   readonly fault: string;
 }
 
 /** The last row of a chain: kept elsewhere, it proves later that nothing was cut off at the end. */
-export interface AuditHead {
+interface AuditHead {
   readonly environmentId: number;
   readonly sequence: number;
   readonly hash: string;

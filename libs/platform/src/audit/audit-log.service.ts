@@ -33,7 +33,7 @@ const KEPT_MS = 400 * DAY_MS;
 const BATCH = 1_000;
 const EXPORTED = 1_000;
 /** Filtered rows that are counted. */
-export const MOST_COUNTED = 10_000;
+const MOST_COUNTED = 10_000;
 
 /** The audit log of environments: chained, listed, exported, and let go when it is old. */
 @Injectable()

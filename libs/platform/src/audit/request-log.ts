@@ -18,7 +18,7 @@ import { describeError } from '../logger.js';
 import { LOGGER } from '../platform.module.js';
 
 /** A request that a key made. */
-export interface LoggedRequest {
+interface LoggedRequest {
   readonly id: string;
   readonly answeredAt: Date;
   readonly method: string;
@@ -108,7 +108,7 @@ const ORDER = new ListOrder([
 /** Rows that are counted. */
 const MOST_COUNTED = 10_000;
 
-export interface RequestFilter {
+interface RequestFilter {
   readonly status?: number | undefined;
   readonly requestId?: string | undefined;
 }

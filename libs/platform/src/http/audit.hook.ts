@@ -21,7 +21,7 @@ const MINUTE_MS = 60_000;
 const MOST_KEYS = 10_000;
 
 /** True for an operation that changes something. */
-export function mutates(method: string, { mutates: declared }: OperationOptions): boolean {
+function mutates(method: string, { mutates: declared }: OperationOptions): boolean {
   return declared !== false && !READING.has(method);
 }
 

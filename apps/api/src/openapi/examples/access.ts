@@ -151,6 +151,6 @@ export const ACCESS_EXAMPLES: WrittenExamples = {
   updateProject: { body: CHANGES, answer: CHANGED },
   getProjectTexts: { answer: TEXTS },
   updateProjectTexts: { body: TEXT_CHANGES, answer: TEXTS },
-  listAuditLog: { answer: onePage(REFUSAL, CHANGE) },
+  listAuditLog: { answer: onePage<z.output<typeof auditEntryView>>(REFUSAL, CHANGE) },
   listRequests: { answer: onePage(REQUEST) },
 };
