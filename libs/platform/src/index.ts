@@ -4,7 +4,7 @@ export { type Config, ConfigurationError, environmentVariables, loadConfig } fro
 export type { RowsOf, Statements } from './database/transaction.js';
 export { type AuditCheck, checkAuditLogs } from './audit/audit-chain.js';
 export { type AuditFilter, AuditLogService } from './audit/audit-log.service.js';
-export { AUDIT_ACTORS, AUDIT_OUTCOMES, auditedSettings, AuditTrail } from './audit/audit-trail.js';
+export { AUDIT_ACTORS, AUDIT_OUTCOMES, auditedSettings, AuditTrail } from './database/audit-trail.js';
 export { RequestsQuery } from './audit/request-log.js';
 export { ArrayColumn } from './database/array-column.js';
 export { named, PreparedQuery } from './database/statement.js';

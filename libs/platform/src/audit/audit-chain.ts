@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Database } from '../database/database.js';
 import { named } from '../database/statement.js';
 import { redact } from '../logger.js';
-import type { AUDIT_ACTORS, AuditedSettings, AuditOutcome } from './audit-trail.js';
+import type { AUDIT_ACTORS, AuditedSettings, AuditOutcome } from '../database/audit-trail.js';
 
 /** A row of the audit log. */
 export interface AuditRow {

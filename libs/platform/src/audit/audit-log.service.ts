@@ -7,7 +7,7 @@ import { limitOf, ListOrder, pagesOf, totalOf } from '../database/list-order.js'
 import { drain } from '../jobs/drain.js';
 import { Periodic } from '../jobs/periodic-tasks.js';
 import { AUDIT_COLUMNS, type AuditRow, auditView, chain, chainAll, removeOldest } from './audit-chain.js';
-import type { AuditOutcome } from './audit-trail.js';
+import type { AuditOutcome } from '../database/audit-trail.js';
 
 /** Filters of the audit log, which hold together. */
 export interface AuditFilter {

@@ -7,7 +7,7 @@ import { createProject } from '#testing/fixtures';
 import { Database } from '../database/database.js';
 import { checkAuditLogs } from './audit-chain.js';
 import { AuditLogService } from './audit-log.service.js';
-import { type AuditedCall, AuditTrail } from './audit-trail.js';
+import { type AuditedCall, AuditTrail } from '../database/audit-trail.js';
 
 const DAY_MS = 86_400_000;
 

@@ -9,7 +9,7 @@ import {
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
-import { AuditTrail, SettingsAudit } from '../audit/audit-trail.js';
+import { AuditTrail, SettingsAudit } from './audit-trail.js';
 import { Outage } from '../lifecycle/outage.js';
 import { type Notification, type NotificationTransport, Notifier } from '../notifications.js';
 import { postgresTransport } from '../postgres-notifications.js';

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { auditedId, type AuditOutcome, AuditTrail } from '../audit/audit-trail.js';
+import { auditedId, type AuditOutcome, AuditTrail } from '../database/audit-trail.js';
 import { Database } from '../database/database.js';
 import { describeError } from '../logger.js';
 import { LOGGER } from '../platform.module.js';

@@ -9,7 +9,7 @@ import {
 } from '@mikro-orm/postgresql';
 import { type RawBuilder, sql } from 'kysely';
 import { newId, networkOf } from '#kernel';
-import { named } from '../database/statement.js';
+import { named } from './statement.js';
 import { redact } from '../logger.js';
 
 /** Outcome of a request that changes something, or would have. */
