@@ -3020,6 +3020,7 @@ create table messaging.automation_versions (
   segment_ids uuid[] not null,
   created_at timestamp with time zone not null,
   wait_ids uuid[] not null default '{}'::uuid[],
+  mail_template_ids uuid[] not null default '{}'::uuid[],
   constraint automation_versions_pkey PRIMARY KEY (id, environment_id),
   constraint automation_versions_automation_id_environment_id_fkey FOREIGN KEY (automation_id, environment_id) REFERENCES messaging.automations(id, environment_id) ON DELETE CASCADE,
   constraint automation_versions_automation_id_version_environment_id_key UNIQUE (automation_id, version, environment_id)
@@ -3036,6 +3037,7 @@ comment on table messaging.automation_versions is 'Automations as they were acti
 comment on column messaging.automation_versions.mail_topic_ids is 'By the place of the node, which begins with 1: the topic that its mail is for; null where it sends none.';
 comment on column messaging.automation_versions.topic_ids is 'The other topics that it needs; segment_ids are its segments.';
 comment on column messaging.automation_versions.wait_ids is 'By the place of the node, which begins with 1: the id of what it waits for; null where it waits for nothing, or only for a time.';
+comment on column messaging.automation_versions.mail_template_ids is 'Templates of the mails by the place of the node; null for another step.';
 
 create table messaging.automations (
   id uuid not null,

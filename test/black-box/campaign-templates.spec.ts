@@ -229,7 +229,7 @@ describe('campaigns of templates', () => {
       'translations.de.contentText': TOGETHER,
     });
     expect(errorsOf(await make({ templateKey: message }))).toEqual({
-      templateKey: 'is a template of kind MESSAGE: campaigns need one of kind CAMPAIGN',
+      templateKey: 'is a template of kind MESSAGE: campaigns and automations need one of kind CAMPAIGN',
     });
     expect(errorsOf(await make({ templateKey, templateVersion: 9 }))).toEqual({
       templateVersion: `is no version of the template ${templateKey}`,

@@ -33,6 +33,7 @@ const USES = {
     segment: 'its rules, always',
   },
   template: {
+    automation: 'its mails, while active',
     campaign: 'its content, until it has ended, also as a draft',
     template: 'its layout and partials, while published',
   },
@@ -48,7 +49,7 @@ export type UsedThings =
   | { readonly kind: 'custom field'; readonly key: string }
   | { readonly kind: 'default of a custom field'; readonly key: string }
   | { readonly kind: 'option'; readonly key: string; readonly values: readonly string[] }
-  | { readonly kind: 'template'; readonly templateKey: string }
+  | { readonly kind: 'template'; readonly id: string; readonly templateKey: string }
   /** The project's. */
   | { readonly kind: 'sending domain' };
 

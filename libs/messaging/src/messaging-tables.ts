@@ -68,6 +68,7 @@ interface AutomationVersionsTable {
   readonly nodes: string;
   readonly edges: string;
   readonly mailTopicIds: readonly (string | null)[];
+  readonly mailTemplateIds: readonly (string | null)[];
   readonly waitIds: readonly (string | null)[];
   readonly topicIds: readonly string[];
   readonly segmentIds: readonly string[];

@@ -1782,7 +1782,7 @@ export interface paths {
     post?: never;
     /**
      * Delete a template
-     * @description Not while a published template uses it as partial or layout, or a campaign that has not ended its content. Mails that were made of it stay as they are.
+     * @description Not while a published template uses it as partial or layout, or a campaign that has not ended, or an active automation, its content. Mails that were made of it stay as they are.
      *
      *     The key needs the scope `templates:write`.
      */
@@ -3825,7 +3825,7 @@ export interface components {
       url: string;
       /** @description Its place among the links of the mail, by which `link` finds deliveries and `email.clicked` names it. Where the content changed between two sends, the place in the last. */
       linkNumber: number;
-      /** @description Null: mails of automations have no translations. */
+      /** @description The translation of the step’s template that has the link; null: the step’s own content. */
       locale: string | null;
       /**
        * Format: int64

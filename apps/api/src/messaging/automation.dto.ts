@@ -165,7 +165,8 @@ export const automationReportView = z
                 campaignLink
                   .extend({
                     locale: z.string().nullable().meta({
-                      description: 'Null: mails of automations have no translations.',
+                      description:
+                        'The translation of the step’s template that has the link; null: the step’s own content.',
                     }),
                   })
                   .meta({ id: 'AutomationLink' }),

@@ -129,7 +129,7 @@ export class TemplatesController {
     sdk: 'templates.delete',
     summary: 'Delete a template',
     description:
-      'Not while a published template uses it as partial or layout, or a campaign that has not ended its content. Mails that were made of it stay as they are.',
+      'Not while a published template uses it as partial or layout, or a campaign that has not ended, or an active automation, its content. Mails that were made of it stay as they are.',
     scope: 'templates:write',
     response: { status: 204 },
     problems: [409],

@@ -20,10 +20,12 @@ export function automationOf(tables: Kysely<MessagingTables>, scope: ProjectScop
   return automationsOf(tables, scope).where(isId ? 'id' : 'automationKey', '=', idOrKey);
 }
 
-/** The topics and segments that a version refers to. */
+/** The topics, segments and templates that a version refers to. */
 export interface VersionReferences {
   /** Topics of the mails by the place of the node; null for another step. */
   readonly mailTopicIds: readonly (string | null)[];
+  /** Templates of the mails by the place of the node; null for another step. */
+  readonly mailTemplateIds: readonly (string | null)[];
   readonly topicIds: readonly string[];
   readonly segmentIds: readonly string[];
   /** Ids of what steps wait for, by the place of the node; null for another step. */
@@ -102,12 +104,13 @@ export class AutomationRepository {
       .where('environmentId', '=', environmentId)
       .where('automationId', '=', automationId)
       .executeTakeFirstOrThrow();
-    const { mailTopicIds, topicIds, segmentIds, waitIds } = references;
+    const { mailTopicIds, mailTemplateIds, topicIds, segmentIds, waitIds } = references;
     const { id } = await tables
       .insertInto('messaging.automation_versions')
       .values({
         ...content,
         mailTopicIds,
+        mailTemplateIds,
         topicIds,
         segmentIds,
         waitIds,

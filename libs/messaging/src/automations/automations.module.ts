@@ -2,8 +2,10 @@ import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
+import { CampaignContentsQuery } from '../campaigns/campaign-contents.query.js';
 import { FromAddressesModule } from '../campaigns/from-addresses.service.js';
 import { ContentModule } from '../content/content.module.js';
+import { TemplatesModule } from '../templates/templates.module.js';
 import { AutomationSecretsService } from './automation-secrets.service.js';
 import { AutomationRepository } from './automation.repository.js';
 import { AutomationsQuery } from './automations.query.js';
@@ -22,7 +24,14 @@ import { VersionPlansQuery } from './runs/version-plans.query.js';
 import { WebhookCaller } from './runs/webhook-caller.job.js';
 import { WebhookClientService } from './runs/webhook-client.service.js';
 
-const imports = [AccessModule, AudienceModule, BillingModule, ContentModule, FromAddressesModule];
+const imports = [
+  AccessModule,
+  AudienceModule,
+  BillingModule,
+  ContentModule,
+  FromAddressesModule,
+  TemplatesModule,
+];
 const SERVICES = [
   AutomationEntriesService,
   AutomationsQuery,
@@ -36,7 +45,13 @@ const WORK = [AutomationRunner, WebhookCaller];
 /** For API and worker: editing automations, letting subscribers in, reading their runs. */
 @Module({
   imports,
-  providers: [AutomationChecksService, AutomationRepository, AutomationUsageQuery, ...SERVICES],
+  providers: [
+    AutomationChecksService,
+    AutomationRepository,
+    AutomationUsageQuery,
+    CampaignContentsQuery,
+    ...SERVICES,
+  ],
   exports: SERVICES,
 })
 export class AutomationsModule {}

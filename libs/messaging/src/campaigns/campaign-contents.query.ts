@@ -21,7 +21,7 @@ export interface CampaignMailContent {
   readonly template: KeptTemplate | null;
 }
 
-/** Finds the content of campaigns: their own, or their template's. */
+/** Finds the content of campaigns, and of automations' mails: their own, or their template's. */
 @Injectable()
 export class CampaignContentsQuery {
   constructor(private readonly templates: TemplateContentsQuery) {}
@@ -94,13 +94,16 @@ export class CampaignContentsQuery {
       return { found, faults: { templateVersion: `is no version of the template ${templateKey}` } };
     if (found === null) return { found, faults: { templateKey: 'is no template that is published' } };
     if (found.kind === 'CAMPAIGN') return { found, faults: {} };
-    const fault = `is a template of kind ${found.kind}: campaigns need one of kind CAMPAIGN`;
+    const fault = `is a template of kind ${found.kind}: campaigns and automations need one of kind CAMPAIGN`;
     return { found: null, faults: { templateKey: fault } };
   }
 }
 
-/** A template's content with the subject, preview text and translations of a campaign, where it has them. */
-function contentWith(campaign: ContentSource, template: ResolvedContent): TranslatedContent {
+/** A template's content with the subject, preview text and translations of a campaign or an automation's mail, where it has them. */
+export function contentWith(
+  campaign: Pick<ContentSource, 'subject' | 'previewText' | 'translations'>,
+  template: ResolvedContent,
+): TranslatedContent {
   const ofTemplate = translatedContent(template);
   const locales = Object.keys(ofTemplate.translations);
   const own = Object.entries(campaign.translations).map(([locale, { subject, previewText }]) => {

@@ -86,6 +86,7 @@ export type ContentSource = Readonly<
 
 /** Content of a template that never changes. */
 export interface KeptTemplate {
+  readonly templateId: string;
   readonly contentId: string;
   readonly version: number;
 }

@@ -37,6 +37,8 @@ export interface MailOfLink {
   readonly campaignId: string | null;
   readonly versionId: number | null;
   readonly place: number | null;
+  /** When the run of an automation's mail began. */
+  readonly enteredAt: Date | null;
   readonly topicIds: string[];
 }
 
@@ -59,13 +61,13 @@ function readingMailOfLink(
   return sql<MailOfLink>`${named('mail_of_link')}
     select d.id, d.kind, d.queued_on, d.subscriber_id, d.address, d.address_key, d.locale,
       coalesce(d.sent_at, d.created_at) as shown_at, d.message_id,
-      c.id as campaign_id, v.id as version_id, p.place,
+      c.id as campaign_id, v.id as version_id, p.place, r.entered_at,
       coalesce(c.topic_ids, array_remove(array[v.mail_topic_ids[p.place + 1], m.topic_id], null)) as topic_ids
     from messaging.deliveries d
     left join messaging.campaigns c
       on d.kind = 'CAMPAIGN' and c.id = d.source_id and c.environment_id = ${environmentId}
     left join lateral (
-      select r.version_id from messaging.automation_runs r
+      select r.version_id, r.entered_at from messaging.automation_runs r
       where d.kind = 'AUTOMATION' and r.id = messaging.run_of_step(d.source_id) and r.environment_id = ${environmentId}
       ${neverJoined}
     ) r on true

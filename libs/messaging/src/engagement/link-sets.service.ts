@@ -17,7 +17,7 @@ export type LinkSet = LinkSetOwner & {
   readonly environmentId: number;
   /** The partition of its deliveries, `YYYY-MM-DD`. */
   readonly queuedOn: string;
-  /** The locale of the campaign's translation that leads there; null: its own content, or an automation's. */
+  /** The locale of the translation that leads there, of the campaign or the step's template; null: its own content. */
   readonly translation: string | null;
   readonly urls: readonly string[];
 };

@@ -17,6 +17,14 @@ export interface UsableContent {
   readonly content: ResolvedContent;
 }
 
+/** A moment of a template, or of one of its versions. */
+export interface TemplateMoment {
+  readonly templateId: string;
+  readonly version: number | null;
+  readonly at: Date;
+}
+
+const MOST_VERSIONS = 2_147_483_647;
 const KEPT = 200;
 const KEPT_CHARACTERS = 16_000_000;
 
@@ -42,7 +50,7 @@ export class TemplateContentsQuery {
     version: number | null = null,
   ): Promise<UsableContent | null> {
     const column = columnOf(keyOrAlias);
-    if (column === null) return null;
+    if (column === null || (version ?? 0) > MOST_VERSIONS) return null;
     const { environmentId } = scope;
     const name = sql.ref(column === 'alias' ? 't.alias' : 't.template_key');
     const contentId =
@@ -63,6 +71,32 @@ export class TemplateContentsQuery {
     if (found?.contentId == null) return null;
     const content = await this.withId(scope, found.contentId);
     return content && { ...found, content };
+  }
+
+  /**
+   * Ids of the contents that were in use at moments, or that the version had then; of what is older than the template its first. Null
+   * where there is none.
+   */
+  async inUseAt(
+    scope: ProjectScope,
+    moments: readonly TemplateMoment[],
+  ): Promise<readonly (string | null)[]> {
+    if (moments.length === 0) return [];
+    const of = sql`select c.id from messaging.template_contents c
+      where c.environment_id = ${scope.environmentId} and c.template_id = m.template_id and (m.version is null or c.version = m.version)`;
+    const rows = await this.database.statement(
+      scope,
+      sql<{ contentId: string | null }>`${named('template_contents_in_use_at')}
+        select coalesce(
+          (${of} and c.created_at <= m.at order by c.created_at desc, c.id desc limit 1),
+          (${of} order by c.created_at, c.id limit 1)
+        ) as "contentId"
+        from unnest(
+          ${moments.map(({ templateId }) => templateId)}::uuid[], ${moments.map(({ version }) => version)}::int[],
+          ${moments.map(({ at }) => at.toISOString())}::timestamptz[]
+        ) with ordinality as m(template_id, version, at, place) order by m.place`,
+    );
+    return rows.map(({ contentId }) => contentId);
   }
 
   /** Null where there is none. */

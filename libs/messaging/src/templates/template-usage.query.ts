@@ -19,18 +19,19 @@ export class TemplateUsageQuery implements UserSource, OnModuleInit {
   }
 
   async usesOf(scope: ProjectScope, things: UsedThings): Promise<readonly Use[]> {
-    return things.kind === 'template' ? this.#naming(scope, things.templateKey) : [];
+    return things.kind === 'template' ? this.#naming(scope, things) : [];
   }
 
-  #naming(scope: ProjectScope, templateKey: string): Promise<readonly Use[]> {
+  #naming(
+    scope: ProjectScope,
+    { id, templateKey }: Extract<UsedThings, { readonly kind: 'template' }>,
+  ): Promise<readonly Use[]> {
     const { environmentId } = scope;
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<Use>`
-        select 'template' as kind, t.template_key as key, t.name, ${templateKey} as of
-        from messaging.templates used
-        join messaging.template_uses u on u.environment_id = ${environmentId} and u.used_id = used.id
+        select 'template' as kind, t.template_key as key, t.name, ${templateKey}::text as of from messaging.template_uses u
         join messaging.templates t on t.environment_id = ${environmentId} and t.id = u.template_id
-        where used.environment_id = ${environmentId} and used.template_key = ${templateKey} order by t.created_at, t.id
+        where u.environment_id = ${environmentId} and u.used_id = ${id} order by t.created_at, t.id
       `.execute(this.database.tables());
       return rows;
     });

@@ -123,8 +123,8 @@ export class TemplatesService {
       await this.usage.close(scope);
       await this.templates.lockPublished(scope);
       const template = await this.templates.lock(scope, keyOrAlias);
-      const { templateKey } = template;
-      await this.usage.refuseIfUsed(scope, 'The template', { kind: 'template', templateKey });
+      const { id, templateKey } = template;
+      await this.usage.refuseIfUsed(scope, 'The template', { kind: 'template', id, templateKey });
       await this.templates.remove(template);
     });
   }

@@ -12,9 +12,12 @@ import {
   TopicsQuery,
   TriggersService,
 } from '#audience';
-import { boundedErrors, Clock, newId, type ProjectScope } from '#kernel';
+import { boundedErrors, Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
 import { OutgoingHttp } from '#platform';
 import type { Wording } from '#wording';
+import { CampaignContentsQuery } from '../../campaigns/campaign-contents.query.js';
+import type { CampaignContent } from '../../content/document/content-compiler.js';
+import { contentIn, pathOf } from '../../content/document/translated-content.js';
 import { ContentProcessesService, footerOf } from '../../content/processes/content-processes.service.js';
 import { unknownVariables } from '../../content/merge/merge-review.js';
 import type { MailReview } from '../../content/document/content-review.js';
@@ -56,6 +59,9 @@ interface MailRules {
   readonly customKeys: readonly string[];
 }
 
+/** The content of a mail in one language. */
+type MailContent = CampaignContent & Pick<EmailConfig, 'fromName'>;
+
 /** A check in progress: its faults, and the references found so far. */
 interface Checking {
   readonly scope: ProjectScope;
@@ -77,6 +83,7 @@ export class AutomationChecksService {
     private readonly wordings: ProjectWordings,
     private readonly customFields: CustomFieldsQuery,
     private readonly fieldUpdates: FieldUpdatesService,
+    private readonly contents: CampaignContentsQuery,
     private readonly processes: ContentProcessesService,
     private readonly triggers: TriggersService,
     private readonly http: OutgoingHttp,
@@ -115,6 +122,7 @@ export class AutomationChecksService {
       faults.add('triggerTopicId', 'is required for subscriber_joins_list');
     if (triggerTopicId !== null) await this.#topicById(checking, triggerTopicId);
     const mailTopicIds: (string | null)[] = [];
+    const mailTemplateIds: (string | null)[] = [];
     const waitIds: (string | null)[] = [];
     const awaited = new Map<string, Awaited>();
     let trigger: Pick<ResolvedAutomation, 'eventName' | 'eventWhere' | 'triggerSegmentId'> = {
@@ -126,14 +134,16 @@ export class AutomationChecksService {
       const path = `nodes[${place}].config`;
       if (isOf(node, 'trigger')) trigger = await this.#checkTrigger(checking, node, path);
       else if (!isOf(node, 'email')) await this.#checkNode(checking, node, path);
-      mailTopicIds.push(isOf(node, 'email') ? await this.#checkMail(checking, node, path) : null);
+      const mail = isOf(node, 'email') ? await this.#checkMail(checking, node, path) : null;
+      mailTopicIds.push(mail?.topicId ?? null);
+      mailTemplateIds.push(mail?.templateId ?? null);
       const wait = isOf(node, 'wait_for') ? readConfig(node, path, new GraphFaults()) : null;
       const waitId = wait === null ? null : newId();
       waitIds.push(waitId);
       if (wait !== null && waitId !== null) awaited.set(waitId, wait.awaited);
     }
     const used = { topicIds: [...topicIds], segmentIds: [...segmentIds] };
-    return { ...trigger, ...used, mailTopicIds, waitIds, awaited };
+    return { ...trigger, ...used, mailTopicIds, mailTemplateIds, waitIds, awaited };
   }
 
   async #checkTrigger(checking: Checking, node: NodeOf<'trigger'>, path: string) {
@@ -156,13 +166,58 @@ export class AutomationChecksService {
     return { eventName: config?.eventName ?? null, eventWhere, triggerSegmentId: segment?.id ?? null };
   }
 
-  /** The topic of the mail; null when there is a fault. */
-  async #checkMail(checking: Checking, node: NodeOf<'email'>, path: string): Promise<string | null> {
-    const { scope, faults, automation, mailRules } = checking;
+  /** The topic and template of the mail; null when there is a fault, or no template. */
+  async #checkMail(
+    checking: Checking,
+    node: NodeOf<'email'>,
+    path: string,
+  ): Promise<{ readonly topicId: string | null; readonly templateId: string | null }> {
+    const { scope, faults, mailRules } = checking;
     readConfig(node, path, faults);
-    const { mail, topicKey } = namedIn(node);
-    const review = mail === null ? null : await this.#review(scope, mail, mailRules);
-    faults.addAll(review?.faults ?? {}, `${path}.`);
+    const { mail } = namedIn(node);
+    const topicId = await this.#topicOfMail(checking, node, path);
+    const found = mail === null ? null : await this.#contentOf(scope, mail);
+    if (found === null || mail === null) return { topicId, templateId: null };
+    faults.addAll(found.faults, `${path}.`);
+    for (const { locale, content } of found.contents) {
+      const { faults: inContent } = await this.#review(scope, content, mailRules);
+      for (const [inner, fault] of Object.entries(inContent)) {
+        const isOwn = mail.templateKey === null || mail[inner as keyof EmailConfig] != null;
+        if (isOwn) faults.add(`${path}.${inner}`, fault);
+        else faults.add(`${path}.templateKey`, `has a fault: ${pathOf(locale)}${inner} ${fault}`);
+      }
+    }
+    return { topicId, templateId: found.templateId };
+  }
+
+  /** A mail's content in all its languages, its template's where it names one, whose faults are by the fields of the config. */
+  async #contentOf(
+    scope: ProjectScope,
+    mail: EmailConfig,
+  ): Promise<{
+    readonly contents: readonly { readonly locale: string | null; readonly content: MailContent }[];
+    readonly templateId: string | null;
+    readonly faults: Readonly<Record<string, string>>;
+  }> {
+    try {
+      const source = { ...mail, translations: {}, templateContentId: null };
+      const { content, template } = await this.contents.of(scope, source);
+      const { fromName } = mail;
+      const contents = [null, ...Object.keys(content.translations)].map((locale) => {
+        return { locale, content: { ...contentIn(content, locale), fromName } };
+      });
+      return { contents, templateId: template?.templateId ?? null, faults: {} };
+    } catch (error) {
+      if (error instanceof DomainValidationError)
+        return { contents: [], templateId: null, faults: error.errors };
+      throw error;
+    }
+  }
+
+  /** The topic of the mail; null when there is a fault. */
+  async #topicOfMail(checking: Checking, node: NodeOf<'email'>, path: string): Promise<string | null> {
+    const { faults, automation } = checking;
+    const { topicKey } = namedIn(node);
     if (topicKey !== null) {
       const topic = await this.#topic(checking, topicKey, `${path}.topicKey`, { mustBeActive: true });
       return topic?.id ?? null;
@@ -285,8 +340,14 @@ export class AutomationChecksService {
     for (const [place, node] of nodes.entries()) {
       const { mail } = namedIn(node);
       if (!isOf(node, 'email') || mail === null) continue;
-      const { removed } = await this.#review(scope, mail, rules);
-      warnings.push(...removed.map((piece) => warningOf(`nodes[${place}].config.`, piece)));
+      for (const { locale, content } of (await this.#contentOf(scope, mail)).contents) {
+        const { removed } = await this.#review(scope, content, rules);
+        const pieces =
+          mail.templateKey === null
+            ? removed
+            : removed.map((piece) => `templateKey: ${pathOf(locale)}${piece}`);
+        warnings.push(...pieces.map((piece) => warningOf(`nodes[${place}].config.`, piece)));
+      }
     }
     warnings.push(...(await this.#emptyPaths(scope, nodes, triggerType)));
     const more = warnings.length - MAX_WARNINGS;
@@ -311,6 +372,14 @@ export class AutomationChecksService {
       const content = isWholePage(document) ? { ...texts, ...document } : { ...texts, contentJson: document };
       for (const { at, names } of await this.processes.eventPaths(scope, content))
         found.push({ path: `nodes[${place}].config.${at}`, names });
+      const { mail } = namedIn(node);
+      if (!isOf(node, 'email') || mail === null || mail.templateKey === null) continue;
+      for (const { content: ofTemplate } of (await this.#contentOf(scope, mail)).contents)
+        for (const { names } of await this.processes.eventPaths(scope, {
+          ...ofTemplate,
+          contentJson: documentOf(ofTemplate.contentJson),
+        }))
+          found.push({ path: `nodes[${place}].config.templateKey`, names });
     }
     const trigger = nodes.find((node) => isOf(node, 'trigger'));
     const name = trigger === undefined ? null : namedIn(trigger).eventName;
@@ -343,7 +412,7 @@ export class AutomationChecksService {
   /** The faults of a mail by their paths in the config, and the content that it loses. */
   #review(
     scope: ProjectScope,
-    mail: EmailConfig,
+    mail: MailContent,
     { project, wording, customKeys }: MailRules,
   ): Promise<MailReview> {
     return this.processes.reviewMail(scope, { mail, footer: footerOf(project, wording), customKeys });

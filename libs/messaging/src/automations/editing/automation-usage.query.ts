@@ -39,6 +39,7 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
 
   usesOf(scope: ProjectScope, things: UsedThings): Promise<readonly Use[]> {
     return this.database.transaction(scope, () => {
+      if (things.kind === 'template') return this.#byTemplate(scope, things);
       if ('ids' in things) return this.#byIds(scope, things);
       return 'key' in things ? this.#byNodes(scope, things) : this.#byMail(scope);
     });
@@ -48,6 +49,17 @@ export class AutomationUsageQuery implements UserSource, OnModuleInit {
     return (await this.#versions(scope))
       .filter(({ nodes }) => nodesOf(nodes).some((node) => isOf(node, 'email')))
       .map(({ key, name }) => ({ kind: 'automation', key, name, of: '' }));
+  }
+
+  async #byTemplate(
+    scope: ProjectScope,
+    { id, templateKey }: Extract<UsedThings, { readonly kind: 'template' }>,
+  ): Promise<readonly Use[]> {
+    const { rows } = await sql<Use>`
+      select distinct 'automation' as kind, a.automation_key as key, a.name, ${templateKey}::text as of
+      ${using(scope)} where ${isUsing} and ${id}::uuid = any(v.mail_template_ids) order by key
+    `.execute(this.database.tables());
+    return rows;
   }
 
   async #byIds(

@@ -21,10 +21,15 @@ export interface TriggerConfig {
 }
 
 export interface EmailConfig {
-  readonly subject: string;
+  /** Null: the template's. */
+  readonly subject: string | null;
   readonly previewText: string | null;
-  readonly contentJson: string;
+  readonly contentJson: string | null;
   readonly contentText: string | null;
+  /** The template that its content is from, in place of its own. */
+  readonly templateKey: string | null;
+  /** Null: the one in use when the run began. */
+  readonly templateVersion: number | null;
   readonly fromEmail: string | null;
   readonly fromName: string | null;
   /** Null: the trigger's topic. */
@@ -80,7 +85,17 @@ const OURS =
 const READERS: Readers = {
   trigger: { members: ['segmentKey', 'eventName', 'where', 'reEntry', 'exitWhen'], read: readTrigger },
   email: {
-    members: ['subject', 'previewText', 'contentJson', 'contentText', 'fromEmail', 'fromName', 'topicKey'],
+    members: [
+      'subject',
+      'previewText',
+      'contentJson',
+      'contentText',
+      'templateKey',
+      'templateVersion',
+      'fromEmail',
+      'fromName',
+      'topicKey',
+    ],
     read: readEmail,
   },
   delay: { members: ['duration', 'until'], read: readDelay },
@@ -150,8 +165,9 @@ export function namedIn({ config }: AutomationNode) {
 
 function mailIn(reader: ConfigReader): EmailConfig | null {
   const contentJson = reader.json('contentJson');
-  const subject = reader.text('subject', { max: MAX_SUBJECT }) ?? '';
-  return contentJson === null ? null : { subject, contentJson, ...partsOfMail(reader) };
+  const subject = reader.text('subject', { max: MAX_SUBJECT });
+  const mail = { subject, contentJson, ...partsOfMail(reader) };
+  return contentJson === null && mail.templateKey === null ? null : mail;
 }
 
 function readTrigger(config: ConfigReader): TriggerConfig | null {
@@ -164,10 +180,25 @@ function readTrigger(config: ConfigReader): TriggerConfig | null {
 }
 
 function readEmail(config: ConfigReader): EmailConfig | null {
+  const rest = partsOfMail(config);
+  if (config.has('templateKey')) {
+    for (const part of ['contentJson', 'contentText'])
+      if (config.has(part)) config.fault(part, 'must not be given together with templateKey');
+    const subject = config.text('subject', { max: MAX_SUBJECT });
+    return rest.templateKey === null ? null : { ...rest, subject, contentJson: null, contentText: null };
+  }
   const subject = config.required('subject', { max: MAX_SUBJECT });
   const contentJson = config.json('contentJson');
-  const rest = partsOfMail(config);
   return subject === null || contentJson === null ? null : { subject, contentJson, ...rest };
+}
+
+function templateVersionIn(config: ConfigReader): number | null {
+  const value = config.value('templateVersion');
+  if (value === null) return null;
+  if (!config.has('templateKey')) return config.fault('templateVersion', 'needs templateKey');
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1
+    ? value
+    : config.fault('templateVersion', 'must be an integer from 1');
 }
 
 function partsOfMail(config: ConfigReader): Omit<EmailConfig, 'subject' | 'contentJson'> {
@@ -177,6 +208,8 @@ function partsOfMail(config: ConfigReader): Omit<EmailConfig, 'subject' | 'conte
   return {
     previewText: config.text('previewText', { max: 500 }),
     contentText: config.text('contentText', { max: 500_000, oneLine: false }),
+    templateKey: config.text('templateKey', { max: 100 }),
+    templateVersion: templateVersionIn(config),
     fromEmail,
     fromName: config.text('fromName', { max: 100 }),
     topicKey: config.text('topicKey', { max: MAX_KEY }),

@@ -29,6 +29,7 @@ interface StoredVersion {
   readonly nodes: string;
   readonly edges: string;
   readonly mailTopicIds: readonly (string | null)[];
+  readonly mailTemplateIds: readonly (string | null)[];
   readonly waitIds: readonly (string | null)[];
 }
 
@@ -112,7 +113,7 @@ export class VersionPlansQuery {
           join.onRef('a.id', '=', 'v.automationId').onRef('a.environmentId', '=', 'v.environmentId'),
         )
         .select(['v.id as versionId', 'a.id as automationId', 'a.automationKey'])
-        .select(['v.nodes', 'v.edges', 'v.mailTopicIds', 'v.waitIds'])
+        .select(['v.nodes', 'v.edges', 'v.mailTopicIds', 'v.mailTemplateIds', 'v.waitIds'])
         .where('v.environmentId', '=', scope.environmentId)
         .where('v.id', '=', versionId)
         .executeTakeFirst();

@@ -144,7 +144,7 @@ function htmlPartSize(sources: CompiledContent, { tracking, trackingToken, value
 }
 
 /** Content of a mail whose body is a document. */
-export type DocumentMail = CampaignContent & { readonly contentJson: string };
+export type DocumentMail = CampaignContent;
 
 export interface MailReview {
   /** Every fault by its path inside of the config. */

@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache';
 import { type CampaignMail, wireAddress } from './campaign-mail.js';
 import { Inject, Injectable } from '@nestjs/common';
 import { TopicsQuery } from '#audience';
-import { type ProjectScope, shippedLocale } from '#kernel';
+import { matchLocale, type ProjectScope, shippedLocale } from '#kernel';
 import type { ShippedLocale } from '#wording';
 import { type Config, CONFIG, Database, MAX_TRACKED_PLACES } from '#platform';
-import { CampaignContentsQuery } from '../../campaigns/campaign-contents.query.js';
+import { CampaignContentsQuery, contentWith } from '../../campaigns/campaign-contents.query.js';
 import { FromAddressesService, type OwnSender } from '../../campaigns/from-addresses.service.js';
 import type { CampaignContent } from '../../content/document/content-compiler.js';
 import { plainTemplatesOf } from '../../content/mail/mail-renderer.js';
@@ -21,7 +21,9 @@ import {
 import { type LinkSetContent, LinkSetsService } from '../../engagement/link-sets.service.js';
 import { Campaign } from '../../campaigns/campaign.js';
 import { type CONTENT_PARTS, contentIn, translationFor } from '../../content/document/translated-content.js';
+import { TemplateContentsQuery } from '../../templates/template-contents.query.js';
 import { VersionPlansQuery } from '../../automations/runs/version-plans.query.js';
+import type { EmailConfig } from '../../automations/graph/node-config.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 
 /** Room for some hundreds of usual mails. */
@@ -83,6 +85,21 @@ export interface AutomationMailStep {
   readonly queuedOn: string;
   /** The reader's, in which the footer is; null: the project's. */
   readonly footerLocale: ShippedLocale | null;
+  /** The template's content; null where the step has its own. */
+  readonly contentId: string | null;
+  readonly translation: string | null;
+}
+
+/** A step of a run. */
+export interface StepOfRun extends Pick<AutomationMailStep, 'versionId' | 'place'> {
+  readonly enteredAt: Date;
+}
+
+/** The content of a template that a step's mails have. */
+export interface StepContent {
+  readonly id: string;
+  /** Locales of its translations. */
+  readonly translations: readonly string[];
 }
 
 /** The parts of a campaign that its mails are made of, its template's content in them. */
@@ -112,6 +129,7 @@ export class CompiledMailsService {
     private readonly database: Database,
     private readonly plans: VersionPlansQuery,
     private readonly contents: CampaignContentsQuery,
+    private readonly templates: TemplateContentsQuery,
     private readonly fromAddresses: FromAddressesService,
     private readonly topics: TopicsQuery,
     private readonly processes: ContentProcessesService,
@@ -177,6 +195,33 @@ export class CompiledMailsService {
     return this.contents.filled(scope, campaign);
   }
 
+  /** The contents of templates that were in use when runs began, by their steps in order; null for a step with its own. */
+  async contentsOf(
+    scope: ProjectScope,
+    steps: readonly StepOfRun[],
+  ): Promise<readonly (StepContent | null)[]> {
+    const moments = await Promise.all(
+      steps.map(async ({ versionId, place, enteredAt: at }, index) => {
+        // A version that is gone fails where the mail is made.
+        const plan = await this.plans.of(scope, versionId).catch(() => null);
+        const templateId = plan?.mailTemplateIds[place] ?? null;
+        const step = plan?.steps[place];
+        if (templateId === null || step?.type !== 'email') return [];
+        return [{ index, templateId, version: step.config.templateVersion, at }];
+      }),
+    );
+    const asked = moments.flat();
+    const ids = await this.templates.inUseAt(scope, asked);
+    const found: (StepContent | null)[] = steps.map(() => null);
+    for (const [n, { index }] of asked.entries()) {
+      const id = ids[n] ?? null;
+      const content = id === null ? null : await this.templates.withId(scope, id);
+      if (id !== null && content !== null)
+        found[index] = { id, translations: Object.keys(content.translations) };
+    }
+    return found;
+  }
+
   /** The mail of a step of an automation, compiled. */
   ofStep(scope: ProjectScope, step: AutomationMailStep): Promise<CampaignMail> {
     return this.#steps.of(keyOf(step), () => this.#compileStep(scope, step));
@@ -184,7 +229,7 @@ export class CompiledMailsService {
 
   async #compileStep(
     scope: ProjectScope,
-    { versionId, place, queuedOn, footerLocale }: AutomationMailStep,
+    { versionId, place, queuedOn, footerLocale, contentId, translation }: AutomationMailStep,
   ): Promise<CampaignMail> {
     const { automationId: id, automationKey: campaignKey, ...plan } = await this.plans.of(scope, versionId);
     const step = plan.steps[place];
@@ -200,9 +245,26 @@ export class CompiledMailsService {
         .executeTakeFirstOrThrow(),
     );
     const campaign = { id, campaignKey, name, topicIds: topicId === null ? [] : [topicId] };
-    const source = { campaign, content: step.config, translation: null, footerLocale, replyTo: null };
+    const content = {
+      ...step.config,
+      ...(await this.#contentOfStep(scope, step.config, contentId, translation)),
+    };
+    const source = { campaign, content, translation, footerLocale, replyTo: null };
     const tracked = { owner: { campaignId: null, versionId, place }, queuedOn } as const;
     return this.#compile(scope, { ...source, kind: 'AUTOMATION' }, tracked);
+  }
+
+  async #contentOfStep(
+    scope: ProjectScope,
+    config: EmailConfig,
+    contentId: string | null,
+    translation: string | null,
+  ): Promise<CampaignContent> {
+    const own = { ...config, translations: {} };
+    if (config.templateKey === null) return contentIn(own, null);
+    const kept = contentId === null ? null : await this.templates.withId(scope, contentId);
+    if (kept === null) throw new Error('The content of the template is not there.');
+    return contentIn(contentWith(own, kept), translation);
   }
 
   /**
@@ -290,7 +352,19 @@ function languageFor(campaign: Pick<Campaign, 'translations'>, locale: string | 
   return { translation, footerLocale: footerLocaleOf(locale, translation) };
 }
 
+/** The step's mail for readers with this language. */
+export function stepFor(
+  step: Pick<AutomationMailStep, 'versionId' | 'place' | 'queuedOn'>,
+  content: StepContent | null,
+  locale: string | null,
+): AutomationMailStep {
+  const translation = content === null ? null : matchLocale([locale], content.translations);
+  const footerLocale = footerLocaleOf(locale, translation);
+  return { ...step, footerLocale, contentId: content?.id ?? null, translation };
+}
+
 /** The key of mails that are compiled together. */
-export function keyOf({ versionId, place, queuedOn, footerLocale }: AutomationMailStep): string {
-  return `${versionId}/${place}/${queuedOn}/${footerLocale ?? ''}`;
+export function keyOf(step: AutomationMailStep): string {
+  const { versionId, place, queuedOn, footerLocale, contentId, translation } = step;
+  return `${versionId}/${place}/${queuedOn}/${footerLocale ?? ''}/${contentId ?? ''}/${translation ?? ''}`;
 }

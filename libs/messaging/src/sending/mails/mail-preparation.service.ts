@@ -10,8 +10,10 @@ import type { CampaignMail, MailOfRecipient } from './campaign-mail.js';
 import {
   type AutomationMailStep,
   CompiledMailsService,
-  footerLocaleOf,
   keyOf,
+  type StepContent,
+  stepFor,
+  type StepOfRun,
 } from './compiled-mails.service.js';
 import { type Admit, MailBatchesService, withoutMail } from './mail-batches.service.js';
 import { MailSigningService, type SendingPolicy } from './mail-signing.service.js';
@@ -29,7 +31,7 @@ const MOST_OCTETS = 32 * 1_024 * 1_024;
 const ROOM_AGAIN_MS = 500;
 
 /** A step with what its run began with. */
-type StepOfMail = Pick<AutomationMailStep, 'versionId' | 'place'> & Pick<MailOfRecipient, 'event'>;
+type StepOfMail = StepOfRun & Pick<MailOfRecipient, 'event'> & { readonly content: StepContent | null };
 
 /** Makes the mails of claimed deliveries, a kind of mail a method. */
 @Injectable()
@@ -171,14 +173,17 @@ export class MailPreparationService {
   }
 
   /** The steps of automations by the deliveries' sources. */
-  #stepsOf(scope: ProjectScope, works: readonly DeliveryWork[]): Promise<ReadonlyMap<string, StepOfMail>> {
+  async #stepsOf(
+    scope: ProjectScope,
+    works: readonly DeliveryWork[],
+  ): Promise<ReadonlyMap<string, StepOfMail>> {
     const sources = works.map(({ delivery }) => delivery.sourceId);
-    return this.database.transaction(scope, async () => {
-      const { rows } = await sql<StepOfMail & { sourceId: string }>`
-        select s.id as source_id, r.version_id, messaging.place_of_step(s.id) as place, d.data as event
+    const found = await this.database.transaction(scope, async () => {
+      const { rows } = await sql<Omit<StepOfMail, 'content'> & { sourceId: string }>`
+        select s.id as source_id, r.version_id, r.entered_at, messaging.place_of_step(s.id) as place, d.data as event
         from unnest(${sources}::uuid[]) s(id)
         cross join lateral (
-          select r.version_id from messaging.automation_runs r
+          select r.version_id, r.entered_at from messaging.automation_runs r
           where r.id = messaging.run_of_step(s.id) and r.environment_id = ${scope.environmentId} ${neverJoined}
         ) r
         left join lateral (
@@ -186,8 +191,12 @@ export class MailPreparationService {
           where d.run_id = messaging.run_of_step(s.id) and d.environment_id = ${scope.environmentId} ${neverJoined}
         ) d on true
       `.execute(this.database.tables());
-      return new Map(rows.map(({ sourceId, ...step }) => [sourceId, step]));
+      return rows;
     });
+    const contents = await this.mails.contentsOf(scope, found);
+    return new Map(
+      found.map(({ sourceId, ...step }, index) => [sourceId, { ...step, content: contents[index] ?? null }]),
+    );
   }
 
   async #ofStep(
@@ -237,8 +246,8 @@ function stepOf(
 ): AutomationMailStep | undefined {
   const step = steps.get(sourceId);
   if (step === undefined) return undefined;
-  const { versionId, place } = step;
-  return { versionId, place, queuedOn, footerLocale: footerLocaleOf(locale, null) };
+  const { versionId, place, content } = step;
+  return stepFor({ versionId, place, queuedOn }, content, locale);
 }
 
 function keyOfStep(work: DeliveryWork, steps: ReadonlyMap<string, StepOfMail>): string {

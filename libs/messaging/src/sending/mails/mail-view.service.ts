@@ -25,7 +25,7 @@ import type { MailParts } from '../../content/mail/mail-renderer.js';
 import { ContentCompileError, MergeTemplateError } from '../../content/content.errors.js';
 import { findMailOfLink, type MailOfLink } from '../../deliveries/linked-mails.service.js';
 import type { CampaignMail } from './campaign-mail.js';
-import { CompiledMailsService, type DraftOfMail, footerLocaleOf } from './compiled-mails.service.js';
+import { CompiledMailsService, type DraftOfMail, stepFor } from './compiled-mails.service.js';
 import { MailRenderingService } from './mail-rendering.service.js';
 
 const SAMPLE_ADDRESS = 'ada@example.com';
@@ -221,13 +221,13 @@ export class MailViewService {
     });
   }
 
-  #compiled(scope: ProjectScope, mail: MailOfLink): Promise<CampaignMail> {
-    const { campaignId, versionId, place, queuedOn, locale } = mail;
+  async #compiled(scope: ProjectScope, mail: MailOfLink): Promise<CampaignMail> {
+    const { campaignId, versionId, place, queuedOn, locale, enteredAt } = mail;
     if (campaignId !== null) return this.mails.ofQueued({ scope, campaignId, version: queuedOn }, locale);
-    if (versionId === null || place === null)
+    if (versionId === null || place === null || enteredAt === null)
       throw new Error('The mail belongs to neither a campaign nor an automation.');
-    const footerLocale = footerLocaleOf(locale, null);
-    return this.mails.ofStep(scope, { versionId, place, queuedOn, footerLocale });
+    const [content = null] = await this.mails.contentsOf(scope, [{ versionId, place, enteredAt }]);
+    return this.mails.ofStep(scope, stepFor({ versionId, place, queuedOn }, content, locale));
   }
 }
 
