@@ -604,6 +604,11 @@ create table access.api_keys (
   created_at timestamp with time zone not null,
   expires_at timestamp with time zone,
   revoked_at timestamp with time zone,
+  allowed_networks text[] not null default '{}'::text[],
+  created_by uuid,
+  replaced_by uuid,
+  last_used_at timestamp with time zone,
+  updated_at timestamp with time zone not null default now(),
   constraint api_keys_pkey PRIMARY KEY (id),
   constraint api_keys_rate_limit_per_minute_check CHECK ((rate_limit_per_minute > 0)),
   constraint api_keys_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES access.project_environments(id),
@@ -612,13 +617,21 @@ create table access.api_keys (
 CREATE INDEX api_keys_of_environment ON access.api_keys USING btree (environment_id, created_at DESC);
 alter table access.api_keys enable row level security;
 alter table access.api_keys force row level security;
+create policy app_additions on access.api_keys for insert to mailwright_app with check ((environment_id = platform.environment_id()));
+create policy app_changes on access.api_keys for update to mailwright_app using ((environment_id = platform.environment_id())) with check ((environment_id = platform.environment_id()));
 create policy app_rows on access.api_keys for select to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE));
 create policy owner_rows on access.api_keys for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on access.api_keys for all to mailwright_system using (true) with check (true);
 grant select on access.api_keys to mailwright_app;
 grant insert, select, update on access.api_keys to mailwright_system;
+grant insert (allowed_networks, created_at, created_by, environment_id, expires_at, id, key_hash, last_four, last_used_at, name, prefix, rate_limit_per_minute, replaced_by, revoked_at, scopes, updated_at) on access.api_keys to mailwright_app;
+grant update (allowed_networks, expires_at, name, rate_limit_per_minute, replaced_by, revoked_at, updated_at) on access.api_keys to mailwright_app;
 comment on table access.api_keys is 'Keys of the API. The key itself is shown once and not kept.';
 comment on column access.api_keys.rate_limit_per_minute is 'Null: the installation''s.';
+comment on column access.api_keys.allowed_networks is 'CIDR; a request from elsewhere is refused. Empty: from anywhere.';
+comment on column access.api_keys.created_by is 'The key that asked for it; null: the operator.';
+comment on column access.api_keys.replaced_by is 'The key that was made of it by rotation; it ends at expires_at.';
+comment on column access.api_keys.last_used_at is 'Written once a minute at most, for all keys together.';
 
 create table access.project_environments (
   id bigint not null generated always as identity,
@@ -756,12 +769,13 @@ end $function$;
 comment on function access.create_key_sequences() is 'Makes the sequences that number a new project''s keys, one a kind, shared by its two environments. Sequences, since a counter''s row would make a project''s writers wait for each other.';
 
 CREATE OR REPLACE FUNCTION access.find_api_key(wanted_hash bytea)
- RETURNS TABLE(key_id uuid, key_hash bytea, tenant_id bigint, project_id bigint, environment_id bigint, environment text, scopes text[], rate_limit_per_minute integer, expires_at timestamp with time zone, revoked_at timestamp with time zone)
+ RETURNS TABLE(key_id uuid, key_hash bytea, tenant_id bigint, project_id bigint, environment_id bigint, environment text, scopes text[], rate_limit_per_minute integer, allowed_networks text[], expires_at timestamp with time zone, revoked_at timestamp with time zone)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog'
 AS $function$
-  select k.id, k.key_hash, p.tenant_id, p.id, e.id, e.environment, k.scopes, k.rate_limit_per_minute, k.expires_at, k.revoked_at
+  select k.id, k.key_hash, p.tenant_id, p.id, e.id, e.environment, k.scopes, k.rate_limit_per_minute, k.allowed_networks,
+    k.expires_at, k.revoked_at
   from access.api_keys k
   join access.project_environments e on e.id = k.environment_id
   join access.projects p on p.id = e.project_id

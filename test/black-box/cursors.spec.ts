@@ -122,6 +122,11 @@ describe('a walk by cursor', () => {
     await walk('/relays');
   });
 
+  it('goes through API keys', async () => {
+    await each((number) => client.post('/api-keys', { name: `Key ${number}`, scopes: ['topics:read'] }));
+    await walk('/api-keys', COUNT + 1);
+  });
+
   it('goes through credits and invoices', async () => {
     const [tenant] = await system.database.query<{ tenant_key: string }>(
       'select tenant_key from access.tenants where id = $1',

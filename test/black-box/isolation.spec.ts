@@ -44,6 +44,8 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   publishTemplate: { body: () => ({}) },
   previewTemplate: { body: () => ({}) },
   duplicateTemplate: { body: () => ({}) },
+  updateApiKey: { body: () => ({ name: 'Mine' }) },
+  rotateApiKey: { body: () => ({}) },
 };
 
 /** Parameters that name what every project has. */
@@ -60,6 +62,7 @@ const UNKNOWN: Ids = {
   id: '019aa3b5-0000-7000-8000-000000000000',
   importId: '019aa3b5-0000-7000-8000-000000000000',
   exportId: '019aa3b5-0000-7000-8000-000000000000',
+  apiKeyId: '019aa3b5-0000-7000-8000-000000000000',
   messageId: '019aa3b5-0000-7000-8000-000000000000',
   segmentId: 'APIT-999',
   automationId: 'APIT-999',
@@ -154,6 +157,7 @@ describe('projects and their environments', () => {
     await owner.post('/templates/secret/publish', {});
     const importId = await importOne();
     const ordered = await owner.post('/exports', { what: 'SUBSCRIBERS', format: 'CSV' });
+    const apiKey = await owner.post('/api-keys', { name: 'Secret', scopes: ['topics:read'] });
     const message = await owner.post('/messages', {
       to: 'eve@owner.example',
       purpose: 'Secret',
@@ -173,6 +177,7 @@ describe('projects and their environments', () => {
       id: inbox.at('data', 0, 'id'),
       importId,
       exportId: ordered.at('id'),
+      apiKeyId: apiKey.at('id'),
       messageId: message.at('id'),
       mediaId: media.at('id'),
       segmentId: segment.at('id'),
@@ -223,6 +228,7 @@ describe('projects and their environments', () => {
   const idNameOf = (path: string, name: string): string => {
     if (path.startsWith('/suppressions')) return 'suppressed';
     if (path.startsWith('/exports')) return 'exportId';
+    if (path.startsWith('/api-keys')) return 'apiKeyId';
     if (path.startsWith('/media')) return 'mediaId';
     if (path.startsWith('/messages')) return 'messageId';
     return path.startsWith('/subscriber-imports') ? 'importId' : name;
@@ -257,7 +263,7 @@ describe('projects and their environments', () => {
     return answers.map(({ text }) =>
       text
         .replaceAll(/\/[upv]\/(?:[\w-]{100}|[\w-]{58})/g, '/…')
-        .replaceAll(/"estimatedAt":"[^"]*"/g, '"estimatedAt":"…"'),
+        .replaceAll(/"(estimatedAt|lastUsedAt)":(?:"[^"]*"|null)/g, '"$1":"…"'),
     );
   };
 

@@ -14,6 +14,7 @@ const LISTS = [
   { path: '/media', table: 'messaging.media', time: 'created_at', id: 'id' },
   { path: '/messages', table: 'messaging.messages', time: 'created_at', id: 'id' },
   { path: '/templates', table: 'messaging.templates', time: 'created_at', id: 'id' },
+  { path: '/api-keys', table: 'access.api_keys', time: 'created_at', id: 'id' },
   { path: '/test-inbox/messages', table: 'messaging.test_inbox_messages', time: 'received_at', id: 'id' },
 ] as const;
 
@@ -46,6 +47,8 @@ describe('lists', () => {
         await client.post('/subscribers', { email, topicKeys: [topicKeys[0]], consent: { source: 'form' } });
         await client.post('/suppressions', { email: `gone${number}@example.com` });
         await client.post('/templates', { name: `Template ${number}`, kind: 'MESSAGE' });
+        // The key that asks is one of them.
+        if (number > 0) await client.post('/api-keys', { name: `Key ${number}`, scopes: ['topics:read'] });
         const message = {
           purpose: 'test',
           subject: 'x',

@@ -41,6 +41,7 @@ const NAMED_IN: readonly (readonly [path: RegExp, member: string, kind: string])
   [/\/messages$/, 'id', 'messageId'],
   [/\/relays$/, 'relayKey', 'relayKey'],
   [/\/templates$/, 'templateKey', 'templateKey'],
+  [/\/api-keys$/, 'id', 'apiKeyId'],
 ];
 
 describe('whatever is sent to it, the API', () => {

@@ -157,6 +157,7 @@ function listsOf(settled: SettledProject): readonly List[] {
     { path: '/requests?requestId=none' },
     { path: '/media', isCounted: true },
     { path: '/relays', isCounted: true },
+    { path: '/api-keys', isCounted: true },
     { path: '/billing/invoices', isCounted: true },
     { path: '/credits/transactions' },
   ];

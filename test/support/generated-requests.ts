@@ -35,6 +35,7 @@ const IDS = [
   ['/api/v1/subscriber-imports', 'importId'],
   ['/api/v1/exports', 'exportId'],
   ['/api/v1/messages', 'messageId'],
+  ['/api/v1/api-keys', 'apiKeyId'],
 ] as const;
 const NO_BODY_METHODS = new Set(['get', 'head']);
 

@@ -25,6 +25,10 @@ export class SampleKeys extends ApiKeyAuthenticator {
   override async authenticate(key: string): Promise<AuthenticatedCaller | null> {
     return this.#callers.get(key) ?? null;
   }
+
+  override used(): void {
+    // Nobody asks when.
+  }
 }
 
 export interface SampleApi {
@@ -46,6 +50,7 @@ export function sampleCaller(
     scope: { tenantId: id, projectId: id, environmentId: id, environment: 'TEST' },
     scopes: new Set(scopes),
     rateLimitPerMinute,
+    isAllowedFrom: () => true,
   };
 }
 

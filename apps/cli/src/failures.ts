@@ -33,7 +33,7 @@ export async function namingOptions<T>(
   } catch (error) {
     if (!(error instanceof DomainValidationError)) throw error;
     const faults = Object.entries(error.errors).map(
-      ([field, fault]) => `${options[field] ?? field} ${fault}`,
+      ([field, fault]) => `${options[field.replace(/\[\d+\]$/, '')] ?? field} ${fault}`,
     );
     throw new UsageError(faults.join('\n'));
   }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
 import { API_SCOPES } from '#kernel';
 import { SystemClock } from '#testing/clocks';
 import { KeyAuthenticator } from '#access';
@@ -42,9 +43,12 @@ describe('The operator’s program', () => {
   const run = (...args: readonly string[]) => runCli({ DATABASE_URL: test.url }, args);
   const json = (...args: readonly string[]) => runCliForJson({ DATABASE_URL: test.url }, args);
   const authenticate = (value: unknown) =>
-    new KeyAuthenticator(database, new SystemClock(), new PostgresNotifications(test.url)).authenticate(
-      String(value),
-    );
+    new KeyAuthenticator(
+      database,
+      new SystemClock(),
+      new PostgresNotifications(test.url),
+      pino({ level: 'silent' }),
+    ).authenticate(String(value));
 
   it('is a program of its own, with exit codes', async () => {
     const made = await runCliProgram({ DATABASE_URL: test.url }, [...ACME, '--json']);
@@ -99,11 +103,15 @@ describe('The operator’s program', () => {
     expect(listed.stdout).not.toContain(String(secret));
     expect(listed.stdout).toMatch(/^ID +PROJECT +ENV +NAME +KEY +STATUS +LIMIT +SCOPES/);
     expect(listed.stdout).toMatch(
-      /ACME\/APIT +test +Website +mw_test_….{4} +active +default +all +\d{4}-\d\d-\d\d +never\n$/,
+      /ACME\/APIT +test +Website +mw_test_….{4} +active +default +all +\d{4}-\d\d-\d\d +never +never\n$/,
     );
-    expect((await run('key:revoke', String(id))).stdout).toBe(`Revoked ${String(id)}.\n`);
+    const rotated = await json('key:rotate', String(id), '--overlap-hours', '0');
+    expect(rotated).toMatchObject({ replaces: id, overlapHours: 0, expiresAt: null });
     expect(await authenticate(secret)).toBeNull();
+    expect((await authenticate(rotated['key']))?.scopes).toEqual(new Set(API_SCOPES));
+    expect((await run('key:revoke', String(id))).stdout).toBe(`Revoked ${String(id)}.\n`);
     expect(await json('key:list')).toEqual([
+      expect.objectContaining({ id: rotated['id'], status: 'ACTIVE', createdBy: null }),
       expect.objectContaining({ id, status: 'REVOKED', scopes: [...API_SCOPES] }),
     ]);
   });

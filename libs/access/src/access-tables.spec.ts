@@ -50,14 +50,16 @@ describe('What is written of access is read as it was', () => {
       project.aiSegmentSuggestionsEnabled = true;
       await isReadAsWritten(Project, project);
       const { environmentId } = await new ProjectRepository(database).addEnvironment(project, 'LIVE');
-      const identity = { id: newId(), environmentId, key: 'mw_live_x' };
+      const identity = { id: newId(), environmentId, key: 'mw_live_x', createdBy: newId() };
       const terms = {
         name: 'All',
         scopes: ['topics:read', 'reports:read'],
         rateLimitPerMinute: 5,
         expiresAt: LATER,
+        allowedNetworks: ['203.0.113.0/24', '2001:db8::/32'],
       };
       const key = new ApiKey(identity, terms, NOW);
+      key.replace(newId(), 0, NOW);
       key.revoke(LATER);
       await isReadAsWritten(ApiKey, key);
     }));

@@ -1,7 +1,18 @@
 export { AccessModule } from './access.module.js';
 export { accessEntities, type AccessTables } from './access-tables.js';
-export type { ApiKeyStatus, NewApiKey } from './api-key.js';
-export { type ApiKeySummary, ApiKeysService, type CreatedApiKey } from './api-keys.service.js';
+export {
+  API_KEY_STATUSES,
+  type ApiKeyChanges,
+  MAX_NETWORKS,
+  MAX_OVERLAP_HOURS,
+  type NewApiKey,
+} from './api-key.js';
+export {
+  type ApiKeySummary,
+  ApiKeysService,
+  type ApiKeyView,
+  type CreatedApiKey,
+} from './api-keys.service.js';
 export { KeyAuthenticator } from './key-authenticator.js';
 export {
   defaultLocaleFault,

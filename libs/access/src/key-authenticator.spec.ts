@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
 import { API_SCOPES, DomainValidationError, newId, NotFoundError } from '#kernel';
 import { ManualClock } from '#testing/clocks';
 import { Database, Notifications, PostgresNotifications } from '#platform';
@@ -9,10 +10,12 @@ import { createProject, type TestProject } from '#testing/fixtures';
 import { accessEntities } from './access-tables.js';
 import { displayParts, hashApiKey, isWellFormedApiKey, makeApiKey } from './api-key.js';
 import { ApiKeysService } from './api-keys.service.js';
+import { EnvironmentsQuery } from './project.repository.js';
 import { ApiKeyCache, KeyAuthenticator } from './key-authenticator.js';
 
 const START = new Date('2026-03-01T00:00:00.000Z');
 const MINUTE_MS = 60_000;
+const silent = pino({ level: 'silent' });
 
 async function isAccepted(authenticator: KeyAuthenticator, key: string): Promise<boolean> {
   return (await authenticator.authenticate(key)) !== null;
@@ -40,9 +43,14 @@ describe('An API key', () => {
 
   beforeEach(() => {
     clock = new ManualClock(START);
-    keys = new ApiKeysService(database, clock);
+    keys = new ApiKeysService(
+      database,
+      new EnvironmentsQuery(database),
+      { RATE_LIMIT_PER_MINUTE: 60 },
+      clock,
+    );
     notifications = new PostgresNotifications(test.url);
-    deaf = new KeyAuthenticator(database, clock, notifications);
+    deaf = new KeyAuthenticator(database, clock, notifications, silent);
   });
 
   afterEach(() => notifications.stop());
@@ -58,7 +66,7 @@ describe('An API key', () => {
   it('speaks for its project and environment, with its own scopes and limit', async () => {
     const { id, key } = await makeKey({ rateLimitPerMinute: 600 });
     expect(key).toMatch(/^mw_test_/);
-    expect(await deaf.authenticate(key)).toEqual({
+    expect(await deaf.authenticate(key)).toMatchObject({
       keyId: id,
       scope: project.test,
       scopes: new Set(['topics:read', 'reports:read']),
@@ -108,7 +116,7 @@ describe('An API key', () => {
   it('that was revoked is refused within five seconds even where no notification arrives', async () => {
     const { id, key } = await makeKey();
     expect(await isAccepted(deaf, key)).toBe(true);
-    await keys.revoke(id);
+    await keys.revoke(project.test, id);
     clock.advance(4_000);
     expect(await isAccepted(deaf, key)).toBe(false);
     expect(await isAccepted(deaf, key)).toBe(false);
@@ -117,11 +125,11 @@ describe('An API key', () => {
   it('that was revoked is refused by the other instances as soon as they hear of it', async () => {
     const { id, key } = await makeKey();
     const other = await makeKey();
-    const instances = [deaf, new KeyAuthenticator(database, clock, notifications)];
+    const instances = [deaf, new KeyAuthenticator(database, clock, notifications, silent)];
     for (const instance of instances) instance.onModuleInit();
     await notifications.start();
     for (const instance of instances) expect(await isAccepted(instance, key)).toBe(true);
-    await keys.revoke(id);
+    await keys.revoke(project.test, id);
     for (const instance of instances) {
       await eventually('the revoked key is refused', async () => !(await isAccepted(instance, key)));
       expect(await isAccepted(instance, other.key)).toBe(true);
@@ -143,13 +151,60 @@ describe('An API key', () => {
     await eventually('the revoked key is refused', async () => !(await isAccepted(deaf, key)));
   });
 
+  it('that was used is known when, by one statement a minute for all keys of an instance', async () => {
+    const made = [await makeKey(), await makeKey(), await makeKey()].map(({ id }) => id);
+    const [first = '', second = '', third = ''] = made;
+    const writes: string[] = [];
+    const counted = new Proxy(database, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (name === 'statement') writes.push(clock.now().toISOString());
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const instance = new KeyAuthenticator(counted, clock, notifications, silent);
+    const usedAt = async () =>
+      Promise.all(made.map(async (id) => (await keys.get(project.test, id)).lastUsedAt));
+    instance.used(first);
+    await eventually('its first use is written', async () => (await usedAt())[0] !== null);
+    for (let seconds = 1; seconds < 60; seconds += 1) {
+      clock.advance(1_000);
+      instance.used(first);
+      instance.used(second);
+    }
+    expect(await usedAt()).toEqual([START, null, null]);
+    clock.advance(1_000);
+    instance.used(third);
+    await eventually('the minute is written', async () => (await usedAt())[2] !== null);
+    const at = (ms: number) => new Date(START.getTime() + ms);
+    expect(await usedAt()).toEqual([at(59_000), at(59_000), at(60_000)]);
+    instance.used(first);
+    await instance.onApplicationShutdown();
+    expect((await usedAt())[0]).toEqual(at(60_000));
+    expect(writes).toEqual([START, at(60_000), at(60_000)].map((time) => time.toISOString()));
+  });
+
+  it('that another instance used later keeps that moment', async () => {
+    const { id } = await makeKey();
+    const earlier = new KeyAuthenticator(database, clock, notifications, silent);
+    earlier.used(id);
+    await eventually('it is written', async () => (await keys.get(project.test, id)).lastUsedAt !== null);
+    clock.advance(1_000);
+    earlier.used(id);
+    clock.advance(1_000);
+    deaf.used(id);
+    await deaf.onApplicationShutdown();
+    await earlier.onApplicationShutdown();
+    expect((await keys.get(project.test, id)).lastUsedAt).toEqual(new Date(START.getTime() + 2_000));
+  });
+
   it('keeps the moment of its first revocation', async () => {
     const { id } = await makeKey();
-    expect(await keys.revoke(id)).toEqual(START);
+    expect(await keys.revoke(project.test, id)).toEqual(START);
     clock.advance(MINUTE_MS);
-    expect(await keys.revoke(id)).toEqual(START);
-    await expect(keys.revoke(newId())).rejects.toThrow(NotFoundError);
-    await expect(keys.revoke('not-an-id')).rejects.toThrow(NotFoundError);
+    expect(await keys.revoke(project.test, id)).toEqual(START);
+    await expect(keys.revoke(project.test, newId())).rejects.toThrow(NotFoundError);
+    await expect(keys.revoke(project.test, 'not-an-id')).rejects.toThrow(NotFoundError);
   });
 
   it('is not made with a blank name, no scope, an unknown scope, a past end or a limit of nothing', async () => {
@@ -183,7 +238,7 @@ describe('An API key', () => {
     });
     clock.advance(MINUTE_MS);
     const active = await keys.create(mine.test, made);
-    await keys.revoke(revoked.id);
+    await keys.revoke(mine.live, revoked.id);
     const list = await keys.list(mine.test.projectId);
     expect(list.map(({ id, status, environment }) => [id, status, environment])).toEqual([
       [active.id, 'ACTIVE', 'TEST'],

@@ -1,9 +1,16 @@
 import { timingSafeEqual } from 'node:crypto';
-import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { API_SCOPES, type ApiScope, Clock, type Environment } from '#kernel';
-import { Database, named, Notifications } from '#platform';
+import type { Logger } from 'pino';
+import { addressesIn, API_SCOPES, type ApiScope, Clock, type Environment } from '#kernel';
+import { Database, describeError, LOGGER, named, Notifications } from '#platform';
 import type { ApiKeyAuthenticator, AuthenticatedCaller } from '#platform/http';
 import { hashApiKey, isWellFormedApiKey } from './api-key.js';
 
@@ -12,6 +19,8 @@ export const API_KEYS_CHANNEL = 'mailwright_api_keys';
 const CACHED_KEYS = 10_000;
 /** The contract allows five seconds; the rest is for requests that are already under way. */
 const CACHED_MS = 3_000;
+/** Time after which the last uses of keys are written, all in one statement. */
+const USES_EVERY_MS = 60_000;
 
 interface KnownKey {
   readonly hash: Buffer;
@@ -30,6 +39,7 @@ interface StoredApiKey {
   readonly environment: Environment;
   readonly scopes: readonly string[];
   readonly rateLimitPerMinute: number | null;
+  readonly allowedNetworks: readonly string[];
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
 }
@@ -95,17 +105,25 @@ export class ApiKeyCache<Value> {
 
 /**
  * Authenticates callers. A changed key is looked up anew: at once where the notification arrives, else three seconds after
- * its last look-up. Only keys that exist are cached, so that guessed ones take up no memory.
+ * its last look-up. Only keys that exist are cached, so that guessed ones take up no memory. Last uses are collected, and written
+ * once a minute and at shutdown: a crash loses those of a minute.
  */
 @Injectable()
-export class KeyAuthenticator implements ApiKeyAuthenticator, OnModuleInit, OnModuleDestroy {
+export class KeyAuthenticator
+  implements ApiKeyAuthenticator, OnModuleInit, OnModuleDestroy, OnApplicationShutdown
+{
   readonly #known = new ApiKeyCache<KnownKey>(CACHED_KEYS, CACHED_MS);
   #stopListening: (() => void) | undefined;
+  /** Last uses by the key's id, since they were written. */
+  #uses = new Map<string, Date>();
+  #writtenAt = Number.NEGATIVE_INFINITY;
+  #writing: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
     private readonly notifications: Notifications,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   onModuleInit(): void {
@@ -119,6 +137,11 @@ export class KeyAuthenticator implements ApiKeyAuthenticator, OnModuleInit, OnMo
     this.#stopListening?.();
   }
 
+  /** Runs when no request does any more. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.#writeUses();
+  }
+
   /** The caller that holds `key`; null when it is malformed, unknown, revoked or expired. */
   async authenticate(key: string): Promise<AuthenticatedCaller | null> {
     if (!isWellFormedApiKey(key)) return null;
@@ -128,6 +151,36 @@ export class KeyAuthenticator implements ApiKeyAuthenticator, OnModuleInit, OnMo
     if (found.revokedAt !== null) return null;
     if (found.expiresAt !== null && found.expiresAt <= this.clock.now()) return null;
     return found.caller;
+  }
+
+  /** Written at once after a minute in which nothing was written, else with all others at its end. */
+  used(keyId: string): void {
+    const now = this.clock.now();
+    this.#uses.set(keyId, now);
+    const sinceMs = now.getTime() - this.#writtenAt;
+    if (sinceMs < 0 || sinceMs >= USES_EVERY_MS) void this.#writeUses();
+    else this.#writeIn(USES_EVERY_MS - sinceMs);
+  }
+
+  #writeIn(milliseconds: number): void {
+    this.#writing ??= setTimeout(() => void this.#writeUses(), milliseconds).unref();
+  }
+
+  /** Those that cannot be written wait for the next minute. */
+  async #writeUses(): Promise<void> {
+    clearTimeout(this.#writing);
+    this.#writing = undefined;
+    this.#writtenAt = this.clock.now().getTime();
+    const uses = this.#uses;
+    if (uses.size === 0) return;
+    this.#uses = new Map();
+    try {
+      await writeLastUses(this.database, uses);
+    } catch (error) {
+      this.#uses = new Map([...uses, ...this.#uses]);
+      this.#writeIn(USES_EVERY_MS);
+      this.logger.warn({ keys: uses.size, error: describeError(error) }, 'last uses of API keys wait');
+    }
   }
 
   async #find(hash: Buffer): Promise<KnownKey | null> {
@@ -150,6 +203,7 @@ function knownKey(stored: StoredApiKey): KnownKey {
     scope: Object.freeze({ tenantId, projectId, environmentId, environment }),
     scopes: new Set(API_SCOPES.filter((scope): scope is ApiScope => stored.scopes.includes(scope))),
     rateLimitPerMinute: stored.rateLimitPerMinute,
+    isAllowedFrom: stored.allowedNetworks.length === 0 ? () => true : addressesIn(stored.allowedNetworks),
   };
   return {
     hash: stored.keyHash,
@@ -166,8 +220,25 @@ async function findApiKey(database: Database, hash: Buffer): Promise<StoredApiKe
     sql<StoredApiKey>`${named('find_api_key')}
       select key_id as "keyId", key_hash as "keyHash", tenant_id as "tenantId", project_id as "projectId",
         environment_id as "environmentId", environment, scopes, rate_limit_per_minute as "rateLimitPerMinute",
-        expires_at as "expiresAt", revoked_at as "revokedAt"
+        allowed_networks as "allowedNetworks", expires_at as "expiresAt", revoked_at as "revokedAt"
       from access.find_api_key(${hash})`,
   );
   return key ?? null;
+}
+
+/** Writes all in one statement, which locks the keys in one order: other instances write them, too. */
+async function writeLastUses(database: Database, uses: ReadonlyMap<string, Date>): Promise<void> {
+  const [ids, times] = [[...uses.keys()], [...uses.values()].map((at) => at.toISOString())];
+  await database.statement(
+    'system',
+    sql`${named('write_last_uses')}
+      with used as (
+        select k.id, u.at from access.api_keys k
+        join unnest(${ids}::uuid[], ${times}::timestamptz[]) u(id, at) on u.id = k.id
+        order by k.id for no key update of k
+      )
+      update access.api_keys k set last_used_at = u.at
+      from used u where k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)`,
+    { flushed: false },
+  );
 }

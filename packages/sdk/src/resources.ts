@@ -4,6 +4,51 @@ import type { List } from './pages.js';
 import { type Filters, Resource } from './resource.js';
 import type { CallOptions, ReadOptions } from './transport.js';
 
+class ApiKeys extends Resource {
+  /** List API keys, newest first. */
+  all(filters: Filters<'listApiKeys'> = {}): List<Item<'listApiKeys'>> {
+    return this.listOf<'listApiKeys'>('GET /api-keys', filters);
+  }
+
+  /** Make an API key. */
+  create(body: Body<'createApiKey'>, options?: CallOptions): Promise<Answer<'createApiKey'>> {
+    return this.transport.call<'createApiKey'>('POST /api-keys', { ...options, json: body });
+  }
+
+  /** Get the key that asks. */
+  current(options?: ReadOptions): Promise<Answer<'getCurrentApiKey'>> {
+    return this.transport.call<'getCurrentApiKey'>('GET /api-keys/current', options);
+  }
+
+  /** Get an API key. */
+  get(id: string, options?: ReadOptions): Promise<Answer<'getApiKey'>> {
+    return this.transport.call<'getApiKey'>('GET /api-keys/{id}', { ...options, path: { id } });
+  }
+
+  /** Change an API key. */
+  update(id: string, body: Body<'updateApiKey'>, options?: CallOptions): Promise<Answer<'updateApiKey'>> {
+    return this.transport.call<'updateApiKey'>('PATCH /api-keys/{id}', {
+      ...options,
+      path: { id },
+      json: body,
+    });
+  }
+
+  /** Revoke an API key. */
+  revoke(id: string, options?: CallOptions): Promise<Answer<'revokeApiKey'>> {
+    return this.transport.call<'revokeApiKey'>('DELETE /api-keys/{id}', { ...options, path: { id } });
+  }
+
+  /** Make a successor of an API key. */
+  rotate(id: string, body: Body<'rotateApiKey'>, options?: CallOptions): Promise<Answer<'rotateApiKey'>> {
+    return this.transport.call<'rotateApiKey'>('POST /api-keys/{id}/rotate', {
+      ...options,
+      path: { id },
+      json: body,
+    });
+  }
+}
+
 class ProjectTexts extends Resource {
   /** Get the texts of opt-in mails, footers and pages in a language. */
   get(locale: string, options?: ReadOptions): Promise<Answer<'getProjectTexts'>> {
@@ -1085,6 +1130,7 @@ class Events extends Resource {
 
 /** The operations of the API, by what they are about. */
 export abstract class Resources extends Resource {
+  readonly apiKeys = new ApiKeys(this.transport);
   readonly projectTexts = new ProjectTexts(this.transport);
   readonly auditLog = new AuditLog(this.transport);
   readonly requests = new Requests(this.transport);

@@ -3,13 +3,20 @@ import { AccessModule, KeyAuthenticator } from '#access';
 import { DeliverabilityModule } from '#deliverability';
 import { AuditLogService, RequestsQuery } from '#platform';
 import { ApiKeyAuthenticator } from '#platform/http';
+import { ApiKeysController } from './api-keys.controller.js';
 import { AuditLogController, RequestsController } from './audit.controller.js';
 import { ProjectController, ProjectTextsController } from './project.controller.js';
 
 /** The access context over HTTP; it also authenticates API keys for the HTTP kit. */
 @Module({
   imports: [AccessModule, DeliverabilityModule],
-  controllers: [ProjectController, ProjectTextsController, AuditLogController, RequestsController],
+  controllers: [
+    ApiKeysController,
+    ProjectController,
+    ProjectTextsController,
+    AuditLogController,
+    RequestsController,
+  ],
   providers: [
     AuditLogService,
     RequestsQuery,

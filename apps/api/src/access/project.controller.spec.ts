@@ -94,7 +94,7 @@ describe('GET /project', () => {
     expect((await get('mw_live_nothing')).status).toBe(401);
     const { id, key } = await makeKey('live');
     expect((await get(key)).status).toBe(200);
-    await app.get(ApiKeysService).revoke(id);
+    await app.get(ApiKeysService).revoke(project.live, id);
     await eventually('the revoked key is refused', async () => (await get(key)).status === 401);
   });
 });

@@ -84,6 +84,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Media: 'Images that mails show by their URL.',
   Relays: 'Where live mail is handed over, and the feedback of providers.',
   Audit: 'The log of changes, and that of requests.',
+  'API keys': 'Keys of the environment: made, rotated, kept to networks and revoked.',
   Webhooks: 'What happened in a project, as its webhooks tell it.',
   Billing: 'Plan, usage and invoices of the tenant.',
   'AI credits': 'The credits that pay for AI reports.',
@@ -141,14 +142,15 @@ function tagsOf(document: OpenApiDocument): { name: string; description: string 
   return [...new Set(names)].map((name) => ({ name, description: TAGS[name] ?? `${name}.` }));
 }
 
-/** Answers with a single problem are the same wherever its example is, so they are shared components. */
+/** Answers with a single problem are the same wherever its example is, and 403 for the same scope: they are shared components. */
 function shareProblems(
   responses: OperationEntry['responses'],
   shared: NonNullable<OpenApiDocument['components']['responses']>,
 ): void {
   for (const [status, response] of Object.entries(responses)) {
-    const [example, ...others] = Object.values(response.content?.[PROBLEM_TYPE]?.examples ?? {});
-    if (example === undefined || others.length > 0) continue;
+    const examples = Object.values(response.content?.[PROBLEM_TYPE]?.examples ?? {});
+    const example = examples.at(-1);
+    if (example === undefined || (examples.length > 1 && status !== '403')) continue;
     const name = example.$ref.replace('#/components/examples/', '');
     shared[name] = response;
     responses[status] = { $ref: `#/components/responses/${name}`, description: response.description };
@@ -201,9 +203,10 @@ function addHeaders(method: string, status: string, response: ResponseEntry): vo
   response.headers = { ...headers, ...response.headers };
 }
 
-/** Rate limit headers are optional with 429 and 503: without a valid key or the store there is no limit to report. */
+/** Rate limit headers are optional with 403, 429 and 503: without a key that may ask, or the store, there is no limit to report. */
 function headerOf(name: keyof typeof HEADERS, status: string): unknown {
-  const mayBeUnknown = RETRY_STATUSES.has(status) && RATE_LIMIT_HEADERS.some((known) => known === name);
+  const mayBeUnknown =
+    (status === '403' || RETRY_STATUSES.has(status)) && RATE_LIMIT_HEADERS.some((known) => known === name);
   return mayBeUnknown ? { ...HEADERS[name], required: false } : { $ref: `#/components/headers/${name}` };
 }
 

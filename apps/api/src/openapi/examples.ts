@@ -1,5 +1,5 @@
 import { type MediaType, type OpenApiDocument, operationsOf } from './document.js';
-import { ACCESS_EXAMPLES } from './examples/access.js';
+import { ACCESS_EXAMPLES, SHOP_KEY_ID } from './examples/access.js';
 import { AUDIENCE_EXAMPLES, IMPORT_ID } from './examples/audience.js';
 import { AUTOMATION_EXAMPLES, AUTOMATION_ID } from './examples/automations.js';
 import { BILLING_EXAMPLES } from './examples/billing.js';
@@ -36,6 +36,7 @@ const WRITTEN: WrittenExamples = {
 /** Values of path parameters, by the part of the path that has them; the first one counts. */
 const IN_PATHS: Readonly<Record<string, string | number>> = {
   'texts/{locale}': 'en',
+  'api-keys/{id}': SHOP_KEY_ID,
   'topics/{topicKey}': 'APIT-1',
   'consents/{topicKey}': 'APIT-1',
   'subscribers/{email}': 'ada@example.com',

@@ -80,6 +80,7 @@ export const PROBLEM: Schema = {
 const ALWAYS: readonly ProblemSlug[] = [
   'validation-error',
   'unauthorized',
+  'network-not-allowed',
   'rate-limited',
   'internal-error',
   'unavailable',
@@ -93,7 +94,9 @@ const REQUESTS_OF: Readonly<Partial<Record<ProblemSlug, RegExp>>> = {
     /^post .*\/(?:subscribers|consents|executions|templates|templates\/[^/]+\/duplicate)$|^(?:patch|put) .*\/(?:subscribers|templates)\/|^(?:post|patch) .*\/sending-domain$/,
   'in-use':
     /^(?:patch|delete) .*\/(?:topics|segments|custom-fields|sending-domain|media)\b|^delete .*\/templates\//,
-  'invalid-state': /\/(?:campaigns|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{/,
+  'invalid-state':
+    /\/(?:campaigns|automations|custom-fields|sending-domain)\b|\/resend$|\/messages\/\{|\/rotate$/,
+  'last-managing-key': /^delete .*\/api-keys\//,
   'pre-send-rejected': /\/campaigns\/.*\/(?:preview|test|schedule|send|resume|retry-failed)$/,
   'schedule-missing': /\/schedule$/,
   suppressed:
@@ -197,6 +200,13 @@ const MEMBERS_OF: Readonly<Record<string, Readonly<Partial<Record<ProblemSlug, M
   relays: {
     'validation-error': { errors: { host: 'must be a host name or an IP address' } },
     'domain-validation': { errors: { port: 'is required' } },
+  },
+  'api-keys': {
+    'validation-error': {
+      errors: { 'allowedNetworks[0]': 'has bits behind its prefix: write 203.0.113.0/24' },
+    },
+    'domain-validation': { errors: { 'scopes[1]': 'topics:write is no scope of the key that asks' } },
+    'invalid-state': { currentState: 'REPLACED', allowedStates: ['ACTIVE'] },
   },
   templates: {
     'validation-error': { errors: { kind: 'is required' } },

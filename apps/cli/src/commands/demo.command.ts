@@ -131,7 +131,8 @@ async function missingKeys(services: OperatorServices, { id, test, live }: DemoP
 /** Replaces all earlier keys by two new ones in one transaction. */
 async function renewedKeys(services: OperatorServices, { id, test, live }: DemoProject): Promise<DemoKeys> {
   return services.database.system(async () => {
-    for (const key of await demoKeysOf(services, id)) await services.apiKeys.revoke(key.id);
+    for (const key of await demoKeysOf(services, id))
+      await services.apiKeys.revoke(key.environment === 'LIVE' ? live : test, key.id);
     return { testKey: await makeKey(services, test), liveKey: await makeKey(services, live) };
   });
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
 import { KeyAuthenticator } from '#access';
 import { API_SCOPES } from '#kernel';
 import { SystemClock } from '#testing/clocks';
@@ -24,9 +25,12 @@ describe('demo:seed makes a demo project', () => {
 
   const json = (...args: readonly string[]) => runCliForJson({ DATABASE_URL: test.url }, args);
   const authenticate = (value: unknown) =>
-    new KeyAuthenticator(database, new SystemClock(), new PostgresNotifications(test.url)).authenticate(
-      String(value),
-    );
+    new KeyAuthenticator(
+      database,
+      new SystemClock(),
+      new PostgresNotifications(test.url),
+      pino({ level: 'silent' }),
+    ).authenticate(String(value));
   const topics = { doubleOptIn: 'DEMO-1', singleOptIn: 'DEMO-2' };
   const liveTopics = { doubleOptIn: 'DEMO-3', singleOptIn: 'DEMO-4' };
   const rows = () =>

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { ApiKeySummary } from '#access';
-import { API_SCOPES } from '#kernel';
+import type { ApiKeysService, ApiKeySummary } from '#access';
+import { API_SCOPES, type ProjectScope } from '#kernel';
 import { type EnvironmentOptions, integer, withEnvironmentOptions, withServices } from '../command.js';
 import { namingOptions, UsageError, whenNotFound } from '../failures.js';
 import { findProject, namesIn, projectName } from '../names.js';
@@ -11,17 +11,37 @@ interface NewKey extends EnvironmentOptions {
   readonly scopes: string;
   readonly expiresInDays?: number;
   readonly rateLimit?: number;
+  readonly networks?: string;
+}
+
+interface OneKey extends JsonOption {
+  readonly id?: string;
+  readonly overlapHours?: number;
 }
 
 const DAY_MS = 86_400_000;
-const MAX_DAYS = 36_500;
 const OPTIONS = {
   name: '--name',
   scopes: '--scopes',
   expiresAt: '--expires-in-days',
   rateLimitPerMinute: '--rate-limit',
+  allowedNetworks: '--networks',
+  overlapHours: '--overlap-hours',
 };
-const HEADINGS = ['ID', 'PROJECT', 'ENV', 'NAME', 'KEY', 'STATUS', 'LIMIT', 'SCOPES', 'CREATED', 'EXPIRES'];
+const KEEP_IT = 'Keep the key now: it is stored nowhere and cannot be shown again.';
+const HEADINGS = [
+  'ID',
+  'PROJECT',
+  'ENV',
+  'NAME',
+  'KEY',
+  'STATUS',
+  'LIMIT',
+  'SCOPES',
+  'CREATED',
+  'EXPIRES',
+  'USED',
+];
 
 export function addKeyCommands(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('key:create'))
@@ -30,6 +50,7 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
     .requiredOption('--scopes <scopes>', 'what it may do: scopes separated by commas, or all')
     .option('--expires-in-days <days>', 'the days until it expires; default: never', integer(1))
     .option('--rate-limit <requests>', 'requests a minute; default: the installation’s', integer(1))
+    .option('--networks <networks>', 'where it may be used from: CIDR separated by commas; default: anywhere')
     .action(
       printing(
         cli,
@@ -37,7 +58,7 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
         ({ key, id, project, environment, expiresAt }) => {
           const expires = expiresAt?.toISOString() ?? 'never';
           const shown = facts({ key, id, project, environment, expires });
-          return `${shown}\n\nKeep the key now: it is stored nowhere and cannot be shown again.`;
+          return `${shown}\n\n${KEEP_IT}`;
         },
       ),
     );
@@ -62,15 +83,53 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
     .description('revoke an API key for good; it is refused within five seconds')
     .argument('[id]', 'the same as --id')
     .option('--id <id>', 'the id that key:list shows')
-    .action(async (argument: string | undefined, options: JsonOption & { readonly id?: string }) => {
-      const { id = argument } = options;
-      if (id === undefined) throw new UsageError("required option '--id <id>' not specified");
-      const unknown = `There is no key ${id}. \`mailwright key:list\` shows the ids.`;
-      const revokedAt = await withServices(cli, ({ apiKeys }) => apiKeys.revoke(id)).catch(
-        whenNotFound('unknown-key', unknown),
+    .action(async (argument: string | undefined, options: OneKey) => {
+      const [id, revokedAt] = await ofKey(cli, options.id ?? argument, (apiKeys, scope, key) =>
+        apiKeys.revoke(scope, key),
       );
       printResult(cli, options, { id, revokedAt }, () => `Revoked ${id}.`);
     });
+  program
+    .command('key:rotate')
+    .description('create a successor of an API key with the same grants, and show it once')
+    .argument('[id]', 'the same as --id')
+    .option('--id <id>', 'the id that key:list shows')
+    .option(
+      '--overlap-hours <hours>',
+      'the hours for which the key before works on, up to 168',
+      integer(0),
+      24,
+    )
+    .action(async (argument: string | undefined, { overlapHours = 24, ...options }: OneKey) => {
+      const [replaces, { id, key, expiresAt }] = await namingOptions(OPTIONS, () =>
+        ofKey(cli, options.id ?? argument, (apiKeys, scope, old) => apiKeys.rotate(scope, old, overlapHours)),
+      );
+      const made = { id, key, replaces, overlapHours, expiresAt };
+      printResult(cli, options, made, () => {
+        const shown = facts({
+          key,
+          id,
+          replaces,
+          overlapHours: String(overlapHours),
+          expires: expiresAt?.toISOString() ?? 'never',
+        });
+        return `${shown}\n\n${KEEP_IT}`;
+      });
+    });
+}
+
+/** Runs `work` on a key of any project. */
+async function ofKey<T>(
+  cli: CliContext,
+  id: string | undefined,
+  work: (apiKeys: ApiKeysService, scope: ProjectScope, id: string) => Promise<T>,
+): Promise<[id: string, T]> {
+  if (id === undefined) throw new UsageError("required option '--id <id>' not specified");
+  const unknown = `There is no key ${id}. \`mailwright key:list\` shows the ids.`;
+  const done = await withServices(cli, async ({ apiKeys }) =>
+    work(apiKeys, await apiKeys.scopeOf(id), id),
+  ).catch(whenNotFound('unknown-key', unknown));
+  return [id, done];
 }
 
 function create(cli: CliContext, options: NewKey) {
@@ -80,15 +139,20 @@ function create(cli: CliContext, options: NewKey) {
     const project = await findProject(projectList, options.project);
     const scope = project[options.env];
     const expiresAt = expiryOf(options, clock.now());
-    const wanted = { name: options.name, scopes, expiresAt, rateLimitPerMinute: options.rateLimit ?? null };
-    const { id, key } = await namingOptions(OPTIONS, () => apiKeys.create(scope, wanted));
-    return { id, key, project: projectName(project), environment: scope.environment, ...wanted };
+    const wanted = {
+      name: options.name,
+      scopes,
+      expiresAt,
+      rateLimitPerMinute: options.rateLimit ?? null,
+      allowedNetworks: options.networks?.split(',') ?? [],
+    };
+    const made = await namingOptions(OPTIONS, () => apiKeys.create(scope, wanted));
+    return { ...made, project: projectName(project), environment: scope.environment };
   });
 }
 
 function expiryOf({ expiresInDays }: NewKey, now: Date): Date | null {
   if (expiresInDays === undefined) return null;
-  if (expiresInDays > MAX_DAYS) throw new UsageError(`--expires-in-days must be at most ${MAX_DAYS}`);
   return new Date(now.getTime() + expiresInDays * DAY_MS);
 }
 
@@ -104,5 +168,6 @@ function row(key: ApiKeySummary): string[] {
     key.scopes.length === API_SCOPES.length ? 'all' : key.scopes.join(','),
     day(key.createdAt),
     day(key.expiresAt, 'never'),
+    day(key.lastUsedAt, 'never'),
   ];
 }

@@ -1,5 +1,5 @@
-import { BlockList, isIPv4, isIPv6, type Socket } from 'node:net';
-import { parseIpAddress } from '#kernel';
+import type { Socket } from 'node:net';
+import { addressesIn, parseIpAddress } from '#kernel';
 import type { TrustedProxies } from '../config.js';
 
 /** Called for each new connection: once it is reset, its address can be asked for no more. */
@@ -37,11 +37,5 @@ export function clientAddressReader(proxies: TrustedProxies): ClientAddressReade
 
 function trustIn(proxies: TrustedProxies): (address: string, hop: number) => boolean {
   if (typeof proxies === 'boolean') return (_address, hop) => proxies && hop === 0;
-  const networks = new BlockList();
-  for (const network of proxies) {
-    const [address = '', prefix] = network.split('/');
-    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
-    networks.addSubnet(address, Number(prefix ?? (family === 'ipv4' ? 32 : 128)), family);
-  }
-  return (address) => networks.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  return addressesIn(proxies);
 }

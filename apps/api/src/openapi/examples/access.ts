@@ -1,4 +1,12 @@
 import type { z } from 'zod';
+import { API_SCOPES } from '#kernel';
+import type {
+  apiKeyView,
+  createApiKeyBody,
+  createdApiKeyView,
+  rotateApiKeyBody,
+  updateApiKeyBody,
+} from '../../access/api-keys.dto.js';
 import type { auditEntryView, loggedRequestView } from '../../access/audit.dto.js';
 import type {
   projectTextsView,
@@ -146,7 +154,84 @@ const REQUEST = {
   ms: 3,
 } satisfies z.output<typeof loggedRequestView>;
 
+const OWNER_KEY = {
+  id: '019bb141-37c0-7c1e-9c3e-2f6b8a4d1e90',
+  name: 'Deployment',
+  prefix: 'mw_live_',
+  lastFour: 'a4Rt',
+  status: 'ACTIVE',
+  scopes: [...API_SCOPES],
+  expiresAt: null,
+  rateLimitPerMinute: null,
+  allowedNetworks: ['203.0.113.0/24'],
+  lastUsedAt: '2026-03-02T09:29:40.000Z',
+  createdBy: 'OPERATOR',
+  replacedBy: null,
+  revokedAt: null,
+  createdAt: '2026-01-12T08:10:00.000Z',
+  updatedAt: '2026-01-12T08:10:00.000Z',
+} satisfies z.output<typeof apiKeyView>;
+
+export const SHOP_KEY_ID = '019c1d94-8a80-7c1e-9c3e-2f6b8a4d1e90';
+
+const NEW_KEY = {
+  name: 'Shop',
+  scopes: ['subscribers:write', 'messages:send'],
+  expiresAt: '2027-02-02T00:00:00.000Z',
+  rateLimitPerMinute: 60,
+  allowedNetworks: ['203.0.113.0/28', '2001:db8:7::/48'],
+} satisfies z.input<typeof createApiKeyBody>;
+
+const SHOP_KEY = {
+  ...NEW_KEY,
+  id: SHOP_KEY_ID,
+  prefix: 'mw_live_',
+  lastFour: 'mple',
+  status: 'ACTIVE',
+  lastUsedAt: null,
+  createdBy: OWNER_KEY.id,
+  replacedBy: null,
+  revokedAt: null,
+  createdAt: '2026-02-02T09:00:00.000Z',
+  updatedAt: '2026-02-02T09:00:00.000Z',
+} satisfies z.output<typeof apiKeyView>;
+
+/** Its checksum does not hold: secret scanners let it pass. */
+const CREATED_KEY = {
+  ...SHOP_KEY,
+  key: 'mw_live_ThisIsWhereTheKeyIsShownOnceAsAnExample',
+} satisfies z.output<typeof createdApiKeyView>;
+
+const KEY_CHANGES = {
+  name: 'Web shop',
+  rateLimitPerMinute: 30,
+} satisfies z.input<typeof updateApiKeyBody>;
+
+const USED_KEY = { ...SHOP_KEY, lastUsedAt: '2026-03-02T09:29:10.000Z' };
+
+const CHANGED_KEY = {
+  ...USED_KEY,
+  ...KEY_CHANGES,
+  updatedAt: '2026-03-02T09:20:00.000Z',
+} satisfies z.output<typeof apiKeyView>;
+
+const ROTATION = { overlapHours: 48 } satisfies z.input<typeof rotateApiKeyBody>;
+
+const SUCCESSOR = {
+  ...CREATED_KEY,
+  ...KEY_CHANGES,
+  id: '019cade2-11c0-7c1e-9c3e-2f6b8a4d1e90',
+  createdAt: '2026-03-02T09:30:00.000Z',
+  updatedAt: '2026-03-02T09:30:00.000Z',
+} satisfies z.output<typeof createdApiKeyView>;
+
 export const ACCESS_EXAMPLES: WrittenExamples = {
+  listApiKeys: { answer: onePage<z.output<typeof apiKeyView>>(USED_KEY, OWNER_KEY) },
+  createApiKey: { body: NEW_KEY, answer: CREATED_KEY },
+  getCurrentApiKey: { answer: OWNER_KEY },
+  getApiKey: { answer: USED_KEY },
+  updateApiKey: { body: KEY_CHANGES, answer: CHANGED_KEY },
+  rotateApiKey: { body: ROTATION, answer: SUCCESSOR },
   getProject: { answer: PROJECT },
   updateProject: { body: CHANGES, answer: CHANGED },
   getProjectTexts: { answer: TEXTS },

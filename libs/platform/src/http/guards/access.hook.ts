@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiScope } from '#kernel';
 import { type ApiKeyAuthenticator, type AuthenticatedCaller, readCredentials } from '../operation/caller.js';
 import { API_PREFIX, OperationMetadata, type OperationOptions } from '../operation/operation.decorator.js';
-import { pathOf } from '../operation/problem.filter.js';
+import { CHALLENGE, pathOf } from '../operation/problem.filter.js';
 import { ProblemError } from '../operation/problem.js';
 import type { RouteTable } from '../operation/route-table.js';
 import type { RateLimitGuard } from './rate-limit.guard.js';
@@ -42,15 +42,26 @@ export class AccessHook {
 
   async #authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const credentials = readCredentials(request.headers);
-    if (credentials.kind === 'key') request.caller = await this.authenticator.authenticate(credentials.key);
-    if (request.caller !== null) return;
+    const caller = credentials.kind === 'key' ? await this.authenticator.authenticate(credentials.key) : null;
+    if (caller?.isAllowedFrom(request.clientAddress) === true) {
+      this.authenticator.used(caller.keyId);
+      request.caller = caller;
+      return;
+    }
     await this.rateLimit.checkUnrouted(request, reply);
+    if (caller !== null) {
+      // Counted as of a client, so that a stolen key uses nothing up; the log names the key.
+      request.caller = caller;
+      throw new ProblemError('network-not-allowed', {
+        detail: `The key may not be used from ${request.clientAddress}.`,
+      });
+    }
     throw new ProblemError('unauthorized', {
       detail:
         credentials.kind === 'contradiction'
           ? 'X-API-Key and Authorization hold different keys.'
           : 'Send a valid API key in X-API-Key or as Authorization: Bearer.',
-      headers: { 'www-authenticate': 'Bearer' },
+      headers: CHALLENGE,
     });
   }
 

@@ -11,12 +11,17 @@ export interface AuthenticatedCaller {
   readonly scopes: ReadonlySet<ApiScope>;
   /** Null: the operator's default for all keys. */
   readonly rateLimitPerMinute: number | null;
+  /** False of a client's address that the key may not be used from. */
+  isAllowedFrom(this: void, address: string): boolean;
 }
 
 /** Knows the API keys. The HTTP kit asks it; the access context answers. */
 export abstract class ApiKeyAuthenticator {
   /** Resolves to null for a key that is unknown, revoked or expired: the caller must not learn which. */
   abstract authenticate(key: string): Promise<AuthenticatedCaller | null>;
+
+  /** Called for each request that the key was let in with. */
+  abstract used(keyId: string): void;
 }
 
 /** The key that a request carries: none, exactly one, or two that differ. */

@@ -90,6 +90,9 @@ export function pathOf(url: string): string {
 
 const RETRY_AFTER_SECONDS = 1;
 
+/** Header of each 401 (RFC 9110 §11.6.1). */
+export const CHALLENGE = { 'www-authenticate': 'Bearer' };
+
 /** Statuses of Nest's and Fastify's refusals, before a handler is reached. */
 const SLUG_OF_STATUS: Readonly<Record<number, ProblemSlug>> = {
   400: 'malformed-json',
@@ -123,6 +126,7 @@ function problemOfDomainError(error: DomainError): ProblemError {
     detail: error.message,
     members,
     ...(mayRetry ? { headers: { 'retry-after': retryAfter(retryAfterSeconds) } } : {}),
+    ...(slug === 'unauthorized' ? { headers: CHALLENGE } : {}),
   });
 }
 

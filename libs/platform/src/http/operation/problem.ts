@@ -73,6 +73,14 @@ export const PROBLEM_TYPES = {
     description: 'The API key is valid, but it may not do this.',
     remedy: 'Use a key that has the scope named in `requiredScope`. Write does not imply read.',
   },
+  'network-not-allowed': {
+    status: 403,
+    title: 'The API key may not be used from this network',
+    description:
+      'The API key is valid, but it has `allowedNetworks`, and the client’s address is in none of them.',
+    remedy:
+      'Ask from a network that the key allows, or have a key with `keys:manage` change them. If nobody of yours asked, the key is in other hands: rotate it.',
+  },
   'not-found': {
     status: 404,
     title: 'Not found',
@@ -116,6 +124,13 @@ export const PROBLEM_TYPES = {
     description: 'The resource is in a state that does not allow the operation.',
     remedy:
       '`currentState` tells where the resource is and `allowedStates` from where the operation is possible.',
+  },
+  'last-managing-key': {
+    status: 409,
+    title: 'It is the last key that may manage keys',
+    description:
+      'Without this key no other of its environment has `keys:manage`, and none could be made by the API.',
+    remedy: 'Make another key with `keys:manage` first, or rotate this one.',
   },
   'pre-send-rejected': {
     status: 409,
