@@ -56,7 +56,22 @@ describe('every command of the operator', () => {
       deliveriesDays: 90,
     });
     await client('test');
-    const [key] = await run<readonly Json[]>('key:list', ...PROJECT);
+    const networks = ['--name', 'Office', '--scopes', 'topics:read', '--networks', '10.0.0.0/8,2001:db8::1'];
+    const { id } = await run('key:create', ...TEST, ...networks);
+    const rotated = await run('key:rotate', '--id', String(id), '--overlap-hours', '1');
+    expect(rotated).toMatchObject({ replaces: id, key: expect.stringMatching(/^mw_test_/), overlapHours: 1 });
+    const [key, before] = await run<readonly Json[]>('key:list', ...PROJECT);
+    const allowedNetworks = ['10.0.0.0/8', '2001:db8::1/128'];
+    expect(key).toMatchObject({ id: rotated['id'], status: 'ACTIVE', allowedNetworks });
+    expect(before).toMatchObject({ id, status: 'REPLACED', replacedBy: rotated['id'] });
+    const wrong = await outcome('key:create', ...TEST, ...networks.slice(0, -1), '10.1.0.0/8');
+    expect([wrong.exitCode, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining('--networks has bits behind its prefix: write 10.0.0.0/8'),
+    ]);
+    expect((await outcome('key:rotate', '--id', String(id), '--overlap-hours', '169')).stderr).toContain(
+      '--overlap-hours must be from 0 to 168',
+    );
     expect(await run('key:revoke', '--id', String(key?.['id']))).toMatchObject({ id: key?.['id'] });
     expect((await outcome('key:revoke')).stderr).toContain("'--id <id>' not specified");
   });

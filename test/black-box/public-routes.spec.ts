@@ -189,8 +189,8 @@ describe('the routes', () => {
         const allowed = (answer.headers.get('allow') ?? '')
           .split(', ')
           .filter((method) => method !== 'OPTIONS');
-        // Paths of their own which could be a segment's or template's key, and a message's id.
-        const general = path.replace('/preview', '/{segmentId}').replace('/batch', '/{id}');
+        // Paths of their own which could be a segment's or template's key, and a message's or API key's id.
+        const general = path.replace('/preview', '/{segmentId}').replace(/\/(?:batch|current)$/, '/{id}');
         const templates = [path, general.replace('/validate', '/{templateKey}')];
         const documented = allowed.filter((method) =>
           templates.some((template) => operations.has(`${method === 'HEAD' ? 'GET' : method} ${template}`)),
